@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scopes.check.policy import parse_policy
-from scopes.check.rules.registry import RULES
+from scopes.check.rules.registry import PARAMETERS
 from scopes.cli.man_pages import read_manual
 from tests.cli.conversation import Conversation
 
@@ -51,7 +51,7 @@ def test_the_pages_have_examples():
 
 @pytest.mark.parametrize("text", POLICIES)
 def test_a_policy_of_the_pages_loads(text):
-    assert parse_policy(text, "scopes-check.toml", {rule.id: rule.parameters for rule in RULES.values()}).path
+    assert parse_policy(text, "scopes-check.toml", PARAMETERS).path
 
 
 def test_every_form_and_event_of_the_manual_page_loads():

@@ -28,7 +28,8 @@ from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
 from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
-from scopes.store.repository import Caller, open_repository
+from scopes.store.open_repository import open_repository
+from scopes.store.repository import Caller
 
 if TYPE_CHECKING:
     from scopes.conversation.conflicts import ConflictList, list_conflicts

@@ -47,7 +47,7 @@ class Checked(Result):
     """The verdicts about all runs. It fails if a finding that counts is at least as severe as `fail_on`.
 
     policy, lines: the file of the policy, and the line of each rule
-    paths: the file of each rule that stands in a file that the policy extends
+    paths: the file of each rule that is in a file that the policy extends
     own_rules: the text of each rule that the policy defines, by id
     job_file: the file of the repository that defines the CI job; None if it is unknown
     unknown_fails: a rule at such a level that cannot be judged fails too

@@ -93,10 +93,12 @@ def _find_literal_lines(text: str, suffix: str) -> set[int]:
 
 def _find_comment(line: str, mark: str) -> int | None:
     """Return where a comment begins: at the start or behind a blank, and not in a quoted text."""
-    at = line.find(mark)
+    at, counted = line.find(mark), 0
+    open_quotes: set[str] = set()
     while at >= 0:
-        before = line[:at]
-        if (not before or before[-1].isspace()) and not any(before.count(quote) % 2 for quote in _QUOTES):
+        open_quotes ^= {quote for quote in _QUOTES if line.count(quote, counted, at) % 2}
+        counted = at
+        if (not at or line[at - 1].isspace()) and not open_quotes:
             return at
         at = line.find(mark, at + 1)
     return None

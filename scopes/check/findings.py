@@ -41,7 +41,7 @@ class Finding(NamedTuple):
     outcome, exit_code: how the call of the first event ended; None for findings that are about no single call
     directory: where the matched command ran, relative to the workspace; None for the workspace itself
     cure: what to do about it: how to avoid it, or how to allow it
-    ordinal, fingerprint: number among equal findings of the run, and their hash (for a baseline); set by the engine
+    fingerprint: a hash, for a baseline, in which the number among equal findings of the run counts; `judge` sets it
     suppressed: the reason of the suppression that applies
     known: it is in the baseline
     """

@@ -155,7 +155,7 @@ def _tokens(pattern: str) -> _Tokens:
 def _path_expression(pattern: str) -> re.Pattern[str]:
     """Return the regular expression of a path pattern.
 
-    What stands between two `*` of a name is matched where it occurs first, for good: otherwise a pattern with many of
+    What is between two `*` of a name is matched where it occurs first, for good: otherwise a pattern with many of
     them would try all ways to split a long name.
     """
     kinds = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -82,6 +82,7 @@ class Judge:
     def _judge_own(self, rule: OwnRule, run: Run) -> Verdict:
         settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
         lines = [run] if rule.scope == "run" else split_agents(run)
+        calls = {call.number: call for call in run.calls}
         breaches: list[Breach] = []
         unknown = _LOSSY if run.is_stream_only else ""
         try:
@@ -103,7 +104,7 @@ class Judge:
                     rule.message or f"{breach.text}: {rule.expect}",
                     breach.events,
                     match=breach.events[0].text if breach.events else None,
-                    file=_find_edited(run, breach),
+                    file=_find_edited(run, calls, breach),
                     attempted=breach.attempted,
                     directory=breach.directory,
                     cure=f"see the rule in {rule.path or self._policy.path}, line {rule.line}",
@@ -116,10 +117,10 @@ class Judge:
         return Verdict(rule.id, rule.level, "fail" if findings else "pass", findings=findings)
 
 
-def _find_edited(run: Run, breach: Breach) -> str | None:
+def _find_edited(run: Run, calls: Mapping[int, Call], breach: Breach) -> str | None:
     """Return the file that the first event of a breach writes, relative to the workspace; None if it writes none."""
     event = breach.events[0] if breach.events else None
-    call = next((call for call in run.calls if event is not None and call.number == event.number), None)
+    call = None if event is None else calls.get(event.number)
     if event is None or call is None or call.shell is not None:
         return None
     is_written = any(edit.path == event.text and edit.op in FILE_WRITES for edit in call.edits)

@@ -8,8 +8,8 @@ from scopes.check.findings import Finding, Verdict
 from scopes.check.transcripts import Sources
 from scopes.history.conversations import Scope
 from scopes.history.revisions import find_root_commit
-from scopes.history.sources import walk_chunks, walk_spans
-from scopes.ids import MessageId, Oid
+from scopes.history.sources import number_lines, walk_chunks, walk_spans
+from scopes.ids import MessageId
 from scopes.store.repository import Repository
 
 
@@ -45,21 +45,7 @@ def _find_places(
         starts: dict[str, int] = {}
         for offset, _, message in sorted(walk_spans(repository, source, wanted - places.keys())):
             starts.setdefault(message, offset)
-        offsets = {offset: MessageId(message) for message, offset in starts.items()}
-        for message, line in _lines(repository, source, offsets).items():
-            places[message] = record.path, line
+        lines = number_lines(walk_chunks(repository, source), list(starts.values()))
+        for message, line in zip(starts, lines, strict=False):
+            places[MessageId(message)] = record.path, line
     return places
-
-
-def _lines(repository: Repository, source: Oid, offsets: dict[int, MessageId]) -> dict[MessageId, int]:
-    """Return the line number of each offset of a stored source."""
-    lines: dict[MessageId, int] = {}
-    position, line = 0, 1
-    pending = sorted(offsets, reverse=True)
-    for chunk in walk_chunks(repository, source) if pending else ():
-        while pending and pending[-1] < position + len(chunk):
-            offset = pending.pop()
-            lines[offsets[offset]] = line + chunk.count(b"\n", 0, offset - position)
-        line += chunk.count(b"\n")
-        position += len(chunk)
-    return lines

@@ -21,7 +21,7 @@ from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Settings, Unknown, event_of, event_of_text, place_of
 from scopes.check.rules.commands import match_of
-from scopes.check.rules.net import hosts_of
+from scopes.check.rules.net import fetched_addresses, host_of, hosts_of
 from scopes.check.rules.tests import is_test, judge_test
 from scopes.check.run import Run, Text
 from scopes.check.shell import parse_commands
@@ -39,7 +39,6 @@ KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
 _EVENT = compile_lazily(r"(?P<kind>[a-z]+)(?P<open>\()?")
 _OUTCOME = compile_lazily(r"\.(ok|failed|denied)\b")
 _OUTCOMES: Final[dict[str, Outcome]] = {"ok": "ok", "failed": "failed", "denied": "denied"}
-_HOST = compile_lazily(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
 _COUNT = compile_lazily(r"at most (\d{1,6}) ")
 _WORDS = ("never", "some", "last", "at")  # that a form begins with
 _AGENTS = ("subagent_type", "agent", "agent_type")
@@ -153,14 +152,16 @@ def _some(_: Expectation, first: list[_Found], __: list[_Found]) -> Iterator[Bre
 
 
 def _needs_before(_: Expectation, first: list[_Found], second: list[_Found]) -> Iterator[Breach]:
+    start = min((found[0].number for found in second), default=None)
     for found in first:
-        if not any(other[0].number < found[0].number for other in second):
+        if start is None or start >= found[0].number:
             yield _breach("the event that must come before it is missing", found)
 
 
 def _needs_after(_: Expectation, first: list[_Found], second: list[_Found]) -> Iterator[Breach]:
+    end = max((found[0].number for found in second), default=0)
     for found in first:
-        if not any(other[0].number > found[0].number for other in second):
+        if end <= found[0].number:
             yield _breach("the event that must come after it is missing", found)
 
 
@@ -235,7 +236,7 @@ def _match_call(pattern: Pattern, call: Call, run: Run, settings: Settings) -> E
             )
             return next((event_of(call, each) for each in found), None)
         case "fetch":
-            reached = ((url, _host(url)) for url in _urls(call))
+            reached = ((url, host_of(url) or "") for url in _urls(call))
             others = ((each.text, host) for each in call.commands for host in hosts_of(each) if host)
             found = (text for text, host in (*reached, *others) if matches_word(pattern.text, host.lower()))
             return next((event_of(call, text) for text in found), None)
@@ -268,17 +269,10 @@ def _text_of(value: Any) -> str:
 
 
 def _urls(call: Call) -> Iterator[str]:
-    given = call.call.fields.get("input")
-    if isinstance(given, dict) and isinstance(given.get("url"), str):
-        yield given["url"]
+    yield from fetched_addresses(call)
     for command in call.commands:
         if command.program in {"curl", "wget", "http", "https"}:
             yield from (word for word in command.argv[1:] if word is not None and "://" in word)
-
-
-def _host(url: str) -> str:
-    found = _HOST.match(url)
-    return found[1].lower() if found else ""
 
 
 class _Parser:

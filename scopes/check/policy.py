@@ -262,6 +262,8 @@ class _Reader:
 
     def __init__(self, text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> None:
         self._text = text
+        self._lines = text.splitlines()
+        self._found: dict[str, list[int]] = {}  # lines by key
         self._path = path
         self._known = known_rules
         self._own_tables: dict[str, object] = {}  # settings of rules that are not built in
@@ -318,20 +320,19 @@ class _Reader:
         except load("tomllib:TOMLDecodeError") as error:
             raise self._syntax_mistake(str(error)) from error
         except RecursionError as error:
-            lines = enumerate(self._text.splitlines(), 1)
-            line = next((number for number, text in lines if len(_OPENING.findall(text)) > _MANY), 1)
+            line = next(
+                (number for number, text in enumerate(self._lines, 1) if len(_OPENING.findall(text)) > _MANY), 1
+            )
             raise Invalid(f"{self._path}:{line}:1: tables or lists are nested too deeply") from error
         except ValueError as error:  # the limit of Python on the digits of an integer
-            lines = enumerate(self._text.splitlines(), 1)
-            line = next((number for number, text in lines if _LONG_NUMBER.search(text)), 1)
+            line = next((number for number, text in enumerate(self._lines, 1) if _LONG_NUMBER.search(text)), 1)
             raise Invalid(f"{self._path}:{line}:1: a number has too many digits") from error
 
     def _syntax_mistake(self, text: str) -> Invalid:
         """Return the error about a text that is not TOML, with its place in the form of all mistakes."""
-        lines = self._text.splitlines()
         found = _PLACE.search(text)
-        line, column = (int(found[1]), int(found[2])) if found else (max(len(lines), 1), 1)
-        written = lines[line - 1] if line <= len(lines) else ""
+        line, column = (int(found[1]), int(found[2])) if found else (max(len(self._lines), 1), 1)
+        written = self._lines[line - 1] if line <= len(self._lines) else ""
         hint = "a policy is a TOML file, see: man scopes-check" if found is not None else None
         if _UNQUOTED.match(written):
             hint = 'put the name of the rule in quotes: [rules."order/tests-passed"]'
@@ -466,7 +467,7 @@ class _Reader:
         if found is None:
             near = load("difflib:get_close_matches")(str(value), choices, 1) if isinstance(value, str) else []
             hint = f"did you mean {near[0]!r}?" if near else None
-            raise self.mistake(key, f"{key} = {_shown(value)} is not one of {', '.join(choices)}", hint)
+            raise self.mistake(key, f"{key} = {show_value(value)} is not one of {', '.join(choices)}", hint)
         return found
 
     def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
@@ -477,19 +478,21 @@ class _Reader:
     def mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:
         """Return the error about the n-th place of a key."""
         line = self._line_of(key, number)
-        lines = self._text.splitlines()
-        column = lines[line - 1].find(key) + 1 if 0 < line <= len(lines) else 1
+        column = self._lines[line - 1].find(key) + 1 if 0 < line <= len(self._lines) else 1
         return Invalid(f"{self._path}:{line}:{max(column, 1)}: {text}", hint=hint)
 
     def _line_of(self, key: str, number: int = 0) -> int:
         """Return the line on which a key or the name of a table is written for the n-th time, from 0; 1 if nowhere."""
-        name = re.escape(key) + r"""["']?\s*"""
-        pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
-        found = [line for line, text in enumerate(self._text.splitlines(), 1) if pattern.match(text)]
+        if key not in self._found:
+            name = re.escape(key) + r"""["']?\s*"""
+            pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
+            self._found[key] = [line for line, text in enumerate(self._lines, 1) if pattern.match(text)]
+        found = self._found[key]
         return found[min(number, len(found) - 1)] if found else 1
 
 
-def _shown(value: object) -> str:
+def show_value(value: object) -> str:
+    """Return a value of a TOML document for a message."""
     try:
         return repr(value)
     except ValueError:  # the limit of Python on the digits of an integer

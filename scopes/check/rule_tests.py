@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from scopes.check.check import Checked
-from scopes.check.policy import Policy
+from scopes.check.policy import Policy, show_value
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid
 from scopes.result import Result
@@ -125,6 +125,10 @@ def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise Invalid(f"{path}: tables or lists are nested too deeply") from error
+    except ValueError as error:  # the limit of Python on the digits of an integer
+        raise Invalid(f"{path}: a number has too many digits") from error
     rows = document.get("expect", [])
     unknown = next((key for key in document if key != "expect"), None)
     if unknown is not None or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -141,12 +145,14 @@ def _read_expected(row: dict[str, Any], where: str, known: Sequence[str]) -> Exp
     if unknown := [key for key in row if key not in Expected._fields]:
         raise Invalid(f"{where} has no key {unknown[0]!r}", hint=f"keys: {', '.join(Expected._fields)}")
     if rule not in known:
-        near = get_close_matches(str(rule), known, 1)
-        raise Invalid(f"{where}: there is no rule {rule!r}", hint=f"did you mean {near[0]!r}?" if near else None)
+        near = get_close_matches(rule, known, 1) if isinstance(rule, str) else []
+        raise Invalid(
+            f"{where}: there is no rule {show_value(rule)}", hint=f"did you mean {near[0]!r}?" if near else None
+        )
     if at is not None and (not isinstance(at, int) or isinstance(at, bool) or at < 1):
         raise Invalid(f"{where}: `at` is a line number from 1")
     if status not in STATUSES:
-        raise Invalid(f"{where}: status = {status!r} is not one of {', '.join(STATUSES)}")
+        raise Invalid(f"{where}: status = {show_value(status)} is not one of {', '.join(STATUSES)}")
     return Expected(str(rule), at, str(status))
 
 
@@ -162,7 +168,7 @@ def compare_expected(name: str, expected: Sequence[Expected], checked: Checked) 
         covered.update(places)
         result, text = _judge(each, found[places[0]] if places else None)
         if text == _MISSING:
-            text += _tell_lines(line for rule, line in found if rule == each.rule)
+            text += _list_lines(line for rule, line in found if rule == each.rule)
         yield Case(name, each.rule, each.at, each.status, result, text)
     for (rule, line), message in found.items():
         if (rule, line) not in covered:
@@ -185,7 +191,7 @@ def _judge(expected: Expected, message: str | None) -> tuple[str, str]:
     return ("pass", message) if message is not None else ("fail", _MISSING)
 
 
-def _tell_lines(found: Iterable[int | None]) -> str:
+def _list_lines(found: Iterable[int | None]) -> str:
     """Return where a rule has findings instead, as the end of a sentence; empty if it has none."""
     places = ", ".join("one without `at`" if line is None else f"at = {line}" for line in found)
     return f" there; the rule has {places}" if places else ""

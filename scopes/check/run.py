@@ -67,7 +67,7 @@ class Run:
     parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
-    answers: answers of models; one with calls whose results stand between them counts once
+    answers: answers of models; one with calls whose results are between them counts once
     seconds: from the first to the last message; None if the times are unknown
     unfinished: a session file that ends before the run; None if each has its end
     damage: records that cannot be read, or were cut off, a text for each
@@ -92,9 +92,11 @@ class Run:
     checkout: str | None = None
 
     def __post_init__(self) -> None:
+        """Let one reader read the calls; those of a part of a run keep the reader of the whole run."""
         reader = CallReader(self.calls)
         for call in self.calls:
-            object.__setattr__(call, "reader", reader)
+            if call.reader is None:
+                object.__setattr__(call, "reader", reader)
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:

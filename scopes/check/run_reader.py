@@ -188,7 +188,7 @@ class _Builder:
 
     @property
     def end(self) -> RunEnd | None:
-        """An error that the last message tells; None if there is none."""
+        """The error with which the last message ends; None if it ends without one."""
         last = self._last
         if last is None or (last.kind != "error" and last.stop_reason != "error"):
             return None
@@ -253,7 +253,7 @@ class _Builder:
                 sub_agent=sub_agent,
                 call=part,
                 result=result,
-                outcome="denied" if call_id in self._transcripts.denials else _outcome(result),
+                outcome="denied" if str(call_id) in self._transcripts.denials else _outcome(result),
                 exit_code=_exit_code(result),
                 directory=directory,
                 shell=command_line_of(part),

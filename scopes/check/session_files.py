@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scopes.check.run import Unfinished
 from scopes.history.messages import MessageHeader
-from scopes.history.sources import SourceRecord, read_spans, walk_chunks
+from scopes.history.sources import SourceRecord, number_lines, read_spans, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import STREAM
 from scopes.importers.formats.lossless_json import decode
@@ -69,7 +69,7 @@ def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segme
     """Return what is wrong with the records of a source that are not JSON, one line of text for each.
 
     A record of an unknown type is none of them: newer agents write such. Of an event stream only a last record that was
-    cut off counts, since what a program prints can stand between log lines.
+    cut off counts, since what a program prints can be between log lines.
     """
     unread = sorted((s.span.offset, s.span.length) for s in segments if s.unparsed is not None and s.span.length)
     if is_stream_part(record.part):
@@ -78,7 +78,7 @@ def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segme
     damaged = [(offset, data) for (offset, _), data in pieces if _decoded(data) is None]
     name = record.path.rpartition("/")[2]
     found: list[str] = []
-    lines = _line_numbers(walk_chunks(repository, commit), [offset for offset, _ in damaged])
+    lines = number_lines(walk_chunks(repository, commit), [offset for offset, _ in damaged])
     for line, (offset, data) in zip(lines, damaged, strict=True):
         is_cut = offset + len(data) >= record.size and not data.endswith(b"\n") and data.lstrip().startswith(_OPENING)
         if is_cut:
@@ -112,7 +112,7 @@ def find_other_sessions(
             others.append(offset)
         known |= {found, fields.get("forked_from_id")}
     name = record.path.rpartition("/")[2]
-    lines = _line_numbers(walk_chunks(repository, commit), others)
+    lines = number_lines(walk_chunks(repository, commit), others)
     return [f"another session begins in line {line} of {name}: check its file by itself" for line in lines]
 
 
@@ -215,15 +215,3 @@ def _decoded(data: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _line_numbers(chunks: Iterable[bytes], offsets: Sequence[int]) -> list[int]:
-    """Return the line number, from 1, of each of some ascending offsets."""
-    lines: list[int] = []
-    position, line = 0, 1
-    for chunk in chunks if offsets else ():
-        while len(lines) < len(offsets) and offsets[len(lines)] < position + len(chunk):
-            lines.append(line + chunk.count(b"\n", 0, offsets[len(lines)] - position))
-        line += chunk.count(b"\n")
-        position += len(chunk)
-    return lines

@@ -15,7 +15,7 @@ _ESCAPED: Final = compile_lazily(r"\\(?:\$\(|`)")
 
 
 def runs_in_subscript(value: str) -> bool:
-    """Return True if a command substitution stands in the subscript of an array."""
+    """Return True if a command substitution is in the subscript of an array."""
     depth = 0
     for match in _TOKEN.finditer(value) if "$(" in value or "`" in value else ():
         mark = match[0]

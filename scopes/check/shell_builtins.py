@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import Input, State, Word, unknown_value
+from scopes.check.shell_state import Input, State, Word, read_number, unknown_value
 from scopes.check.shell_words import WordReader
 from scopes.lazy_patterns import compile_lazily
 
@@ -66,7 +66,7 @@ def _shift(words: tuple[Word, ...], state: State) -> None:
     if state.arguments is None or count is None or not count.isdecimal():
         state.arguments = None
     else:
-        state.arguments = (*state.arguments[:1], *state.arguments[1 + int(count) :])
+        state.arguments = (*state.arguments[:1], *state.arguments[1 + read_number(count) :])
 
 
 def _let(words: tuple[Word, ...], state: State) -> None:

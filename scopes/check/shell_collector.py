@@ -28,7 +28,7 @@ class Exhausted(Exception):
 
 
 class Frame(NamedTuple):
-    """Where a statement stands: its source, the state of its shell, and what it was unwrapped from."""
+    """Where a statement is: its source, the state of its shell, and what it was unwrapped from."""
 
     source: bytes
     state: State

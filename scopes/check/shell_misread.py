@@ -94,7 +94,7 @@ def _missed_ends(node: Node, source: bytes) -> Iterator[int]:
 
 
 def _lost_name(node: Node, source: bytes) -> re.Match[bytes] | None:
-    """Return the name behind a `$` that stands alone in the tree: the grammar takes it for the next word."""
+    """Return the name behind a `$` that is alone in the tree: the grammar takes it for the next word."""
     is_alone = node.parent is not None and node.parent.type == "concatenation"
     return _NAME.match(source, node.end_byte) if is_alone else None
 

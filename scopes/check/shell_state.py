@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -12,6 +13,7 @@ from scopes.check.shell_files import Files
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_MAX_DIGITS = 10
 MAX_PLACES = 8  # directories where a shell may be
 MAX_PATH = 1000  # characters of the directory of a shell; a longer one counts as unknown
 MAX_TEXT = 20_000  # characters of the value of a variable; longer ones count as unknown
@@ -185,6 +187,12 @@ class State:
     def _is_searched(self, target: str) -> bool:
         """Return True if `cd` searches a directory in CDPATH."""
         return "CDPATH" in self.variables and not re.match(r"/|~|\.\.?(?:/|$)", target)
+
+
+def read_number(digits: str) -> int:
+    """Return the number of an argument; of more digits than Python reads it is greater than that of any argument."""
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) < _MAX_DIGITS else sys.maxsize
 
 
 def _unique(paths: tuple[str, ...]) -> tuple[str, ...]:

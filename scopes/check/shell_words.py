@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
-from scopes.check.shell_state import MAX_TEXT, State, Word, unknown_value
+from scopes.check.shell_state import MAX_TEXT, State, Word, read_number, unknown_value
 from scopes.lazy_patterns import compile_lazily
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
@@ -215,8 +215,9 @@ class WordReader:
             return self._state.variables[name]
         if name == "PWD":
             return Word(directory, directory) if directory and directory.startswith("/") else None
-        if name.isdigit() and arguments is not None:
-            return arguments[int(name)] if int(name) < len(arguments) else Word("", "")
+        if name.isdecimal() and arguments is not None:
+            number = read_number(name)
+            return arguments[number] if number < len(arguments) else Word("", "")
         if name in "@*" and arguments is not None:
             return self._join(arguments[1:]) if name == "*" else _joined(arguments[1:])
         return Word(" \t\n", " \t\n") if name == "IFS" else None

@@ -11,7 +11,7 @@ from scopes.loading import load
 
 
 class Suppressions:
-    """Marks the findings that suppressions cover, and remembers which did, which would have, and what else stands."""
+    """Marks the findings that suppressions cover; remembers which did, which would have, and what none covers."""
 
     def __init__(self, suppressions: Sequence[Suppression]) -> None:
         today = load("scopes.clock:now")()[:10] if suppressions else ""
@@ -30,7 +30,7 @@ class Suppressions:
         yield from (each for number, each in enumerate(self._active) if number not in self._used)
 
     def ended(self) -> Iterator[Suppression]:
-        """Yield the suppressions whose last day is over and that would cover a finding that stands."""
+        """Yield the suppressions whose last day is over and that would cover a finding that no other one covers."""
         yield from (self._missed[number] for number in sorted(self._missed))
 
     def open_finding(self, rule: str) -> Finding | None:

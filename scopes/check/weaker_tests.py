@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -130,14 +131,14 @@ def _without_tests_of(gone: frozenset[str], lines: list[str]) -> list[str]:
     Of `x.name(...)` the test must have the name too: `t.Run(...)` calls no function of the run.
     """
     starts = [number for number, line in enumerate(lines) if gone and _FUNCTION.match(line)]
-    kept = lines[: starts[0]] if starts else lines
+    kept = lines[: starts[0]] if starts else [*lines]
     for start, end in pairwise([*starts, len(lines)]):
         match, body = _FUNCTION.match(lines[start]), lines[start + 1 : end]
         is_test = match is not None and (match[1] is None or _TEST_NAME.match(match[1]) is not None)
         title = lines[start].lower()
         called = {found for line in body for found in _CALL.findall(line)} if is_test else set()
         is_gone = any(name in gone and (not owner or name.lower() in title) for owner, name in called)
-        kept = kept if is_gone else kept + lines[start:end]
+        kept += [] if is_gone else lines[start:end]
     return kept
 
 
@@ -157,12 +158,14 @@ def _assertions(lines: Iterable[str]) -> Iterator[str]:
 def _count_disabled(lines: list[str], removed_lines: set[str]) -> int:
     """Count the added lines that disable a test that was there before."""
     count = 0
+    starts = [position for position, line in enumerate(lines) if _FUNCTION.match(line[1:])]
     for position, line in enumerate(lines):
         if line[:1] != "+" or not _DISABLED.search(line[1:]):
             continue
         is_mark = line[1:].lstrip()[:1] in {"@", "#"}
-        rest = lines[position + 1 :] if is_mark else reversed(lines[:position])
-        owner = None if _FUNCTION.match(line[1:]) else next((each for each in rest if _FUNCTION.match(each[1:])), None)
+        place = bisect_left(starts, position)
+        near = starts[place : place + 1] if is_mark else starts[max(place - 1, 0) : place]
+        owner = None if _FUNCTION.match(line[1:]) or not near else lines[near[0]]
         count += not (owner is not None and _is_new_test(owner, removed_lines))
     return count
 

@@ -186,7 +186,7 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
     first, second = words
     if first is None or second is not None:
         if first is not None and second is not None and is_before_conversation(repository, first, second):
-            raise _swapped(first, f"name it first: scopes {command} {second} {first}")
+            raise conversation_comes_first(first, f"name it first: scopes {command} {second} {first}")
         return first or LATEST, second
     conversation = find_conversation(repository, first)
     if conversation is None:
@@ -207,21 +207,22 @@ def split_compared(
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
         if is_before_conversation(repository, left, right):
-            raise _swapped(left, f"name it first: scopes {command} {right} {left} {other}")
+            raise conversation_comes_first(left, f"name it first: scopes {command} {right} {left} {other}")
         return left, f"{right}..{other}"
     if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
-        raise _swapped(left, f"name it first: scopes {command} {right} {left}")
+        raise conversation_comes_first(left, f"name it first: scopes {command} {right} {left}")
     return left, right
 
 
 def is_before_conversation(repository: Repository, word: str, conversation: str) -> bool:
     """Return True for `main conv-001`: a branch or message before its conversation."""
-    if _is_conversation(repository, word) or find_conversation(repository, conversation) is None:
+    if _may_be_conversation(repository, word) or find_conversation(repository, conversation) is None:
         return False
     return names_revision(repository, f"{conversation}/{word}")
 
 
-def _is_conversation(repository: Repository, word: str) -> bool:
+def _may_be_conversation(repository: Repository, word: str) -> bool:
+    """Return True if a word names a conversation, or fits several."""
     try:
         load("scopes.history.revisions:resolve_conversation")(repository, word.partition("/")[0])
     except NotFound:
@@ -231,7 +232,8 @@ def _is_conversation(repository: Repository, word: str) -> bool:
     return True
 
 
-def _swapped(word: str, hint: str) -> Invalid:
+def conversation_comes_first(word: str, hint: str) -> Invalid:
+    """Return the error about a word that was given before its conversation."""
     return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 

@@ -14,10 +14,11 @@ import time
 from dataclasses import replace
 
 from scopes.check.hook import AGENTS, MAX_INPUT, Decision, format_answer, judge_call, parse_input
-from scopes.check.policy import PRESETS, Policy, parse_policy
+from scopes.check.policy import Policy, parse_policy
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
-from scopes.check.rules.registry import RULES
+from scopes.check.rules.registry import PARAMETERS
+from scopes.cli.policy_options import check_policy_options
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.loading import load
 from scopes.regular_file import read_regular
@@ -132,10 +133,7 @@ def _read_input() -> bytes:
 
 def _read_policy(directories: Sequence[str], rules: str | None, revision: str | None, preset: str | None) -> Policy:
     """Return the policy of the first directory that has one; the defaults if none has and none was named."""
-    if preset is not None and preset not in PRESETS:
-        raise Invalid(f"--preset {preset!a} is not possible: use one of {', '.join(PRESETS)}")
-    if "" in {rules, revision}:
-        raise Invalid("--rules or --rules-from is empty", hint="leave it out, or set the variable that it comes from")
+    check_policy_options(rules, revision, preset)
     path = rules or FILE_NAME
     found = _find_policy(directories, path, revision)
     if found is None and (rules is not None or revision is not None):
@@ -145,8 +143,7 @@ def _read_policy(directories: Sequence[str], rules: str | None, revision: str | 
         policy = Policy()
     else:
         data, name, source = found
-        known = {rule.id: rule.parameters for rule in RULES.values()}
-        policy = parse_policy(data.decode("utf-8-sig"), name, known, source)
+        policy = parse_policy(data.decode("utf-8-sig"), name, PARAMETERS, source)
     return policy if preset is None else replace(policy, preset=preset)
 
 

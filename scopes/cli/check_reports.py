@@ -87,7 +87,7 @@ def refuse_overwriting(reports: Sequence[Report], paths: Iterable[str | None], d
 def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Report]) -> int:
     """Write all reports and return the exit code: that of the check, or 8 if a report could not be written.
 
-    Standard output has the report without a path, else the usual one. In GitHub Actions the text stands between lines
+    Standard output has the report without a path, else the usual one. In GitHub Actions the text is between lines
     that stop commands, since an agent may have written `::set-output` into it, and annotations follow; the summary of
     the step is always written.
 

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
 from scopes.check.findings import Finding
-from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy, require_known_suppressions
+from scopes.check.policy import Policy, parse_policy, require_known_suppressions
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
-from scopes.check.rules.registry import RULES
+from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout
 from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
 from scopes.cli.invocation import Invocation
+from scopes.cli.policy_options import check_policy_options
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.history.conversations import resolve_scope
@@ -63,12 +64,7 @@ def read_policy(
             this clone.
         NotFound, Inaccessible: the revision cannot be read.
     """
-    for option, value in (("--rules", path), ("--rules-from", revision)):
-        if value == "":
-            raise Invalid(f"{option} is empty", hint="leave it out, or set the variable that it comes from")
-    for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
-        if value is not None and value not in choices:
-            raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
+    check_policy_options(path, revision, preset, fail_on)
     notes: tuple[Note, ...] = ()
     commit: Commit | None = None
     if path is None and revision is None and _is_job_for_change(invocation):
@@ -82,9 +78,8 @@ def read_policy(
     elif revision is not None:
         commit = Commit(invocation.cwd, revision)
     text, name, source = _read_policy_text(invocation, path, commit)
-    known = {rule.id: rule.parameters for rule in RULES.values()}
-    policy = Policy() if text is None else parse_policy(text, name, known, source)
-    require_known_suppressions(policy, known)
+    policy = Policy() if text is None else parse_policy(text, name, PARAMETERS, source)
+    require_known_suppressions(policy, PARAMETERS)
     policy = replace(policy, notes=notes)
     policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
     return policy if preset is None else replace(policy, preset=preset)
@@ -234,12 +229,11 @@ def _find_base(invocation: Invocation) -> Commit:
 
 def _find_policy(directory: str) -> str | None:
     """Return the policy of a directory or of the nearest one around it in its repository; None if there is none."""
-    folder = directory
+    folder, top = directory, find_top(directory)
     while not os.path.lexists(os.path.join(folder, FILE_NAME)):
-        parent = os.path.dirname(folder)
-        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
+        if folder == top:
             return None
-        folder = parent
+        folder = os.path.dirname(folder)
     return os.path.relpath(os.path.join(folder, FILE_NAME), directory)
 
 

@@ -73,7 +73,7 @@ def split_targets(invocation: Invocation, targets: Sequence[str]) -> tuple[list[
         Invalid: there are both.
         Ambiguous: a name fits several conversations.
     """
-    names = [target for target in targets if not is_path(target) and _is_conversation(invocation, target)]
+    names = [target for target in targets if not is_path(target) and _is_stored_run(invocation, target)]
     paths = [target for target in targets if target not in names]
     if paths and names:
         missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
@@ -83,7 +83,7 @@ def split_targets(invocation: Invocation, targets: Sequence[str]) -> tuple[list[
     return paths, names
 
 
-def _is_conversation(invocation: Invocation, target: str) -> bool:
+def _is_stored_run(invocation: Invocation, target: str) -> bool:
     """Return True if a target has the form of a conversation's name, or is the name of a stored one."""
     if not target or target.startswith(_NAMES):
         return True

@@ -23,9 +23,10 @@ from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.conflicts import ENDED
 from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
+from scopes.store.open_repository import open_repository
 from scopes.store.projects import find_project
 from scopes.store.refs import HEADS
-from scopes.store.repository import Repository, open_repository, read_commit, read_tree
+from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import walk_blobs
 
 if TYPE_CHECKING:

@@ -221,7 +221,7 @@ class Invocation:
     def _open(self, path: str) -> Repository:
         """Open the store; the hint of the error that there is none repeats the path that was given."""
         try:
-            opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
+            opened: Repository = load("scopes.store.open_repository:open_repository")(path, self.overrides)
         except NotFound as error:
             if self.store:
                 command = load("shlex:join")(["scopes", "--store", self.store])

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import find_conversation
+from scopes.cli.arguments import conversation_comes_first, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
 from scopes.conversation.resolve import require_open_conflict, resolve_conflict
@@ -70,7 +70,7 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
         and find_conversation(repository, conflict) is not None
     ):
         right = f"scopes conflicts show {conflict} {first}"
-        raise Invalid(f"the conversation comes first: {first!a} was given before it", hint=f"for example: {right}")
+        raise conversation_comes_first(first, f"for example: {right}")
     return (find_conflict_anywhere(repository, first), first) if conflict is None else (first, conflict)
 
 

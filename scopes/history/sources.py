@@ -6,7 +6,7 @@ Importers write them, exporters and `cat` read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -165,6 +165,18 @@ def read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterato
                 break
             buffer += chunk
         yield buffer[offset - start : offset - start + length]
+
+
+def number_lines(chunks: Iterable[bytes], offsets: Sequence[int]) -> list[int]:
+    """Return the line number, from 1, of each of some ascending byte offsets; none for those behind the last chunk."""
+    lines: list[int] = []
+    position, line = 0, 1
+    for chunk in chunks if offsets else ():
+        while len(lines) < len(offsets) and offsets[len(lines)] < position + len(chunk):
+            lines.append(line + chunk.count(b"\n", 0, offsets[len(lines)] - position))
+        line += chunk.count(b"\n")
+        position += len(chunk)
+    return lines
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:

@@ -128,10 +128,10 @@ def describe_damaged_request(path: str) -> str:
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
-    """Decode every message of a branch that is not in `seen`, and add it."""
+    """Decode every message of a branch that is not in `seen`, and add it; the walk asks for none twice."""
     ended_at_root = tip in seen
     try:
-        for commit in walk_newest_first(repository, [tip], hidden=seen.copy()):
+        for commit in walk_newest_first(repository, [tip], hidden=seen):
             if is_root(commit):
                 ended_at_root = True
             else:

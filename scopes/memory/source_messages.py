@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from scopes.history.amendments import is_retracted
@@ -21,7 +22,7 @@ from scopes.history.messages import (
 from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
 from scopes.model.agent_tools import STEP_LISTS, STEP_TEXTS
-from scopes.model.message import Message
+from scopes.model.message import Message, Part
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry, walk_blobs
@@ -80,7 +81,7 @@ def read_source_messages(
             if replaced is not None:
                 sources.pop(MessageId(replaced), None)
         if _is_source(message):
-            sources[head.id] = SourceMessage(head, message)
+            sources[head.id] = SourceMessage(head, _without_calls(message))
     return list(sources.values())
 
 
@@ -88,6 +89,16 @@ def _is_source(message: Message) -> bool:
     if message.kind in SILENT or message.author.kind == "injected" or message.retracts is not None:
         return False
     return bool(message.text.strip()) or message.payload is not None or find_todo_list(message) is not None
+
+
+def _without_calls(message: Message) -> Message:
+    """Return a message without the parts that no summary reads: there may be very many messages."""
+    kept = tuple(part for part in message.parts if part.type == "text" or _may_have_steps(part))
+    return message if len(kept) == len(message.parts) else replace(message, parts=kept)
+
+
+def _may_have_steps(part: Part) -> bool:
+    return part.type == "tool_call" and next(_walk_steps(part.fields.get("input")), None) is not None
 
 
 def find_todo_list(message: Message) -> dict[str, bool] | None:

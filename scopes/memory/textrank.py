@@ -10,7 +10,7 @@ downloaded, and 70 MB of packages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log
 
 from scopes.memory.keywords import walk_words
@@ -37,9 +37,9 @@ def rank_sentences(sentences: Sequence[str]) -> list[int]:
     Sentences that are too short or too long are left out, unless there are no others, as are those with the same words
     as another.
     """
-    words = [frozenset(walk_words(sentence)) for sentence in sentences]
-    candidates = _candidates(sentences, words)
+    candidates = _candidates(sentences)
     chosen = sorted(candidates[:MAX_SENTENCES])
+    words = {index: _words_of(sentences[index]) for index in chosen}
     ranks = _rank([words[index] for index in chosen])
     by_rank = sorted(range(len(chosen)), key=lambda number: (-round(ranks[number], 9), number))
     distinct: list[int] = []
@@ -55,21 +55,38 @@ def _is_duplicate(words: _Words, better: _Words) -> bool:
     return len(words & better) > _DUPLICATE_SHARE * len(words)
 
 
-def _candidates(sentences: Sequence[str], words: Sequence[_Words]) -> list[int]:
-    """Return the indices of sentences to rank; if there are too many, those with the most frequent words first."""
-    usable = [i for i, held in enumerate(words) if _is_usable(sentences[i], held)] or list(range(len(sentences)))
-    first: dict[_Words, int] = {}
+def _words_of(sentence: str) -> _Words:
+    return frozenset(walk_words(sentence))
+
+
+def _candidates(sentences: Sequence[str]) -> list[int]:
+    """Return the indices of sentences to rank; if there are too many, those with the most frequent words first.
+
+    The words of a sentence are not kept: those of 100,000 messages take several hundred megabytes.
+    """
+    usable, frequency = _distinct(sentences, _is_usable)
+    if not usable:
+        usable, frequency = _distinct(sentences, lambda _sentence, _words: True)
+    if len(usable) <= MAX_SENTENCES:
+        return usable
+    mean_frequency = {}
     for index in usable:
-        first.setdefault(words[index], index)
-    distinct = list(first.values())
-    if len(distinct) <= MAX_SENTENCES:
-        return distinct
+        words = _words_of(sentences[index])
+        mean_frequency[index] = sum(frequency[word] for word in words) / (len(words) or 1)
+    return sorted(usable, key=lambda index: (-mean_frequency[index], index))
+
+
+def _distinct(sentences: Sequence[str], is_usable: Callable[[str, _Words], bool]) -> tuple[list[int], dict[str, int]]:
+    """Return the first usable sentence of each set of words, and how many usable sentences have each word."""
+    first: dict[int, int] = {}  # by the hash of the words
     frequency: dict[str, int] = {}
-    for index in usable:
-        for word in words[index]:
-            frequency[word] = frequency.get(word, 0) + 1
-    mean_frequency = {i: sum(frequency[word] for word in words[i]) / (len(words[i]) or 1) for i in distinct}
-    return sorted(distinct, key=lambda index: (-mean_frequency[index], index))
+    for index, sentence in enumerate(sentences):
+        words = _words_of(sentence)
+        if is_usable(sentence, words):
+            first.setdefault(hash(words), index)
+            for word in words:
+                frequency[word] = frequency.get(word, 0) + 1
+    return list(first.values()), frequency
 
 
 def _is_usable(sentence: str, words: _Words) -> bool:

@@ -43,16 +43,19 @@ def topics_of(
     """
     decided = dict.fromkeys(topic for source in messages if (topic := source.topic) and topic.strip())
     topics = [_clip(topic) for topic in decided][:_MAX_DECIDED]
-    texts = ["\n".join(walk_lines(source.text)) for source in messages]
-    least = 1 if len(texts) < _SHORT_CONVERSATION else 2
+
+    def texts() -> Iterator[str]:  # those of all messages at once take much memory
+        return ("\n".join(walk_lines(source.text)) for source in messages)
+
+    least = 1 if len(messages) < _SHORT_CONVERSATION else 2
     found = [
         *[name for path in changed if (name := basename(path)) and not name.startswith(".")][:_MAX_FILES],
-        *_most_shared((_walk_symbols(text) for text in texts), least, common)[:_MAX_SYMBOLS],
-        *_most_shared((_walk_phrases(text) for text in texts), 2, common),
+        *_most_shared((_walk_symbols(text) for text in texts()), least, common)[:_MAX_SYMBOLS],
+        *_most_shared((_walk_phrases(text) for text in texts()), 2, common),
     ]
     _add_new(topics, found)
     if len(topics) < _FEW:
-        words = list(top_words(map(_without_code, texts), len(common) + _MAX_TOPICS * 4))
+        words = list(top_words(map(_without_code, texts()), len(common) + _MAX_TOPICS * 4))
         words = [word for word in words if not word[0].isdigit() and not is_generic(word.removesuffix("'s"))]
         words.sort(key=lambda word: "-" not in word)  # first those like go-billy
         known = {topic.casefold() for topic in topics}

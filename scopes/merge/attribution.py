@@ -52,9 +52,8 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
             paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
             changed = paths if changed is None else changed & paths
         key = _key_with_side_taken(objects, commit)
-        chosen = {
-            path for path in missing if key_of_path(path) == key and blob_at(objects, state, path) == wanted[path]
-        }
+        on_key = () if key is None else [path for path in missing if key_of_path(path) == key]
+        chosen = {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
         found.resolvers.update({path: commit.oid for path in chosen if path not in found.resolvers})
         for path in (changed or set()) - chosen:
             found.authors[path] = commit.oid

@@ -101,7 +101,15 @@ def _relative_file_key(key: str, directory: str) -> str:
         if "worktrees/" not in name:
             return key
         path = f"{directory}/{'/'.join(map(_decode, name.split('/')))}"
-    path, directory = without_working_tree(path), without_working_tree(directory)
+    return _file_key(without_working_tree(path), without_working_tree(directory))
+
+
+def comparable_file_key(path: str, directory: str | None) -> str:
+    """Return the key of a file in the spelling of `comparable_key`; the path is as tools write it, not encoded."""
+    return comparable_key(_file_key(path, directory), directory)
+
+
+def _file_key(path: str, directory: str | None) -> str:
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
 
 
@@ -111,7 +119,7 @@ def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
         return ()
     relative = comparable_key(key, directory)
     path = "/".join(map(_decode, relative.split("/")[1:]))
-    return relative, f"{FILES}/{file_leaf(f'{directory}/{path}', None)}".removesuffix("=")
+    return relative, _file_key(f"{directory}/{path}", None)
 
 
 def folded(text: str) -> str:

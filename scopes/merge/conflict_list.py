@@ -319,7 +319,7 @@ def _walk_ended(  # noqa: PLR0917 - what the branches hold
     """
     yield from _walk_resolved(repository, ended.resolutions(conversation), resolved, tips)
     for identity, resolutions in ended.resolutions(conversation).items():
-        if identity in unended - resolved.keys():
+        if identity in unended and identity not in resolved:
             yield from resolutions
     known = unended | resolved.keys()
     skipped = dict(_walk_skipped(repository, conversation, tips, known))

@@ -79,7 +79,12 @@ def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _V
 
 def state_of(objects: Objects, commit: Oid) -> Oid | None:
     """Return the tree below `state/` of a commit; None if it has none."""
-    entry = read_tree(objects, read_commit(objects, commit).tree).get(STATE_DIRECTORY)
+    return state_in(objects, read_commit(objects, commit).tree)
+
+
+def state_in(objects: Objects, tree: Oid) -> Oid | None:
+    """Return the tree below `state/`, given the tree of a commit; None if it has none."""
+    entry = read_tree(objects, tree).get(STATE_DIRECTORY)
     return entry.oid if entry is not None and entry.is_tree else None
 
 

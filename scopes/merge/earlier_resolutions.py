@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_body
+from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
@@ -148,7 +148,7 @@ class EarlierResolutions:
                 continue
             match read_body(self._repository, commit).extra.get("conflict"):
                 case {"id": str(identity), "status": "resolved"} if identity in ids:
-                    blob = find_blob(self._repository, commit.tree, f"state/{leaf(CONFLICTS, identity)}")
+                    blob = find_blob(self._repository, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, identity)}")
                     record = None if blob is None else decode_conflict(blob)
                     if record is not None and record.resolution is not None:
                         made = _Found(record, record.resolution, _outcome(record, record.resolution))

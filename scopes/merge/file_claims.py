@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scopes.history.messages import STATE_DIRECTORY, header_of, is_root
+from scopes.history.messages import header_of, is_root
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, key_of_path
-from scopes.merge.divergence import state_of
+from scopes.merge.divergence import state_in, state_of
 from scopes.model import encoding
 from scopes.model.claims import FILES
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects, read_tree
+from scopes.store.repository import Objects
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
 _AUTHORS = frozenset({"agent", "human"})  # kinds of authors
@@ -39,7 +39,7 @@ def list_file_claims(objects: Objects, commits: Iterable[Commit], directory: str
     states: dict[Oid, Oid | None] = {}  # by commit
     trees: dict[Oid | None, Oid | None] = {}  # of the claims about files, by state
     for commit in commits:
-        states[commit.oid] = state = _state_in(objects, commit.tree)
+        states[commit.oid] = state = state_in(objects, commit.tree)
         files = trees[state] if state in trees else trees.setdefault(state, _files_in(objects, state))
         changed: dict[str, Oid | None] | None = None
         for parent in commit.parents:
@@ -55,11 +55,6 @@ def list_file_claims(objects: Objects, commits: Iterable[Commit], directory: str
             key = comparable_key(key_of_path(f"{FILES}/{path}"), directory)
             found.setdefault(key, []).append(FileClaim(header.id, agent, _content_of(objects, blob)))
     return found
-
-
-def _state_in(objects: Objects, tree: Oid) -> Oid | None:
-    entry = read_tree(objects, tree).get(STATE_DIRECTORY)
-    return entry.oid if entry is not None and entry.is_tree else None
 
 
 def _files_in(objects: Objects, state: Oid | None) -> Oid | None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from scopes.history.messages import message_id_of
 from scopes.ids import MessageId
-from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of
+from scopes.merge.conflict_keys import comparable_file_key, comparable_key, decoded_key, group_of
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence
 from scopes.merge.file_claims import FileClaims
@@ -61,7 +61,6 @@ from scopes.merge.same_commands import ran_same_commands
 from scopes.merge.side_calls import SideCall
 from scopes.model.claims import FILES
 from scopes.model.file_edits import Hunk
-from scopes.model.path_encoding import file_leaf
 from scopes.store.objects import Commit
 from scopes.store.text_merge import diff_texts, is_costly, list_line_changes, merge_texts
 
@@ -132,7 +131,7 @@ def compare_files(
     whose text at the merge base is not in the edits of the sides.
     """
     compared = dict(list(names.items())[:MAX_FILES])
-    key_of = lru_cache(maxsize=None)(partial(_key_of, directory=divergence.directory))
+    key_of = lru_cache(maxsize=None)(partial(comparable_file_key, directory=divergence.directory))
     known = {
         comparable_key(key, divergence.directory)
         for side in (divergence.target, divergence.source)
@@ -423,10 +422,6 @@ def conflict_hunks(merged: str) -> str:
 def path_of(key: str) -> str:
     """Return the path of a file key as it is shown."""
     return decoded_key(key).partition("/")[2]
-
-
-def _key_of(path: str, directory: str | None) -> str:
-    return comparable_key(f"{FILES}/{file_leaf(path, directory)}".removesuffix("="), directory)
 
 
 def _why_unknown(unknown: Mapping[str, str]) -> str:

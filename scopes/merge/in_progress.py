@@ -163,16 +163,13 @@ def moving_branch(in_progress: InProgress) -> BranchName:
     return BranchName(branch) if isinstance(branch, str) else in_progress.target
 
 
-def holding(
-    repository: Repository, conversation: ConversationId, branch: BranchName, tip: Oid, target: str = ""
-) -> InProgress:
+def holding(repository: Repository, conversation: ConversationId, branch: BranchName, tip: Oid) -> InProgress:
     """Describe a branch that only holds records of conflicts; nothing is in progress on it.
 
     Its kind is HELD. Such a branch began on a conflict-resolution branch, or a finished merge is in its history.
     """
     entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
-    name = BranchName(target or branch)
-    return InProgress(conversation, branch, tip, entry, HELD, name, tip, "", tip, branch, tip, {})
+    return InProgress(conversation, branch, tip, entry, HELD, branch, tip, "", tip, branch, tip, {})
 
 
 def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:

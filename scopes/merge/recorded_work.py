@@ -21,10 +21,9 @@ from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
-from scopes.merge.side_calls import SideCall, ToolMessages, read_side_calls
+from scopes.merge.side_calls import COMMAND_NAMES, SideCall, ToolMessages, read_side_calls
 from scopes.merge.unclaimed_changes import find_unclaimed_changes, may_touch
 from scopes.model import encoding
-from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
 from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
 from scopes.store.graph import walk_newest_first
@@ -32,7 +31,6 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
 MAX_TESTS = 5  # test commands of a side that are reported, the last ones
-_COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
 _TEST_WORDS = (b"test", b"tox", b"nox", b"rspec", b"phpunit", b"make check")
 _PROMPT_KINDS = frozenset({"prompt", "plain"})
 MAX_COMMITS_BEFORE = 2000  # of the history of the merge base that are searched for the text of a file
@@ -120,8 +118,7 @@ class RecordedWork:
         target, source = self._calls.work
         if not (has_plan(target) and has_plan(source)):
             return ()
-        commits = list(islice(walk_newest_first(self._objects, self._divergence.bases), MAX_COMMITS_BEFORE))
-        before = read_side_calls(self._messages, reversed(commits), (), _is_work)[0]
+        before = read_side_calls(self._messages, self._commits_before, (), _is_work)[0]
         return compare_plans(target, source, before)
 
     def find_answer_conflicts(self) -> list[tuple[Disagreement, Conflict]]:
@@ -210,7 +207,7 @@ def _is_work(data: bytes) -> bool:
     """Return True if the stored bytes of a message may have a plan, an answer or a call that runs tests."""
     if any(mark in data for mark in MARKS):
         return True
-    return any(word in data for word in _COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
+    return any(word in data for word in COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
 
 
 class _Mentions:
@@ -222,7 +219,7 @@ class _Mentions:
     def __call__(self, data: bytes) -> bool:
         if any(name in data for name in self._names):
             return True
-        return any(name in data for name in _COMMAND_NAMES) and MAY_CHANGE_UNNAMED.search(data) is not None
+        return any(name in data for name in COMMAND_NAMES) and MAY_CHANGE_UNNAMED.search(data) is not None
 
 
 def sides_conversations(repository: Repository, target: ConversationId, source: str) -> tuple[ConversationId, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from scopes.errors import Corrupt
 from scopes.history.messages import is_root, message_id_of, read_message_bytes_at
 from scopes.history.tool_calls import calls_by_id, is_failed
 from scopes.ids import MessageId, Oid
+from scopes.model.agent_tools import COMMANDS
 from scopes.model.codec import decode
 from scopes.model.file_edits import command_of, directories_of_command
 from scopes.model.message import Message, Part
@@ -23,6 +25,9 @@ from scopes.store.repository import Objects, read_commit
 MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
 _CALL, _RESULT = b'"tool_call"', b'"tool_result"'
+_CALL_ID = re.compile(rb'"call_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
+"""What the stored bytes of a message with a command contain: the name of a tool that runs some."""
 _MAY_CHANGE_DIRECTORY = re.compile(rb"(?:\b|\\[nrt])(?:cd|pushd|popd)\b")
 _MOVES = (b"cd", b"pushd", b"popd")  # words of the pattern above: they are found much faster
 _MAY_REMOVE = re.compile(r"\b(?:rm|mv|sed)\b")  # only for these commands the history is read
@@ -133,18 +138,22 @@ class _CallList:
         self._moves = moves
         self._wanted = wanted
         self._made: dict[str, tuple[Part, Message]] = {}
-        self._unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
+        self._unanswered: set[str] = set()  # calls whose results need not be wanted by themselves
         self._searched = False
 
     def wants(self, data: bytes) -> bool:
         """Return True if a message with these stored bytes is to be added."""
-        return self._wanted(data) or (bool(self._unanswered) and any(name in data for name in self._unanswered))
+        return self._wanted(data) or (bool(self._unanswered) and _RESULT in data and self._answers(data))
+
+    def _answers(self, data: bytes) -> bool:
+        """Return True if a message has the id of an unanswered call; the time does not grow with their number."""
+        return any(_text_of(name) in self._unanswered for name in _CALL_ID.findall(data))
 
     def add(self, message: Message, *, is_before: bool) -> None:
         """Add the calls and results of a message; `is_before` is a merge base, whose calls may be answered after it."""
         called = calls_by_id(message.parts)
         self._made |= {call_id: (part, message) for call_id, part in called.items()}
-        self._unanswered.update(call_id.encode("utf-8", "surrogatepass") for call_id in called)
+        self._unanswered.update(called)
         for part in () if is_before else message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_result" and isinstance(call_id, str):
@@ -154,10 +163,18 @@ class _CallList:
         if call_id not in self._made and not self._searched:
             self._searched = True
             self._made = {**dict(_walk_calls_before(self._messages, self._bases)), **self._made}
-        self._unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
+        self._unanswered.discard(call_id)
         call, caller = self._made.get(call_id, (None, message))
         directory = _find_directory(call, caller, self._moves)
         self.calls.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time, directory))
+
+
+def _text_of(name: bytes) -> str | None:
+    """Return the text of a JSON string; None for bytes of another program that are none."""
+    try:
+        return str(json.loads(name))
+    except ValueError:
+        return None
 
 
 def _decode(data: bytes) -> Message | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from scopes.history.messages import STATE_DIRECTORY
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import (
     agent_of,
@@ -76,7 +77,7 @@ def _walk_matching(objects: Objects, tree: Oid, prefix: str, components: list[st
 def replaced_claims(objects: Objects, tip: Oid, message: Message) -> dict[str, BlobChange]:
     """Return the changes to the state of `tip` that remove what a message states in another spelling."""
     paths = [path for path in stated_claims(message) if value_field(key_of_path(path)) is not None]
-    entry = find_entry(objects, read_commit(objects, tip).tree, "state") if paths else None
+    entry = find_entry(objects, read_commit(objects, tip).tree, STATE_DIRECTORY) if paths else None
     if entry is None:
         return {}
     found = [other for path in paths for other in find_other_spellings(objects, entry.oid, path)]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_message_at
+from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.model.claims import FILES, MESSAGES, claims_of
@@ -24,7 +24,7 @@ from scopes.store.trees import BlobChange, find_blob, find_entry
 
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
 RESOLVING_KINDS = frozenset({"notice", "merge"})
-_STATE = "state/"
+_STATE = f"{STATE_DIRECTORY}/"
 
 
 class Restated(NamedTuple):
@@ -127,7 +127,7 @@ def _claims_at(
     kind = commit.trailers.get(KIND_TRAILER)
     wanted = list(paths)
     if kind in TYPED_KINDS and message_id_of(commit) != withdrawn:
-        state = find_entry(objects, tree, _STATE.rstrip("/"))
+        state = find_entry(objects, tree, STATE_DIRECTORY)
         claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
@@ -159,4 +159,5 @@ def _resolved_keys(extra: Mapping[str, Any]) -> Iterator[str]:
         case {"conflict": {"key": str(key), "status": "resolved"}}:
             yield key
         case {"merge": {"resolved": list(documents)}}:
-            yield from (document["key"] for document in documents if isinstance(document, dict) and "key" in document)
+            found = (document.get("key") for document in documents if isinstance(document, dict))
+            yield from (key for key in found if isinstance(key, str))

@@ -5,23 +5,21 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from scopes.history.messages import message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, type_of
+from scopes.merge.conflict_keys import comparable_file_key, comparable_key, group_of, type_of
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChange, Side
-from scopes.merge.side_calls import SideCall
-from scopes.model.agent_tools import COMMANDS
+from scopes.merge.side_calls import COMMAND_NAMES, SideCall
 from scopes.model.claims import FILES
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Part
-from scopes.model.path_encoding import file_leaf
 from scopes.model.shell_words import ANY, ONE, STAR
 from scopes.model.shell_writers import read_actions
 
-_COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
 _WRITERS = ("rm", "mv", "sed", "perl", "tee", "cp", "truncate", "patch", "checkout", "restore")
 _WRITER = re.compile(rf"\b(?:{'|'.join(_WRITERS)}) ".encode())
 _WRITER_WORDS = tuple(f"{name} ".encode() for name in _WRITERS)  # without the word boundary they are found much faster
@@ -46,7 +44,7 @@ def may_touch(data: bytes) -> bool:
     """Return True if the stored bytes of a message may have a command that names a file to write, or a rename."""
     if any(mark in data for mark in _RENAMES):
         return True
-    if not any(name in data for name in _COMMAND_NAMES) or not any(word in data for word in _WRITER_WORDS):
+    if not any(name in data for name in COMMAND_NAMES) or not any(word in data for word in _WRITER_WORDS):
         return False
     return _WRITER.search(data) is not None
 
@@ -98,10 +96,7 @@ def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChang
 
 def _read_touched(calls: Iterable[SideCall], directory: str | None) -> _Touched:
     found = _Touched({}, {}, {}, set())
-
-    def key_of(path: str) -> str:
-        return comparable_key(f"{FILES}/{file_leaf(path, directory)}".removesuffix("="), directory)
-
+    key_of = partial(comparable_file_key, directory=directory)
     for call in calls:
         if call.failed or call.call is None:
             continue

@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["library_versions", "pygit2", "skip_unreadable_home"]
+__all__ = ["OPEN_EXACTLY_HERE", "library_versions", "pygit2", "skip_unreadable_home"]
 
 
 class DefaultVerifyPaths(NamedTuple):
@@ -33,6 +33,9 @@ try:
 finally:
     if isinstance(_ssl, _Stub):
         del sys.modules["ssl"]
+
+# Otherwise libgit2 prefers a repository `.git` inside the store.
+OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 
 
 def skip_unreadable_home() -> None:

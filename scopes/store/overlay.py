@@ -16,8 +16,9 @@ from scopes.store.error_translation import translated
 from scopes.store.init import create_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
+from scopes.store.open_repository import open_repository, open_unchecked
 from scopes.store.recent_objects import RecentObjects
-from scopes.store.repository import Repository, open_repository, open_unchecked
+from scopes.store.repository import Repository
 
 _PACKS = ("objects", "pack")
 _NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}

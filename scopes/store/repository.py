@@ -13,17 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Corrupt, Inaccessible, NotFound, Refused, TooNew
+from scopes.errors import Corrupt, NotFound, Refused, TooNew
 from scopes.ids import Oid, OperationId, is_oid
 from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
-from scopes.store.config import Config, Setting
-from scopes.store.containment import check_self_contained
+from scopes.store.config import Config
 from scopes.store.error_translation import is_missing, refusal, translated
-from scopes.store.file_checks import check_ref, check_ref_updates, check_store_files
-from scopes.store.init import FORMAT_VERSION, is_store
-from scopes.store.libgit2 import pygit2, skip_unreadable_home
+from scopes.store.file_checks import check_ref, check_ref_updates
+from scopes.store.init import FORMAT_VERSION
+from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
-_OID_LENGTH, _TRIES = 40, 5
+_OID_LENGTH = 40
+_TRIES = 5  # to write an object
 _PRIORITY_ABOVE_LIBGIT2 = 3
-# Otherwise libgit2 prefers a repository `.git` inside the store.
-_OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
 _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
@@ -113,7 +111,7 @@ class Repository:
     @cached_property
     def walker(self) -> pygit2.Repository:
         """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
-        git = pygit2.Repository(self.path, _OPEN_EXACTLY_HERE)
+        git = pygit2.Repository(self.path, OPEN_EXACTLY_HERE)
         git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
 
@@ -392,55 +390,6 @@ class Repository:
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation
-
-
-def open_repository(
-    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
-) -> Repository:
-    """Open a store; `overrides` are settings from environment variables and flags.
-
-    Raises:
-        NotFound: there is no store at `path`.
-        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read, or one of its files is not a
-            regular file.
-        Inaccessible: permission denied, or the store belongs to another user.
-        Refused: the store reaches outside itself.
-    """
-    if not is_store(path):
-        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-            raise Corrupt(
-                f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
-            )
-        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
-    check_self_contained(path)
-    return open_unchecked(path, overrides, caller)
-
-
-def open_unchecked(
-    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
-) -> Repository:
-    """Open a store that consists of links to an open one; raises as `open_repository` does."""
-    skip_unreadable_home()
-    try:
-        check_store_files(path)
-        git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
-    except (pygit2.GitError, OSError) as error:
-        raise _cannot_open(path, error) from error
-    git.set_ident("scopes", "scopes@systems.scopes")
-    repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
-    pygit2.settings.enable_fsync_gitdir(repository.durable)
-    return repository
-
-
-def _cannot_open(path: str, error: Exception) -> Exception:
-    text = str(error).replace(path, "").lower()
-    if "owner" in text or "owned" in text:
-        hint = f"if you trust it: git config --global --add safe.directory {path}"
-        return Inaccessible(f"the store {path} belongs to another user", hint=hint)
-    if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
-        hint = "SHA-256, reftable and partial-clone repositories are not supported"
-        return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
-    return refusal(f"open the store {path}", path, error)
 
 
 def _open_packs(directory: str) -> pygit2.Odb:

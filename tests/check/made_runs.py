@@ -9,14 +9,13 @@ from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Verdict
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy, parse_policy
-from scopes.check.rules.registry import RULES
+from scopes.check.rules.registry import PARAMETERS
 from scopes.check.run import Run, RunPart, RunSource, Text
 from scopes.model.message import Part
 
 WORKSPACE = "/home/dev/shop"
 OK, FAILED, DENIED, OPEN = "ok", "failed", "denied", "open"
 STREAM = RunSource("agent.jsonl", "codex", "stream")
-KNOWN = {rule.id: rule.parameters for rule in RULES.values()}
 
 
 def make_run(*steps: Any, directory: str | None = WORKSPACE, **fields: Any) -> Run:
@@ -73,7 +72,7 @@ def read(path, result=OK):
 
 def parse(text):
     """Return the policy with a text."""
-    return parse_policy(text, "scopes-check.toml", KNOWN)
+    return parse_policy(text, "scopes-check.toml", PARAMETERS)
 
 
 def judge(rule: str, run: Run, policy: Policy | None = None, **parameters: Any) -> Verdict:

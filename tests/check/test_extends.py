@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from scopes.check.policy import DEFAULT_TESTS, Layer, Suppression, merge_layers, parse_policy
 from scopes.check.policy_sources import CommittedTree, WorkingTree
+from scopes.check.rules.registry import PARAMETERS
 from scopes.errors import Invalid
-from tests.check.made_runs import KNOWN
 from tests.check.sessions import run_check, write_session
 from tests.check.test_hook import hook_input
 from tests.check.test_hook import run as run_hook
@@ -37,7 +37,7 @@ def read(folder, name="a.toml"):
     """Return the policy of a file of a working tree."""
     path = os.path.join(folder, name)
     with open(path, encoding="utf-8") as file:
-        return parse_policy(file.read(), path, KNOWN, WorkingTree(path))
+        return parse_policy(file.read(), path, PARAMETERS, WorkingTree(path))
 
 
 def mistake(folder, name="a.toml"):

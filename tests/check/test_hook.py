@@ -232,7 +232,7 @@ def test_an_empty_policy_option_denies(option):
     """An empty variable must not put the usual policy in the place of the one that was meant."""
     code, answer = run(hook_input(given={"command": "ls"}), option, "")
     assert (code, answer["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
-    assert "--rules or --rules-from is empty" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+    assert f"{option} is empty" in answer["hookSpecificOutput"]["permissionDecisionReason"]
 
 
 def test_the_policy_is_that_of_the_project_and_not_of_a_directory_below_it(tmp_path):

@@ -14,7 +14,21 @@ from scopes.check.policy import Policy, Suppression
 from scopes.check.rules.registry import RULES
 from scopes.history.usage import Tokens
 from scopes.importers.formats.events import RunEnd
-from tests.check.made_runs import DENIED, FAILED, OK, OPEN, STREAM, checked, edit, judge, make_run, parse, read, shell
+from tests.check.made_runs import (  # fmt: skip
+    DENIED,
+    FAILED,
+    OK,
+    OPEN,
+    STREAM,
+    checked,
+    edit,
+    judge,
+    make_run,
+    parse,
+    read,
+    shell,
+    write,
+)
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 LIMITS = {
@@ -315,6 +329,15 @@ def with_agent(step, name, *, sub_agent=True):
 def test_a_rule_is_judged_for_the_run_or_for_each_agent_by_itself(scope, steps, status):
     policy = parse(f'[[rule]]\nid = "ours/x"\nscope = "{scope}"\nexpect = "edit(**) needs test after"\n')
     assert judge("ours/x", make_run(*steps), policy).status == status
+
+
+@pytest.mark.parametrize("order", [("each", "run"), ("run", "each")])
+def test_rules_for_the_run_and_for_each_agent_read_the_same_commands(order):
+    """A sub-agent runs what the main agent wrote, whichever rule is judged first."""
+    run = make_run(write("x.sh", "git push\n"), with_agent(shell("sh x.sh"), "helper"))
+    rules = "".join(f'[[rule]]\nid = "ours/{s}"\nscope = "{s}"\nexpect = "never run(git push **)"\n' for s in order)
+    found = Judge(parse(rules)).verdicts(run, lambda rule: rule.startswith("ours/"))
+    assert [verdict.status for verdict in found] == ["fail", "fail"]
 
 
 def test_the_main_agent_and_a_sub_agent_of_the_same_name_are_two():

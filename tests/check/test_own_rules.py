@@ -47,6 +47,12 @@ def judge_own(repository, expect, *steps, **settings):
         ("at most 1 run(pytest **)", [shell("pytest")], [shell("pytest"), shell("pytest -x")]),
         ("never fetch(*.example.org)", [shell("curl https://example.com")], [FETCH]),
         ("never fetch(example.com)", [FETCH], [shell("cd x && curl -s https://example.com/a")]),
+        (
+            "never fetch(example.com)",
+            [FETCH],
+            [("crawl", {"urls": ["https://a.org", "https://b@example.com/x"]}, "ok")],
+        ),
+        ("never fetch(example.com)", [FETCH], [("open", {"uri": "https://a@b@example.com"}, "ok")]),
         ("never agent(explorer)", [shell("ls")], [EXPLORE]),
         ("never tool(Task, prompt=look*)", [("Task", {"prompt": "write"}, "ok")], [EXPLORE]),
         ("never text(/as an AI/)", ["Done."], ["I cannot, as an AI, do that."]),

@@ -8,17 +8,15 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.check.policy import parse_policy
-from scopes.check.rules.registry import RULES
+from scopes.check.rules.registry import PARAMETERS
 from scopes.cli.main import main
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid
 from tests.check.sessions import run_check, write_session
 
-KNOWN = {rule.id: rule.parameters for rule in RULES.values()}
-
 
 def parse(text):
-    return parse_policy(text, "scopes-check.toml", KNOWN)
+    return parse_policy(text, "scopes-check.toml", PARAMETERS)
 
 
 def test_a_policy_sets_levels_parameters_and_test_commands():
@@ -272,3 +270,12 @@ def test_the_nearest_policy_applies_in_the_working_tree_and_in_a_commit(tmp_path
     for folder, code in ((inner, 0), (tmp_path / "a", 0), (tmp_path, 1)):
         monkeypatch.chdir(folder)
         assert run_check(capsys, "gone.jsonl", *words)[0] == code
+
+
+def test_outside_of_a_repository_only_the_policy_of_the_directory_itself_applies(tmp_path, capsys, monkeypatch):
+    """That of a directory around it, such as /tmp, may be of another user."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "scopes-check.toml").write_text("fail_on = 'none'\n")
+    for folder, code in ((tmp_path, 0), (tmp_path / "inner", 1)):
+        monkeypatch.chdir(folder)
+        assert run_check(capsys, "gone.jsonl")[0] == code

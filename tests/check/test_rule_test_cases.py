@@ -93,6 +93,20 @@ def test_expectations_are_read_from_tables(text, expected):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        f"[[expect]]\nrule = {'[' * 3000}{']' * 3000}",
+        f"[[expect]]\nrule = {'9' * 5000}",
+        f"[[expect]]\nrule = 0x{'f' * 5000}",
+        f"[[expect]]\nrule = 'ours/x'\nstatus = 0x{'f' * 5000}",
+    ],
+)
+def test_a_value_that_python_does_not_read_or_show_is_a_mistake(text):
+    with pytest.raises(Invalid, match=r"t\.toml:.* (nested too deeply|too many digits)"):
+        parse_expected(text, "t.toml", POLICY)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("expect = 1", "t.toml: it must have [[expect]] tables only"),

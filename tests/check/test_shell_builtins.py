@@ -180,6 +180,12 @@ def test_what_a_builtin_or_an_earlier_round_of_a_loop_assigned_is_unknown(line):
     assert command.argv == ("a", None)
 
 
+@pytest.mark.parametrize("number", ["2", "9" * 5000, "0" * 5000 + "2"])
+@pytest.mark.parametrize("line", ["set -- b; shift {}; a -$1", "set -- b; a -${{{}}}"])
+def test_an_argument_behind_the_last_one_is_empty_however_many_digits_its_number_has(line, number):
+    assert parse_commands(line.format(number), "/w")[-1].argv == ("a", "-")
+
+
 @pytest.mark.parametrize(
     ("line", "known"),
     [

@@ -33,6 +33,12 @@ def test_what_follows_a_heredoc_on_its_first_line_is_read(text, lines):
     assert run_lines(text) == lines
 
 
+def test_only_the_whole_delimiter_ends_a_heredoc_that_is_mended():
+    """Trying its beginnings too took the square of the text's length."""
+    assert shell_grammar._STATEMENTS.search(b"cat <<EOF; b\nx\nEO\n") is None
+    assert shell_grammar._STATEMENTS.search(b"cat <<EOF; b\nx\nEOF\n") is not None
+
+
 @pytest.mark.parametrize("text", ["cat <<E; b\nx\nE\nc", "x - <<'A' \"$h\" >r 2>&1\nb\nA"])
 def test_words_behind_a_heredoc_are_an_error_only_before_the_text_is_mended(text):
     """A test of the mending itself: it goes if a later version of the grammar reads these texts."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from scopes.check.unread_calls import find_orphans
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
 from scopes.model.message import Part
 from tests.check import headless_runs as made
 from tests.check.headless_runs import codex_rollout, gemini_session, gemini_stream, lines
+from tests.check.runs import judge, run_of
 from tests.check.sessions import run_check, write_session
 
 BAD, GOOD = "rm -rf /home/other/victim", "ls"
@@ -383,3 +387,13 @@ def test_the_calls_of_other_conversations_in_a_file_are_not_calls_of_each(tmp_pa
     document = json.loads(output.splitlines()[0])
     assert [each["calls"] for each in document["runs"]] == [1, 1]
     assert document["findings"] == []
+
+
+def test_a_call_of_a_store_whose_id_is_a_list_is_judged(repository):
+    """Append refuses such an id; a store of another program can have it."""
+    conversation = run_of(repository, "Done.")
+    call = Part("tool_call", {"call_id": ["c"], "name": "Bash", "input": {"command": PUSH}})
+    result = Part("tool_result", {"call_id": ["c"], "output": "ok", "exit_code": [0]})
+    append(repository, conversation, replace(plain_message("coder", ""), parts=(call, result), kind="answer"))
+    findings = judge(repository, conversation).runs[0].findings
+    assert FORCED in [finding.rule for finding in findings]

@@ -11,7 +11,7 @@ from scopes.conversation import doctor as module
 from scopes.conversation.doctor import doctor
 from scopes.errors import Corrupt, NotFound
 from scopes.store.init import create_store
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 from tests.support.history import history
 from tests.support.store import files_of, git, open_store
 

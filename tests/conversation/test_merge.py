@@ -28,7 +28,8 @@ from scopes.merge.in_progress import list_in_progress
 from scopes.merge.records import list_conflicts_at
 from scopes.model.message import Author
 from scopes.store.init import create_store
-from scopes.store.repository import Caller, open_repository, read_commit
+from scopes.store.open_repository import open_repository
+from scopes.store.repository import Caller, read_commit
 from scopes.store.trees import walk_blobs
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, git, open_store

@@ -11,7 +11,8 @@ from scopes.conversation.verify import verify
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
-from scopes.store.repository import Repository, open_repository
+from scopes.store.open_repository import open_repository
+from scopes.store.repository import Repository
 from tests.faults.sandbox import ROOT
 from tests.support.fork_server import run_program
 
@@ -20,7 +21,7 @@ WRITER = """
 import sys
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 store, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 repository = open_repository(store)
 for number in range(count):

@@ -14,8 +14,9 @@ from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.init import is_store
+from scopes.store.open_repository import open_repository
 from scopes.store.operation_log import walk_operations
-from scopes.store.repository import Repository, open_repository
+from scopes.store.repository import Repository
 
 
 def describe_store(path: str) -> dict:

@@ -14,7 +14,7 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.store.init import create_store
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 from tests.faults.processes import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
 from tests.support.fork_server import run_program
 

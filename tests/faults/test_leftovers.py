@@ -22,7 +22,7 @@ from scopes.history.messages import plain_message
 from scopes.store import init, recovery
 from scopes.store import refs as names
 from scopes.store.init import create_store
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -10,13 +10,14 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.store.init import create_store
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 from tests.faults.processes import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
 
 MIXER = """
 import sys
 from scopes.conversation import branch, delete, gc, rename, tag, undo
-from scopes.store.repository import Caller, open_repository
+from scopes.store.open_repository import open_repository
+from scopes.store.repository import Caller
 store, rounds = sys.argv[1], int(sys.argv[2])
 repository = open_repository(store, caller=Caller("mixer"))  # undo takes back what the same actor did
 for turn in range(rounds):
@@ -34,7 +35,7 @@ READER = """
 import sys, time
 from scopes.conversation.new import new
 from scopes.store.init import create_store
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 from tests.faults.processes import read_texts
 store, least, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 repository, walks, end = open_repository(store), 0, time.monotonic() + seconds
@@ -47,7 +48,7 @@ print(walks)
 PACKER = """
 import subprocess, sys, time
 from scopes.conversation.gc import gc
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 store, end, rounds = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0
 repository = open_repository(store)
 while time.monotonic() < end:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.history.sources import SourceRecord, read_spans
+from scopes.history.sources import SourceRecord, number_lines, read_spans
 from scopes.ids import Oid
 
 ROOT, OTHER = Oid("1" * 40), Oid("2" * 40)
@@ -43,6 +43,14 @@ def test_any_ascending_spans_are_those_of_the_whole_stream(chunks, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
     spans = [(begin, end - begin) for begin, end in zip(cuts[::2], cuts[1::2], strict=False)]
     assert list(read_spans(iter(chunks), spans)) == [whole[offset : offset + length] for offset, length in spans]
+
+
+@given(st.lists(st.text("a\n", max_size=4)), st.data())
+def test_the_line_of_an_offset_is_one_more_than_the_newlines_before_it(chunks, data):
+    whole = "".join(chunks)
+    offsets = sorted(data.draw(st.sets(st.integers(0, len(whole) + 2), max_size=4)))
+    known = [1 + whole[:offset].count("\n") for offset in offsets if offset < len(whole)]
+    assert number_lines([chunk.encode() for chunk in chunks], offsets) == known
 
 
 def test_the_version_of_a_source_depends_on_those_that_it_continues():

@@ -23,7 +23,7 @@ from scopes.index import staging
 from scopes.index.checksums import hold_lock
 from scopes.index.database import delete_files
 from scopes.store.config import Setting
-from scopes.store.repository import open_repository
+from scopes.store.open_repository import open_repository
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes

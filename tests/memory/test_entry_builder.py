@@ -10,7 +10,8 @@ from scopes.conversation.new import new
 from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.store.config import Setting
-from scopes.store.repository import Caller, open_repository
+from scopes.store.open_repository import open_repository
+from scopes.store.repository import Caller
 from tests.memory.talking import say
 from tests.support.store import FAST, git, open_store
 

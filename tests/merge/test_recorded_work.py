@@ -47,6 +47,16 @@ def test_a_merge_shows_the_last_run_of_each_test_command_of_both_sides(forked):
     assert tests.source == (CheckRun("go test ./...", failed=True, exit_code=1),)
 
 
+def test_a_result_is_found_by_a_call_id_that_json_escapes(forked):
+    call = {"type": "tool_call", "call_id": 'a"b', "name": "Bash", "input": {"command": "go test ./..."}}
+    say(forked, "conv-001/main", "", author="claude", kind="answer", parts=[call])
+    result = {"type": "tool_result", "call_id": 'a"b', "output": "ok"}
+    say(forked, "conv-001/main", "", author={"name": "tool", "kind": "tool"}, kind="tool-results", parts=[result])
+    say(forked, "conv-001/alt", "more")
+    tests = merge(forked, "conv-001", "alt", target="main", dry_run=True).tests
+    assert tests.target == (CheckRun("go test ./...", failed=False),)
+
+
 def test_a_side_without_tests_has_none(forked):
     run(forked, "main", "ls", output="test.py")
     say(forked, "conv-001/alt", "pytest -q fails")

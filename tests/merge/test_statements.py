@@ -40,6 +40,12 @@ def test_a_decision_that_both_sides_made_again_is_no_conflict(repository):
     assert isinstance(merge(repository, "conv-001", "fix", target="main"), Merged)
 
 
+def test_a_merge_of_another_program_that_names_no_key_states_nothing(repository):
+    fork(repository, base="sqlite", main="sqlite", fix="sqlite")
+    say(repository, "conv-001/main", "joined", kind="merge", merge={"resolved": [{"key": 5}, {"id": "x"}]})
+    assert isinstance(merge(repository, "conv-001", "fix", target="main"), Merged)
+
+
 def test_a_finding_made_again_disagrees_with_a_new_one_of_the_same_agent(repository):
     """M4, for keys on which each agent has a claim."""
     history(repository, "main: a")

@@ -16,7 +16,7 @@ from scopes.lazy_patterns import compile_lazily
 
 _ID: Final = "net/host"
 _CURE: Final = "add the host to `hosts`, or do without it"
-_HOST: Final = compile_lazily(r"(?:[A-Za-z][\w+.-]*:)?//(?:[^/?#\s@]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
+_HOST: Final = compile_lazily(r"(?:[A-Za-z][\w+.-]*:)?//(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
 _BARE: Final = compile_lazily(r"([\w-]+(?:\.[\w-]+)+|localhost)(?::\d+)?(?:[/?#].*)?")
 _REMOTE: Final = compile_lazily(r"(?:[\w.-]+@)?([\w.-]+|\[[^\]]*\]):.*")
 _VALUED: Final = {  # options with values, of programs whose operands are addresses
@@ -59,21 +59,26 @@ def _host_of(word: str | None) -> str | None:
     return match[1] if match else ""
 
 
-def _fetched(call: Call) -> Iterator[str]:
-    """Yield the hosts of addresses in the arguments of a tool that is no shell."""
+def host_of(address: str) -> str | None:
+    """Return the host of an address such as `https://user@example.org/x`; None for other texts."""
+    match = _HOST.match(address)
+    return None if match is None else match[1]
+
+
+def fetched_addresses(call: Call) -> Iterator[str]:
+    """Yield the texts in the arguments of a tool that is no shell which should be addresses."""
     given = call.call.fields.get("input")
     for name in ("url", "uri", "urls"):
         value = given.get(name) if isinstance(given, dict) else None
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and (match := _HOST.match(text)):
-                yield match[1]
+        yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
 def _judge(run: Run, settings: Settings) -> Iterable[Finding]:
     findings = []
     allowed: Sequence[str] = settings.parameters["hosts"]
     for call in run.calls:
-        reached: list[tuple[str | None, str | None, str | None]] = [(host, host, None) for host in _fetched(call)]
+        fetched = filter(None, map(host_of, fetched_addresses(call)))
+        reached: list[tuple[str | None, str | None, str | None]] = [(host, host, None) for host in fetched]
         for command in call.commands:
             wrapper = " ".join(command.wrappers) or None
             reached += [(host, match_of(command, call), wrapper) for host in hosts_of(command) if host != ""]

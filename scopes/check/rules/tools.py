@@ -85,7 +85,7 @@ def _judge_denied(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
         for call in run.calls
         if call.outcome == "denied"
     ]
-    known = {call.call.fields.get("call_id") for call in run.calls if call.outcome == "denied"}
+    known = {str(call.call.fields.get("call_id")) for call in run.calls if call.outcome == "denied"}
     reported = [name for name in (run.end.denials if run.end is not None else ()) if name not in known]
     if reported and not found:
         found.append(Finding(DENIED, settings.level, f"the agent reports refused calls: {', '.join(reported[:8])}"))

@@ -248,14 +248,19 @@ def _find_target(invocation: Invocation, given: _Given) -> BranchHandle:
         meant = None
         if text is None and not has_piped_input(invocation):
             meant = ("to the latest conversation", shlex.join(["scopes", "append", "@", conversation]))
-        elif text is not None and not _is_conversation(repository, conversation) and _is_conversation(repository, text):
+        elif (
+            text is not None
+            and not _is_one_conversation(repository, conversation)
+            and _is_one_conversation(repository, text)
+        ):
             meant = ("the conversation comes first", shlex.join(["scopes", "append", text, conversation]))
         if meant is not None:
             error.hint = "\n".join(filter(None, (f"{meant[0]}: {meant[1]}", error.hint)))
         raise
 
 
-def _is_conversation(repository: Repository, text: str) -> bool:
+def _is_one_conversation(repository: Repository, text: str) -> bool:
+    """Return True if a text names exactly one conversation."""
     try:
         return find_conversation(repository, text) is not None
     except (Ambiguous, Invalid):

@@ -59,6 +59,10 @@ def check(
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
 
+    Rules about commands read the recorded command lines. What cannot be read is shell/opaque. That finds mistakes and
+    carelessness; it is no sandbox: who wants to deceive it can write a program that it does not see run. What an agent
+    must not be able to do, forbid with its sandbox or with the permissions of the job.
+
     The policy is scopes-check.toml: levels, parameters, rules of your own, and suppressions with a reason and a last
     day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
     its own rules; --rules-from names another commit.
