@@ -357,8 +357,7 @@ def _find_substitutions(node: Node) -> Iterator[Node]:
 def _find_patterns(node: Node) -> Iterator[bytes]:
     """Yield the patterns of an expansion with command substitutions in them, which the grammar reads as plain text."""
     for child in node.children if node.type == "expansion" else ():
-        text = child.text or b""
-        if child.type == "regex" and b"$(" in text:
+        if child.type == "regex" and b"$(" in (text := child.text or b""):
             yield text
 
 
