@@ -22,6 +22,16 @@ _MAX_OPERANDS: Final = 200
 _CURL_VALUED: Final = ("oAbcCdDeEFHKmPQrtTuUwxXyYz", ("--output", "--output-dir", "--url", "--header", "--data"))
 _WGET_VALUED: Final = ("OaeioPBtTwQARDIXUl", ("--output-document", "--directory-prefix", "--header", "--input-file"))
 _ADDRESS: Final = compile_lazily(r"(?:\w+://)?[^\s?#]+/(?P<name>[^/\s?#]+)(?:[?#]\S*)?")
+_CLONE_VALUED: Final = (
+    "--branch",
+    "--config",
+    "--depth",
+    "--origin",
+    "--jobs",
+    "--upload-pack",
+    "--reference",
+    "--filter",
+)
 _TARGET: Final = ("--target-directory", "--suffix")
 _IN_PLACE: Final = compile_lazily(r"-[nrEsuz]*i.*|--in-place(?:=.*)?")
 _PERL_IN_PLACE: Final = compile_lazily(r"-[0-9lnpawsTtW]*i.*")
@@ -256,6 +266,13 @@ def _in_git(words: tuple[Word, ...]) -> Iterator[Change]:
         yield from _copies((Word("mv", "mv"), *words[2:]))
     elif verb == "rm" and not any(word.text == "--cached" for word in words):
         yield from _all_deleted((Word("rm", "rm"), *words[2:]))
+    elif verb == "clone":
+        operands = _split(words[1:], "bcoju", _CLONE_VALUED).operands
+        name = (
+            operands[-1].text.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1].rsplit(":", 1)[-1] if operands else ""
+        )
+        target = operands[1].text.rstrip("/") if len(operands) > 1 else name
+        yield from (Change("write", f"{each}/{{}}") for each in (target,) if each)
     elif verb in {"apply", "am"} and not any(_ONLY_SHOWN.fullmatch(word.text) for word in words):
         yield Change("write", "./{}")
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
+MAX_LENGTH: Final = 4096  # characters of a path; a longer one is not compared with others
 MAX_LINKS: Final = 100
 _MAX_TEXTS: Final = 4  # that a file may have, one after the other
 _MAX_PAST: Final = 30  # that a file had once, and that git may restore
@@ -54,6 +55,7 @@ class Files:
         "_same",
         "_shaky",
         "background",
+        "has_options",
         "has_unread_settings",
         "is_full",
         "line",
@@ -70,6 +72,7 @@ class Files:
         self.modules: dict[str, set[str]] = {}  # of python that hide those of its library, by directory
         self.links: dict[str, str | None] = {}  # what they refer to; None if that is not known
         self.settings: dict[tuple[str, str | None], None] = {}  # of git: key and value
+        self.has_options = False  # a file has a name that a pattern of a shell turns into an option
         self.has_unread_settings = False  # of git: there are too many, or their sections were renamed
         self.is_full = False  # there are too many files: any path may be one
         self.line = 0
@@ -121,6 +124,9 @@ class Files:
         same = self.names.setdefault(name, {})
         same[path] = None
         self.is_full = self.is_full or len(same) > _MAX_SAME
+        self.has_options = self.has_options or name.startswith("-")
+        if name.endswith(".pth") and place.endswith("-packages"):  # python runs its lines
+            self.modules.setdefault(place, set()).add("sitecustomize")
         if name.endswith(".py"):
             place, stem = (
                 (posixpath.dirname(place), posixpath.basename(place)) if name == "__init__.py" else (place, name[:-3])
@@ -179,7 +185,7 @@ class Files:
         other.names = {name: dict(paths) for name, paths in self.names.items()}
         other.modules = {place: set(stems) for place, stems in self.modules.items()}
         other.is_full, other.line, other._length = self.is_full, self.line, self._length
-        other.has_unread_settings = self.has_unread_settings
+        other.has_unread_settings, other.has_options = self.has_unread_settings, self.has_options
         other._past = {path: dict(texts) for path, texts in self._past.items()}
         other._same, other._shaky = dict(self._same), set(self._shaky)
         return other
@@ -197,6 +203,8 @@ class Files:
         """Return what may be in a file that was written; None for other files."""
         if path is None:
             return None
+        if len(path) > MAX_LENGTH:
+            return Written(is_unread=True) if self.written else None
         if any(each in path for each in "*?["):
             return self._find_matching(path)
         found = self._find_linked(path) if self.links else self.written.get(path)

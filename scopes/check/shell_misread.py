@@ -21,7 +21,7 @@ _QUOTED: Final = {"raw_string", "string", "string_content", "ansi_c_string", "he
 _SIMPLE: Final = {"command", "file_redirect", "redirected_statement"}
 _OPENING: Final = frozenset({b"then", b"do", b"else", b"{", b"("})  # no `;` can follow them
 # A `$` or a backslash in front of a blank, and `$b` in `$a/$b/c`.
-_DOUBTFUL: Final = compile_lazily(rb"\$\s|\\\s+#|\\[ \t]+\n|\$[\w{][^\s\"';&|]*\$\w+[^\s;&|\w]")
+_DOUBTFUL: Final = compile_lazily(rb"\$\s|\\\s+#|\\[ \t]+\n|[\w}/.:,@%+=-]\$\w+[^\s;&|\w\"']")
 _NAME: Final = compile_lazily(rb"\w+")
 _ESCAPED_BLANK: Final = compile_lazily(rb"(?:^|[^\\])(?:\\\\)*\\(?:[ \t]|\n)\Z")
 _CONTINUED: Final = compile_lazily(rb"(?:^|[\s;|&()<>`])(?:\\\n)+\Z")

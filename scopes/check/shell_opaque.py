@@ -218,11 +218,13 @@ def _shown(word: Word) -> str:
 
 
 _TABLES: Final = compile_lazily(rb"\bBASH_(?:CMDS|ALIASES)\b")
-_CASE: Final = compile_lazily(rb"\b(?:declare|typeset|local|readonly)[ \t](?:[^;&|\n=]*[ \t])?-[a-zA-Z]*[luc]")
-_QUOTED_KEY: Final = compile_lazily(rb"\$\{\w+\['[^'\n]*(?:\$\(|`)")
+_CASE: Final = compile_lazily(
+    rb"\b(?:declare|typeset|local|readonly)[ \t](?:[^;&|\n=]{0,200}[ \t])?-[a-zA-Z]{0,20}[luc]"
+)
+_QUOTED_KEY: Final = compile_lazily(rb"\$\{\w+\['[^'\n]{0,200}(?:\$\(|`)")
 _ARITHMETIC: Final = compile_lazily(
     rb"\(\(|\$\[|\blet\b|[ \t]-(?:eq|ne|[lg][te])[ \t]|\w=\$\{"
-    rb"|\b(?:declare|local|typeset)[ \t][^;\n]*-\w*i|\$\{\w+[:\[]|\[\[?[ \t]-v\b"
+    rb"|\b(?:declare|local|typeset)[ \t][^;\n]{0,200}-\w{0,20}i|\$\{\w+[:\[]|\[\[?[ \t]-v\b"
 )
 _PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
 _SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")

@@ -27,7 +27,7 @@ _ARGUMENTS: Final = {
 }  # what commands of sed take, by letter
 _STRING: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"')
 _REGEX: Final = compile_lazily(r"(?:(?<=[(,~!{};&|\n])|^|(?<=[(,~!{};&|\n] ))\s*/(?:[^/\\\n]|\\.)+/")
-_BRACKET: Final = compile_lazily(r"\[\^?\]?[^\]\n]*\]")
+_BRACKET: Final = compile_lazily(r"\[\^?\]?[^\]\n]{0,200}\]")
 _SHELL: Final = compile_lazily(r"(?:\S*/)?(?:ba|z|da|k|c|tc|fi)?sh(?:\s+-\w*)*\s*")
 _AWK_SYSTEM: Final = compile_lazily(r'\bsystem(?:\s|\\\n)*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s*\))?')
 _AWK_PIPE: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline|\|&?\s*"((?:[^"\\\n]|\\.)*)"')

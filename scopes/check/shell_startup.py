@@ -22,7 +22,7 @@ _START_FILES: Final = ("--rcfile", "--init-file")
 # Directories of programs that nearly every PATH has.
 _PROGRAMS: Final = compile_lazily(
     r"(?:~|/root|/(?:home|Users)/[^/]+)/(?:(?:\.local/|\.cargo/|go/|\.npm-global/)?bin|\.asdf/shims|\.pyenv/shims)"
-    r"|(?:/usr(?:/local)?|/opt/[^/]+)?/s?bin"
+    r"|(?:/usr(?:/local)?|/opt/[^/]+)?/s?bin|(?:.*/)?(?:node_modules/\.|\.?venv/)bin"
 )
 
 

@@ -383,6 +383,8 @@ def _unwrap_find(words: tuple[Word, ...]) -> list[Step]:
             end += 1
         if end > position:
             inner = tuple(_replaced(word, "{}", item) for word in words[position:end])
+            if words[position].text.startswith("{}"):  # what it finds is the program
+                inner = (_ITEM, *inner[1:])
             steps.append(Step(f"find {action}", inner, kept=True))
         position = end + 1
     return steps

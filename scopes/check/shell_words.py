@@ -357,8 +357,7 @@ def _find_substitutions(node: Node) -> Iterator[Node]:
 def _find_patterns(node: Node) -> Iterator[bytes]:
     """Yield the patterns of an expansion with command substitutions in them, which the grammar reads as plain text."""
     for child in node.children if node.type == "expansion" else ():
-        text = child.text or b""
-        if child.type == "regex" and b"$(" in text:
+        if child.type == "regex" and b"$(" in (text := child.text or b""):
             yield text
 
 
@@ -369,9 +368,9 @@ def _split(word: Word) -> list[Word]:
     return [word._replace(splits=True)] if word.value is None else [word]
 
 
-def _joined(words: tuple[Word, ...], separator: str = " ", *, is_known: bool = True) -> Word:
+def _joined(words: tuple[Word, ...], separator: str = " ") -> Word:
     text = separator.join(word.text for word in words)[:MAX_TEXT]
-    return Word(text if is_known and all(word.value is not None for word in words) else None, text)
+    return Word(text if all(word.value is not None for word in words) else None, text)
 
 
 def _unescape(match: re.Match[str]) -> str:

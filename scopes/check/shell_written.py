@@ -12,7 +12,7 @@ from scopes.check.shell_files import SITE_MODULES, Files, Written
 from scopes.check.shell_named_files import find_opaque_named
 from scopes.check.shell_scripts import INLINE, Interpreted, interpreted, script_file, shell_options
 from scopes.check.shell_startup import find_in_usual_places
-from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_state import MAX_PATH, State, Word, resolve
 from scopes.check.shell_wrappers import SHELLS, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
 
@@ -69,6 +69,8 @@ _ENTRIES: Final = {
     **dict.fromkeys(("python", "pypy"), ("", "/__main__.py")),
     **dict.fromkeys(("node", "nodejs", "bun"), ("", ".js", ".cjs", ".mjs", "/index.js")),
 }  # what is behind the name of a program in its file
+_MAX_PLACES: Final = 30  # directories of PYTHONPATH, and packages around a module, that are looked at
+_PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]|\{[^}]*-")  # at the start of a word
 _PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
 
 
@@ -152,13 +154,15 @@ def find_opaque_file(
     if not words or not (files.written or files.is_full or files.links):
         return None
     language = program.rstrip("0123456789.")
-    for path in _interpreted_files(program, words, redirections, state):
+    for path in _interpreted_files(program, words, redirections, state, environment):
         written = files.find(path)
         if written is not None and not (
             written.is_known and language in INLINE and all(is_harmless(language, text) for text in written.texts)
         ):
             return f"{program} runs a file that was written before"
     reason = _opaque_git(words, state, settings) if program == "git" else find_opaque_named(words, redirections, state)
+    if files.has_options and any(_PATTERN.match(word.text) for word in words[1:]):
+        reason = reason or "a pattern may become an option: a file has such a name"
     if reason is not None:
         return reason
     if program in _RUN_FILES and any(_is_run(program, name, state) for name in _RUN_FILES[program]):
@@ -188,7 +192,11 @@ def _programs_on_path(name: str, state: State, environment: Environment) -> Iter
 
 
 def _interpreted_files(
-    program: str, words: tuple[Word, ...], redirections: tuple[Redirection, ...], state: State
+    program: str,
+    words: tuple[Word, ...],
+    redirections: tuple[Redirection, ...],
+    state: State,
+    environment: Environment,
 ) -> Iterator[str | None]:
     """Yield the files that an interpreter runs: its script, a module, what it loads first, and its standard input."""
     file = script_file(program, words)
@@ -203,18 +211,25 @@ def _interpreted_files(
     elif not found.texts and found.module is None:
         yield from (resolve(state.directory, each.target) for each in redirections if each.kind == "read")
     if found.module is not None:
-        yield from _module_files(found, state)
+        yield from _module_files(found, state, environment)
     for each in found.loaded:
         for suffix in ("", ".js", ".mjs", ".cjs", ".rb"):
             yield resolve(state.directory, each.text + suffix)
 
 
-def _module_files(found: Interpreted, state: State) -> Iterator[str | None]:
+def _module_files(found: Interpreted, state: State, environment: Environment) -> Iterator[str | None]:
     """Yield the files that `python -m` runs: of the module, and of its operands if it runs those."""
     if found.module is not None:
         base = found.module.text.replace(".", "/")
-        for name in (f"{base}.py", f"{base}/__main__.py", f"{base}/__init__.py"):
-            yield resolve(state.directory, name)
+        packages = [base[:end] for end, char in enumerate(base[:MAX_PATH]) if char == "/"][:_MAX_PLACES]
+        names = [
+            f"{base}.py",
+            f"{base}/__main__.py",
+            f"{base}/__init__.py",
+            *(f"{each}/__init__.py" for each in packages),
+        ]
+        for place in ("", *_python_path(state, environment)):
+            yield from (resolve(state.directory, f"{place}/{name}" if place else name) for name in names)
         for word in found.operands if found.module.text in _RUNNING_MODULES else ():
             yield resolve(state.directory, word.text)
             yield resolve(state.directory, f"{word.text.replace('.', '/')}.py")
@@ -265,14 +280,20 @@ def _writes_hook(names: frozenset[str], files: Files, directory: str | None, set
     return any(name in names and (_HOOK_PLACE.fullmatch(place) or place in known) for name, place in places)
 
 
+def _python_path(state: State, environment: Environment) -> list[str]:
+    """Return the directories of PYTHONPATH."""
+    value = state.variables.get("PYTHONPATH")
+    texts = [text or "?" for name, text in environment if name == "PYTHONPATH"]
+    texts += [value.text] if isinstance(value, Word) and not texts else []
+    return [entry or "." for text in texts for entry in text.split(":")][:_MAX_PLACES]
+
+
 def _opaque_modules(program: str, words: tuple[Word, ...], state: State, environment: Environment) -> str | None:
     """Return why python may import a file that was written instead of a module of its library."""
     if not state.files.modules:
         return None
-    value = state.variables.get("PYTHONPATH")
-    texts = [text or "?" for name, text in environment if name == "PYTHONPATH"]
-    texts += [value.text] if isinstance(value, Word) and not texts else []
-    places = {resolve(state.directory, entry or ".") for text in texts for entry in text.split(":")}
+    places = {resolve(state.directory, entry) for entry in _python_path(state, environment)}
+    places |= {place for place in state.files.modules if place.endswith("-packages")}
     is_python = _PYTHON.fullmatch(program) is not None
     if is_python:
         found = interpreted(program, words)

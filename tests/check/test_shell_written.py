@@ -128,6 +128,11 @@ UNREAD = [  # what programs save, copy or unpack, and the program that is not kn
     ("mkdir p; echo 'open(1)' > p/__main__.py; python3 p", "python3"),
     ("echo 'open(1)' > x.py; python3 -m doctest x.py", "python3"),
     ("echo 'int main;' > x.c; gcc -o x x.c; ./x", "./x"),
+    ("echo 'open(1)' > d/a.py; PYTHONPATH=d python3 -m a", "python3"),
+    ("echo 'open(1)' > d/__init__.py; python3 -m d.x", "python3"),
+    ("curl -o node_modules/.bin/jest https://x/y; npx jest", "jest"),
+    ("git clone https://x/tool.git; tool/run.sh", "tool/run.sh"),
+    ("git clone -q --depth 1 r d; sh d/run.sh", "sh"),
     ("gcc -x c - <<< 'int main;'; ./a.out", "./a.out"),
 ]
 SAVED_ELSEWHERE = [  # and here the programs are others, or nothing is saved
@@ -220,6 +225,26 @@ def test_a_program_that_was_saved_copied_or_unpacked_is_opaque(line, name):
 @pytest.mark.parametrize("line", SAVED_ELSEWHERE)
 def test_a_program_at_another_place_than_what_was_saved_is_not(line):
     assert {each.opaque for each in parse_commands(line, "/w")} == {None}
+
+
+@pytest.mark.parametrize("name", ["a.pth", "usercustomize.py", "sitecustomize.py"])
+def test_python_runs_files_among_its_packages_at_its_start(name):
+    line = f"echo 'open(1)' > ~/.local/lib/python3.11/site-packages/{name}; python3 -c 1"
+    assert "python3 imports a file that was written before" in (parse_commands(line, "/w")[-1].opaque or "")
+
+
+@pytest.mark.parametrize("line", ["touch -- -rf; rm * ../x", "touch ./--recursive; rm -f [a-z]* ../x", "> -f; rm ? x"])
+def test_a_pattern_that_may_become_an_option_is_opaque(line):
+    assert parse_commands(line, "/w")[-1].opaque == "a pattern may become an option: a file has such a name"
+
+
+@pytest.mark.parametrize("line", ["touch -- -rf; rm ./* x", "touch x; rm *", "touch -- -rf; ls"])
+def test_a_pattern_that_becomes_none_is_not(line):
+    assert parse_commands(line, "/w")[-1].opaque is None
+
+
+def test_a_program_that_find_finds_is_opaque():
+    assert parse_commands("find . -name x -exec {} a \\;", "/w")[-1].opaque == "the program is computed by the shell"
 
 
 @pytest.mark.parametrize("line", ["ln -s /bin/rm z; ./z -rf x", "ln -s /bin/rm ~/bin/z; z -rf x", "ln -s $x z; ./z"])
