@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_CONTROLS: Final = 1000  # characters of a text that are looked at; the first one in a gap decides
 _QUOTED: Final = {"raw_string", "string", "string_content", "ansi_c_string", "heredoc_body", "heredoc_content"}
 _SIMPLE: Final = {"command", "file_redirect", "redirected_statement"}
+_WITH_VALUE: Final = {"variable_assignment", "herestring_redirect"}
 _OPENING: Final = frozenset({b"then", b"do", b"else", b"{", b"("})  # no `;` can follow them
 # A `$` or a backslash in front of a blank, and `$b` in `$a/$b/c`.
 _DOUBTFUL: Final = compile_lazily(rb"\$\s|\\\s+#|\\[ \t]+\n|[\w}/.:,@%+=-]\$\w+[^\s;&|\w\"']")
@@ -43,7 +44,7 @@ def find_places(tree: Node, source: bytes) -> dict[int, bytes]:
         return {}
     places: dict[int, bytes] = {}
     for node in _walk(tree):
-        if node.type in _SIMPLE or (is_doubtful and node.type == "variable_assignment"):
+        if node.type in _SIMPLE or (is_doubtful and node.type in _WITH_VALUE):
             places.update(dict.fromkeys(_missed_ends(node, source), b";"))
         elif is_doubtful and node.type == "$" and (name := _lost_name(node, source)) is not None:
             places.update({name.start(): b"{", name.end(): b"}"})

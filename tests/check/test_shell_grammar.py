@@ -129,6 +129,7 @@ def test_a_dollar_or_a_backslash_before_a_blank_hides_no_command(text, lines):
         *("a\r# ; b", "a\x0b# ; b", "a\x0c# ; b", "\ufeff# ; b", "a \\\r\nb", "a=(\r# x)\nb\n)"),
         *(
             "> \\ \na -b",
+            "a <<< \\ \nb -c",
             "x=\\ \na -b",
             "a <<E;\nE\nb <<'$x'",
             "(a <<E;\nE\ncase x in x)${x}b\n;;esac)",
