@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         Corrupt,
         Inaccessible,
         Invalid,
+        NoAvailableAgents,
         NotFound,
         Refused,
         ScopesError,
@@ -124,7 +125,7 @@ _MODULES = {
     "scopes.conversation.undo": "Undone",
     "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.errors": (
-        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NotFound"
+        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NoAvailableAgents NotFound"
         " Refused ScopesError TooNew"
     ),
     "scopes.exporters.atomic_save": "ExportSaved",
@@ -213,6 +214,7 @@ __all__ = [
     "MessageKind",
     "MessageView",
     "Metadata",
+    "NoAvailableAgents",
     "NotFound",
     "Note",
     "Part",

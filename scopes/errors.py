@@ -2,6 +2,7 @@
 
     ScopesError               exit   kind
     ├── Refused                 1    refused         not allowed in this state; nothing was changed
+    │   └── NoAvailableAgents   1    no-agents       nobody is available who is to get a message
     ├── Invalid                 2    invalid         an argument, a name or a message is malformed
     ├── Conflicted              3    conflicted      stopped on open conflicts
     ├── NotFound                4    not-found       no such conversation, branch, message, operation, setting
@@ -36,6 +37,12 @@ class Refused(ScopesError):
     """The operation is not allowed in this state; nothing was changed."""
 
     kind = "refused"
+
+
+class NoAvailableAgents(Refused):
+    """Nobody is available who is to get a message; it was not sent (S4-31)."""
+
+    kind = "no-agents"
 
 
 class Invalid(ScopesError):

@@ -67,6 +67,8 @@ DOCUMENTS = {
     "agents away": "agent",
     "agents export": "agent-card",
     "agents import": "agent",
+    "send": "routing",
+    "inbox": "inbox",
     "memory update": "memory-update",
     "memory add": "memory-entry",
     "memory list": "memory-list",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from scopes.agents.agent import Agent, AgentType, check_agent
-from scopes.agents.registry import Registry, change_registry
+from scopes.agents.inbox import deliver, remove_entries
+from scopes.agents.registry import Registry, agent_changes, store_registry
 from scopes.clock import now
 from scopes.errors import Refused
 from scopes.ids import AgentName, OperationId
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import BlobChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ def register(
         _require_free(registry, agent.name)
         agent = replace(agent, number=registry.next_number())
         summary = f"register agent {agent.number}: {agent.name}"
-        operation = change_registry(registry, {agent.number: agent}, summary, registered=agent.number)
+        operation = store_registry(registry, agent_changes({agent.number: agent}), summary, registered=agent.number)
     return AgentChanged(agent=agent, change="registered", operation=operation)
 
 
@@ -111,8 +114,11 @@ def remove(repository: Repository, name: str) -> AgentChanged:
     with exclusive_write(repository):
         registry = Registry(repository)
         agent = registry.find(name)
-        operation = change_registry(registry, {agent.number: None}, f"remove agent {agent.number}: {agent.name}")
-    return AgentChanged(agent=agent, change="removed", operation=operation)
+        unread = remove_entries(registry, agent)
+        changes = {**agent_changes({agent.number: None}), **unread}
+        operation = store_registry(registry, changes, f"remove agent {agent.number}: {agent.name}")
+    notes = (Note(f"{len(unread)} unread message{'s'[: len(unread) > 1]} went with it"),) if unread else ()
+    return AgentChanged(agent=agent, change="removed", operation=operation, notes=notes)
 
 
 def set_availability(repository: Repository, name: str, *, available: bool) -> AgentChanged:
@@ -125,14 +131,29 @@ def set_availability(repository: Repository, name: str, *, available: bool) -> A
     with exclusive_write(repository):
         registry = Registry(repository)
         before = registry.find(name)
-        return _store(registry, before, replace(before, available=available), word, f"set {word}:")
+        waiting = deliver(registry, before) if available else {}
+        done = _store(registry, before, replace(before, available=available), word, f"set {word}:", waiting)
+    if not waiting:
+        return done
+    count = len(waiting)
+    note = Note(f"{count} waiting message{'s'[: count > 1]} delivered", f"read them: scopes inbox {before.number}")
+    return replace(done, notes=(*done.notes, note))
 
 
-def _store(registry: Registry, before: Agent, after: Agent, change: str, verb: str) -> AgentChanged:
-    if after == before:
+def _store(  # noqa: PLR0917 - what is changed, and how that is called
+    registry: Registry,
+    before: Agent,
+    after: Agent,
+    change: str,
+    verb: str,
+    more: Mapping[str, BlobChange] = MappingProxyType({}),
+) -> AgentChanged:
+    """Store a changed agent, and `more` changes of files."""
+    if after == before and not more:
         note = Note(f"agent {before.name} is unchanged")
         return AgentChanged(agent=before, change="unchanged", notes=(note,))
-    operation = change_registry(registry, {after.number: after}, f"{verb} agent {after.number}: {after.name}")
+    changes = {**agent_changes({after.number: after}), **more}
+    operation = store_registry(registry, changes, f"{verb} agent {after.number}: {after.name}")
     return AgentChanged(agent=after, change=change, operation=operation)
 
 

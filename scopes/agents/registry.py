@@ -109,25 +109,32 @@ class Registry:
         return max(following, max(given, default=0) + 1)
 
 
-def change_registry(
-    registry: Registry, changes: Mapping[int, Agent | None], summary: str, *, registered: int | None = None
-) -> OperationId:
-    """Store agents by number, None removes one, and record the operation; requires `exclusive_write`.
-
-    `registered` is the number of a new agent.
-    """
-    repository = registry.repository
-    files: dict[str, BlobChange] = {
+def agent_changes(changes: Mapping[int, Agent | None]) -> dict[str, BlobChange]:
+    """Return the changes of files that store agents by number; None removes one."""
+    return {
         f"{_DIRECTORY}/{_file_of(number)}": None if agent is None else encode_agent(agent)
         for number, agent in changes.items()
     }
-    if registered is not None:
-        files[_NEXT] = b"%d\n" % (registered + 1)
-    commit = write_metadata(repository, registry.commit, files, summary)
-    transaction = RefTransaction(repository)
+
+
+def write_registry(registry: Registry, changes: Mapping[str, BlobChange], summary: str) -> Oid:
+    """Write the next commit of the registry and return it; no ref is moved."""
+    return write_metadata(registry.repository, registry.commit, changes, summary)
+
+
+def store_registry(
+    registry: Registry, changes: Mapping[str, BlobChange], summary: str, *, registered: int | None = None
+) -> OperationId:
+    """Store changes of files and record the operation; requires `exclusive_write`.
+
+    `registered` is the number of a new agent.
+    """
+    numbered = {} if registered is None else {_NEXT: b"%d\n" % (registered + 1)}
+    commit = write_registry(registry, {**changes, **numbered}, summary)
+    transaction = RefTransaction(registry.repository)
     transaction.move_ref(AGENTS, registry.commit, commit)
-    details = {} if registered is None else {_NUMBER: registered}
-    return transaction.commit(KIND, summary, details=details or None).id
+    details = None if registered is None else {_NUMBER: registered}
+    return transaction.commit(KIND, summary, details=details).id
 
 
 def _file_of(number: int) -> str:

@@ -13,7 +13,7 @@ _WRITING = frozenset({
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
-    "agents available", "agents away", "agents import",
+    "agents available", "agents away", "agents import", "send",
 })  # fmt: skip
 
 
@@ -129,7 +129,7 @@ _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
     "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
-    "agents list", "agents show", "agents export",
+    "agents list", "agents show", "agents export", "inbox",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -225,6 +225,8 @@ TABLE = Table(
         _command(AGENTS, "agents away", "Make an agent unavailable"),
         _command(AGENTS, "agents export", "Print the A2A agent card of an agent"),
         _command(AGENTS, "agents import", "Register the agent of an A2A agent card"),
+        _command(AGENTS, "send", "Add a message and put it into the inboxes of agents"),
+        _command(AGENTS, "inbox", "List the unread messages of an agent"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

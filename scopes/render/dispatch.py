@@ -22,8 +22,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The module that defines a Result: the module in `text` that renders it, where their names differ.
 NOUN_OF: dict[str, str] = {
     "scopes.agents.card": "agents",
+    "scopes.agents.inbox": "agents",
     "scopes.agents.list": "agents",
     "scopes.agents.register": "agents",
+    "scopes.agents.send": "agents",
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
     "scopes.tokens.fetch": "tokens",

@@ -28,6 +28,7 @@ _ROWS = {
     "file-list": "files",
     "log": "messages",
     "agent-list": "agents",
+    "inbox": "messages",
     "memory-actions": "actions",
     "memory-search": "hits",
     "range-diff": "pairs",

@@ -87,3 +87,42 @@ def test_registered_agents_complete(registered):
     """Participants who are not registered cannot be changed."""
     found = list_values("AGENT|NUMBER", registered.store, registered.id, "")
     assert found == [("reviewer", "number 1, available")]
+
+
+def test_a_message_is_sent_read_and_acknowledged(registered):
+    """S4-30, S4-33."""
+    done = registered.run("send", registered.id, "--to", "@review", "--as", "carol", "Please look", "--json")
+    assert (done["kind"], done["delivered_to"], done["queued_for"]) == ("routing", ["reviewer"], [])
+    (received,) = registered.run("inbox", "reviewer", "--json")["messages"]
+    assert (received["id"], received["text"], received["from"]) == (done["message"], "Please look", "carol")
+    assert registered.run("inbox", "1").split("\t")[0] == done["message"]
+    assert len(registered.run("inbox", "reviewer", "--ack", "--json")["messages"]) == 1
+    assert registered.run("inbox", "reviewer") == ""
+
+
+def test_nobody_available_is_an_error_of_its_own(registered):
+    """S4-31, S4-32."""
+    registered.run("agents", "away", "reviewer")
+    refusal = registered.run_refused("send", registered.id, "--to", "reviewer", "hello", code=1)
+    assert (refusal["kind"], refusal["hint"]) == ("no-agents", "to let the message wait for them: --queue")
+    done = registered.run_main("send", registered.id, "--to", "reviewer", "--queue", "hello")
+    assert (done.returncode, done.stderr) == (0, "note: waiting for reviewer\n")
+    assert registered.run_refused("send", registered.id, "--to", "nobody", "hello", code=4)["kind"] == "not-found"
+    assert registered.run_refused("send", registered.id, "hello", code=2)["kind"] == "invalid"
+
+
+def test_processes_that_send_to_one_inbox_lose_nothing(registered):
+    """Eight writers; every message arrives once, and those of one writer in their order."""
+
+    def work(writer):
+        for number in range(3):
+            done = registered.run_process("send", registered.id, "--to", "reviewer", f"{writer}.{number}")
+            assert done.returncode == 0, done.stderr
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    texts = [each["text"] for each in registered.run("inbox", "reviewer", "--json")["messages"]]
+    assert sorted(texts) == [f"{writer}.{number}" for writer in range(8) for number in range(3)]
+    for writer in range(8):
+        own = [text for text in texts if text.startswith(f"{writer}.")]
+        assert own == sorted(own)

@@ -58,6 +58,7 @@ BEFORE = {
     "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
+    "scopes agents register carol": (("agents", "remove", "carol"),),
     "scopes conv abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
     "scopes config unset": (("config", "set", "scopes.durability", "fast"),),
     "scopes conv rewind conv-001 --to": (("tag", "conv-001", "before-refactoring", "main~2"),),
@@ -106,8 +107,8 @@ def make_store(directory):
         store.run("new", "--id", name)
         store.run("append", name, f"This is {name}.")
     store.imported = store.run("cat", "conv-002", "--json")["id"]
-    for name in ("reviewer", "tester", "writer"):
-        store.run("agents", "register", name, "--json")
+    for name in ("reviewer", "tester", "carol"):
+        store.run("agents", "register", name, "--capability", "review", "--json")
     store.fork("The login fails on Safari.")
     store.run("branch", store.id, "again", "--no-switch")
     store.run("branch", store.id, "release", "--no-switch")

@@ -63,6 +63,7 @@ READS = {
     "agents list": ("agents", "list"),
     "agents show": ("agents", "show", "alice"),
     "agents export": ("agents", "export", "1"),
+    "inbox": ("inbox", "alice"),
     "memory list": ("memory", "list"),
     "memory show": ("memory", "show", "{entry}"),
     "memory search": ("memory", "search", "redis"),
@@ -77,6 +78,7 @@ CHANGES = (
     ("append", "conv-001/main", "--as", "alice", "--kind", "decision", "--topic", "cache", "redis"),
     ("memory", "add", "the cache is redis", "--topic", "redis", "--action", "measure it"),
     ("agents", "register", "alice", "--capability", "parse"),
+    ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
     ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
     ("new", "--title", "another"),
@@ -90,7 +92,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 7, 13, 15  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 8, 14, 16  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

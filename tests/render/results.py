@@ -7,8 +7,10 @@ from hashlib import sha1
 
 from scopes.agents.agent import Agent
 from scopes.agents.card import AgentCard
+from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
 from scopes.agents.list import AgentList, AgentRow, AgentView
 from scopes.agents.register import AgentChanged
+from scopes.agents.send import Routed
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.compare import Amount, RunComparison, Use
 from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
@@ -630,6 +632,17 @@ AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
 )  # fmt: skip
+
+
+def received(text):
+    """Return a message of carol."""
+    return Message(id=PROMPT.id, author=Author("carol", "human"), parts=(Part("text", {"text": text}),))
+
+
+INBOX_ENTRY = InboxEntry(
+    sequence=7, message=PROMPT.id, oid=PROMPT.oid, conversation=CONVERSATION, branch="main", sender="carol",
+    sent=format_seconds(NOW_SECONDS - 60),
+)  # fmt: skip
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
 REMEMBERED = MemoryEntry(
     id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
@@ -1197,6 +1210,13 @@ SAMPLES = {
         "registered": AgentChanged(agent=AGENT, change="registered", operation=OPERATION),
         "away": AgentChanged(agent=replace(AGENT, available=False), change="away", operation=OPERATION),
         "unchanged": AgentChanged(agent=AGENT, change="unchanged"),
+        "sent": Routed(
+            message=PROMPT.id, oid=PROMPT.oid, conversation=CONVERSATION, branch="main", delivered_to=("reviewer", "carol"),
+            queued_for=("planner",), operation=OPERATION,
+        ),
+        "inbox": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Look at it.\nIs it safe?")), ReceivedMessage(entry=INBOX_ENTRY, message=None)), waiting=2),
+        "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
+        "empty-inbox": Inbox(agent=AGENT, messages=()),
         "card": AgentCard(card={"name": "reviewer", "skills": [{"id": "review", "tags": ["review"]}]}),
     },
     "merge_requests": {

@@ -1,4 +1,4 @@
-"""Render agents: the list, one agent, what was changed, and an agent card."""
+"""Render agents: the list, one agent, what was changed, an agent card; what was sent, and an inbox."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, counted, short_time, write_field, write_hint, write_outcome
+from scopes.render.text.phrases import (
+    UNDO_HINT,
+    counted,
+    identifier,
+    short_time,
+    write_field,
+    write_hint,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent
     from scopes.agents.card import AgentCard
+    from scopes.agents.inbox import Inbox, ReceivedMessage
     from scopes.agents.list import AgentList, AgentRow, AgentView
     from scopes.agents.register import AgentChanged
+    from scopes.agents.send import Routed
 
 _COLUMNS = (
     Column("Number"), Column("Name"), Column("Type"), Column("Available"), Column("Conversations"),
@@ -28,6 +38,11 @@ _TERMINAL_COLUMNS = (
     Column("Conversations", align="right"),
     Column("Capabilities", flexible=True),
 )
+
+
+_INBOX_COLUMNS = (
+    Column("Message"), Column("Conversation"), Column("Branch"), Column("From"), Column("Sent"), Column("Text"),
+)  # fmt: skip
 
 
 @render_text.register
@@ -72,9 +87,63 @@ def render_agent_changed(result: AgentChanged, view: View) -> None:
 
 
 @render_text.register
+def render_routed(result: Routed, view: View) -> None:
+    """Write who got the message and for whom it waits; in a pipe its id, and the rest as notes."""
+    parts = [f"delivered to {', '.join(result.delivered_to)}"] if result.delivered_to else []
+    parts += [f"waiting for {', '.join(result.queued_for)}"] if result.queued_for else []
+    name = identifier(view, result.message)
+    if not view.terminal:
+        view.line(name)
+        view.aside("; ".join(parts))
+        return
+    view.sentence(
+        "sent ", name, " in ", Span(f"{result.conversation}/{result.branch}", "branch"), f": {'; '.join(parts)}"
+    )
+    write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_inbox(result: Inbox, view: View) -> None:
+    """Write the messages: on a terminal with their texts, in a pipe one row each."""
+    if not view.terminal:
+        view.rows(_INBOX_COLUMNS, (_inbox_row(each, view) for each in result.messages))
+        return
+    if not result.messages:
+        view.line("no unread messages for ", Span(result.agent.name, "agent"))
+    for number, received in enumerate(result.messages):
+        if number:
+            view.line()
+        entry = received.entry
+        where = Span(f"{entry.conversation}/{entry.branch}", "branch")
+        view.line(
+            identifier(view, entry.message), " from ", Span(entry.sender, "agent"), " in ", where, ", ",
+            short_time(view, entry.sent),
+        )  # fmt: skip
+        view.body(_text_of(received), indent=4)
+    if result.messages and result.operation is None:
+        view.line()
+        write_hint(view, f"take them out of the inbox: scopes inbox {quote(result.agent.name)} --ack")
+
+
+@render_text.register
 def render_agent_card(result: AgentCard, view: View) -> None:
     """Write the card as indented JSON."""
     view.exact(json.dumps(dict(result.card), indent=2, ensure_ascii=False) + "\n")
+
+
+def _text_of(received: ReceivedMessage) -> str:
+    message = received.message
+    if message is None:
+        return "(the message is no longer in the store)"
+    if message.text.strip() or message.payload is None:
+        return message.text
+    return json.dumps(dict(message.payload), ensure_ascii=False)
+
+
+def _inbox_row(received: ReceivedMessage, view: View) -> tuple[Cell, ...]:
+    entry = received.entry
+    where = entry.conversation, entry.branch
+    return identifier(view, entry.message), *where, entry.sender, short_time(view, entry.sent), _text_of(received)
 
 
 def _write_agent(agent: Agent, view: View) -> None:

@@ -10,8 +10,10 @@ from scopes.render.dispatch import to_wire
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent
     from scopes.agents.card import AgentCard
+    from scopes.agents.inbox import Inbox, ReceivedMessage
     from scopes.agents.list import AgentList, AgentRow, AgentView
     from scopes.agents.register import AgentChanged
+    from scopes.agents.send import Routed
 
 
 @to_wire.register
@@ -37,6 +39,52 @@ def format_agent_changed(result: AgentChanged) -> dict[str, object]:
 def format_agent_card(result: AgentCard) -> dict[str, object]:
     """Return an agent card."""
     return {"kind": "agent-card", "card": dict(result.card)}
+
+
+@to_wire.register
+def format_routed(result: Routed) -> dict[str, object]:
+    """Return who got a message and for whom it waits, by number (S4-30)."""
+    return {
+        "kind": "routing",
+        "delivered_to": list(result.delivered_to),
+        "queued_for": list(result.queued_for),
+        "message": result.message,
+        "oid": result.oid,
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "operation": result.operation,
+    }
+
+
+@to_wire.register
+def format_inbox(result: Inbox) -> dict[str, object]:
+    """Return the unread messages in the order of sending, and how many wait until the agent is available."""
+    return without_none(
+        kind="inbox",
+        agent=result.agent.name,
+        number=result.agent.number,
+        messages=[_received_object(each) for each in result.messages],
+        waiting=result.waiting,
+        operation=result.operation,
+    )
+
+
+def _received_object(received: ReceivedMessage) -> dict[str, object]:
+    entry, message = received.entry, received.message
+    known: dict[str, object] = {}
+    if message is not None:
+        known = without_none(
+            message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
+        )
+    return {
+        "id": entry.message,
+        "oid": entry.oid,
+        "conversation": entry.conversation,
+        "branch": entry.branch,
+        "from": entry.sender,
+        "sent": entry.sent,
+        **known,
+    }
 
 
 def _row_object(row: AgentRow) -> dict[str, object]:

@@ -1,0 +1,156 @@
+"""`send`: append a message and deliver it to registered agents, as one operation (S4-30 to S4-35).
+
+Who is named by `@capability`, `all` or the kind of the message is worked out when it is sent, and stored with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scopes.agents.agent import Agent
+from scopes.agents.inbox import InboxEntry, add_entries
+from scopes.agents.registry import KIND, Registry, write_registry
+from scopes.clock import now
+from scopes.conversation.append import message_writers
+from scopes.errors import Invalid, NoAvailableAgents, NotFound
+from scopes.history.conversations import participants_of
+from scopes.history.handles import BranchHandle
+from scopes.history.revisions import list_branch_tips
+from scopes.history.transaction import Transaction
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.model.message import Message
+from scopes.result import Result
+from scopes.store.refs import AGENTS
+from scopes.store.repository import read_commit
+from scopes.store.transactions import exclusive_write
+
+EVERYBODY = "all"
+REVIEWERS = "@review"
+_ROUTING = "routing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed(Result):
+    """A message that was sent: who got it, and for whom it waits, by number (S4-30)."""
+
+    message: MessageId
+    oid: Oid
+    conversation: ConversationId
+    branch: BranchName
+    delivered_to: tuple[AgentName, ...]
+    queued_for: tuple[AgentName, ...]
+    operation: OperationId
+
+
+def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queue: bool = False) -> Routed:
+    """Append a message to a branch and put it into the inboxes of agents; either both happen or nothing.
+
+    to: names or numbers of agents, `@capability`, or `all`. Without any, the kind of the message decides: proposals go
+        to agents with the capability `review`, collaboration requests to those with the capability that they name,
+        analyses to the registered participants of the conversation (S4-35).
+    queue: send also if nobody is available.
+
+    Raises:
+        NotFound: a name or a capability is unknown; or the branch was deleted.
+        Invalid: no receiver is named, and the kind names none.
+        NoAvailableAgents: no receiver is available, and `queue` is not set (S4-31).
+    """
+    repository, conversation = branch.repository, branch.conversation.id
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        receivers = expand(registry, branch, message, to)
+        available = [agent for agent in receivers if agent.available]
+        if not available and not queue:
+            names = ", ".join(agent.name for agent in receivers)
+            raise NoAvailableAgents(f"no agent is available: {names}", hint="to let the message wait for them: --queue")
+        delivered_to = tuple(agent.name for agent in available)
+        queued_for = tuple(agent.name for agent in receivers if not agent.available)
+        routing = {"to": list(to), "delivered_to": list(delivered_to), "queued_for": list(queued_for)}
+        addressed = replace(
+            message,
+            to=tuple(agent.name for agent in receivers),
+            extra={**message.extra, _ROUTING: routing},
+        )
+        tip = list_branch_tips(repository, conversation).get(branch.name)
+        if tip is None:
+            raise NotFound(f"branch {branch} was deleted", hint="restore it: scopes undo")
+        [write] = message_writers(repository, conversation, [addressed])
+        oid = write(tip)
+        entry = InboxEntry(
+            sequence=0,
+            message=message.id,
+            oid=oid,
+            conversation=conversation,
+            branch=branch.name,
+            sender=AgentName(message.author.name),
+            sent=now(),
+        )
+        changes = add_entries(registry, {agent.number: not agent.available for agent in receivers}, entry)
+        summary = f"send {message.id[:8]} of {branch} to {_listed(receivers)}"
+        tx = Transaction(repository, conversation)
+        tx.move_branch(branch.name, tip, oid)
+        tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
+        operation = tx.commit(f"{KIND}-send", summary)
+    return Routed(
+        message=message.id,
+        oid=oid,
+        conversation=conversation,
+        branch=branch.name,
+        delivered_to=delivered_to,
+        queued_for=queued_for,
+        operation=operation.id,
+    )
+
+
+def expand(registry: Registry, branch: BranchHandle, message: Message, to: Sequence[str]) -> list[Agent]:
+    """Return the agents that a message goes to, each once, by number; its author is in no group.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: as `send`.
+    """
+    found: dict[int, Agent] = {}
+    for target in to or _default_targets(branch, message):
+        for agent in _resolve(registry, target, message.author.name):
+            found[agent.number] = agent
+    if not to and message.kind == "analysis":
+        tips = list_branch_tips(branch.repository, branch.conversation.id).values()
+        participants = set(participants_of(branch.repository, (read_commit(branch.repository, tip) for tip in tips)))
+        for agent in registry.agents:
+            if agent.name in participants and agent.name != message.author.name:
+                found[agent.number] = agent
+    if not found:
+        hint = "name them: --to NAME, --to @capability or --to all; see: scopes agents list"
+        raise NotFound("no registered agent is to get this message", hint=hint)
+    return [found[number] for number in sorted(found)]
+
+
+def _default_targets(branch: BranchHandle, message: Message) -> tuple[str, ...]:
+    match message.kind:
+        case "proposal":
+            return (REVIEWERS,)
+        case "collaboration-request":
+            payload = message.payload or {}
+            return (f"@{payload.get('capability') or payload.get('type')}",)
+        case "analysis":
+            return ()
+    del branch
+    raise Invalid("who shall get the message?", hint="--to NAME, --to @capability or --to all")
+
+
+def _resolve(registry: Registry, target: str, author: str) -> list[Agent]:
+    others = [agent for agent in registry.agents if agent.name != author]
+    if target == EVERYBODY:
+        return others
+    if not target.startswith("@"):
+        return [registry.find(target)]
+    found = [agent for agent in others if target[1:] in agent.capabilities]
+    if not found:
+        known = sorted({word for agent in others for word in agent.capabilities})
+        hint = f"capabilities: {', '.join(known[:10])}" if known else "see: scopes agents list"
+        raise NotFound(f"no other agent has the capability {target[1:]!a}", hint=hint)
+    return found
+
+
+def _listed(agents: Sequence[Agent]) -> str:
+    return ", ".join(agent.name for agent in agents[:3]) + (", ..." if len(agents) > 3 else "")

@@ -1,0 +1,61 @@
+"""`scopes send`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.agents.send import send as send_message
+from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, author_of, split_branch
+from scopes.cli.commands.append import Branch, Data, Kind, ReplyTo, Text, Time
+from scopes.cli.input import STANDARD_INPUT, has_piped_input
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.history.handles import StoreHandle
+
+
+def send(
+    context: typer.Context,
+    conversation: ConversationOrBranchArgument,
+    text: Text = None,
+    to: Annotated[
+        list[str] | None, typer.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
+    ] = None,
+    queue: Annotated[bool, typer.Option("--queue", help="Send also if nobody is available: it waits for them")] = False,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+    branch: Branch = None,
+    kind: Kind = "plain",
+    data: Data = None,
+    reply_to: ReplyTo = None,
+    time: Time = None,
+) -> int:
+    """Add a message and put it into the inboxes of agents.
+
+    The message is added to the conversation as `append` does, and delivered in the same operation: either both happen
+    or nothing. Agents that are away get it when they are available again, in the order of sending. If nobody is
+    available, nothing is sent (exit code 1) unless --queue is given. An unknown name or capability sends nothing.
+
+    Without --to, proposals go to agents with the capability review, collaboration requests to those with the capability
+    that they name, and analyses to the registered participants of the conversation.
+
+    Examples:
+      scopes send conv-001 --to reviewer "Please look at the login form"
+      scopes send conv-001 --to @review --to carol --queue "The tests pass"
+      scopes send conv-001 --as lead --to all "We release on Monday"
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    name, branch = split_branch(conversation, branch)
+    target = StoreHandle(repository).branch(name, branch)
+    if text is None and data is None and has_piped_input(invocation):
+        text = STANDARD_INPUT
+    content = None if text is None else read_text(invocation, text)
+    if content is not None and not content.strip():
+        raise Invalid("the message is empty", hint='for example: scopes send conv-001 --to all "hello"')
+    answered = complete_message_id(repository, target.conversation.id, reply_to)
+    fields = Fields(kind=kind, data=data, reply_to=answered, time=time)
+    message = compose_message(author_of(invocation, author, author_kind), content, fields)
+    return invocation.show(send_message(target, message, to or (), queue=queue))
