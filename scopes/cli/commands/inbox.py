@@ -20,8 +20,9 @@ def inbox(
 ) -> int:
     """List the unread messages of an agent.
 
-    They are in the order of sending. With --ack they are taken out of the inbox as they are printed: of several processes that read at once, each message
-    goes to one. The messages stay in their conversations, and undo puts them back into the inbox.
+    They are in the order of sending. With --ack they are taken out of the inbox as they are printed: of several
+    processes that read at once, each message goes to one. The messages stay in their conversations, and undo puts them
+    back into the inbox.
 
     Examples:
       scopes inbox reviewer
