@@ -19,7 +19,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Refused, ScopesError
 from scopes.history.messages import plain_message
 from scopes.store import maintenance
-from scopes.store import repository as repository_module
+from scopes.store import open_repository as open_module
 from scopes.store.config import Setting
 from scopes.store.containment import list_program_keys
 from scopes.store.git_program import run_git
@@ -196,7 +196,7 @@ def hostile(tmp_path, monkeypatch):
 
 def without_checks(monkeypatch):
     """Open stores without the check, to prove that nothing runs even then."""
-    monkeypatch.setattr(repository_module, "check_self_contained", lambda path: None)
+    monkeypatch.setattr(open_module, "check_self_contained", lambda path: None)
 
 
 # Configuration
