@@ -62,6 +62,8 @@ def check_agent(agent: Agent) -> Agent:
         raise Invalid(
             f"{agent.name!a} cannot be the name of an agent", hint="numbers, `all` and `@capability` address agents"
         )
+    if not agent.name.isprintable():
+        raise Invalid(f"{agent.name!a} cannot be the name of an agent", hint="a name has no control characters")
     if agent.type not in AGENT_TYPES:
         raise Invalid(f"{agent.type!a} is not a type of agent", hint=f"types: {', '.join(AGENT_TYPES)}")
     for what, items in (("capability", agent.capabilities), ("dependency", agent.dependencies)):

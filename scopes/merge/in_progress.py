@@ -254,12 +254,14 @@ def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry 
 def branch_after(repository: Repository, in_progress: InProgress, fallback: BranchName) -> BranchName:
     """Return the branch that becomes active at the end of a resolution: the one before, the fallback, main, or any.
 
-    The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it.
+    The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it. Nor is one
+    that has ended since: what is appended there is on no other branch.
     """
     tips = list_branch_tips(repository, in_progress.conversation)
     own = in_progress.branch
+    waiting = {each.branch for each in list_in_progress(repository, in_progress.conversation)} - {own}
     names = (in_progress.before, fallback, MAIN, *sorted(tips))
-    return next((name for name in names if name in tips and name != own), own)
+    return next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
 
 
 def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:

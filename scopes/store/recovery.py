@@ -23,10 +23,12 @@ from scopes.store.error_translation import is_locked, refusal
 from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
+from scopes.store.objects import one_line
 from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
+_MAX_REASON = 1000  # characters of a line of a reflog
 _MANY_REFS = 100  # in an operation, that are worth to rewrite `packed-refs`
 _MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 
@@ -60,7 +62,7 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
     this is harmless. The caller has checked the files of the refs.
     """
-    reason = f"{operation.kind}: {operation.summary}"
+    reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     waiting = _copy_reflogs(repository, operation)
     if len(operation.changes) >= _MANY_REFS:
         load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)

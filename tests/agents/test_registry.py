@@ -73,7 +73,7 @@ def test_a_name_is_registered_once(repository):
         update(repository, "other", AgentChanges(name="planner"))
 
 
-@pytest.mark.parametrize("name", ["", "  ", "all", "@review", "7", "x" * 201])
+@pytest.mark.parametrize("name", ["", "  ", "all", "@review", "7", "x" * 201, "a\0b", "\x1b[31m"])
 def test_a_name_that_cannot_be_addressed_is_refused(repository, name):
     with pytest.raises(Invalid):
         register(repository, name)

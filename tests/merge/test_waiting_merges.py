@@ -13,7 +13,8 @@ from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.merge.in_progress import list_in_progress
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork
 from tests.support.history import history, say
@@ -92,3 +93,14 @@ def test_a_conflict_of_two_waiting_merges_is_the_one_that_is_open(repository):
         resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL)
     resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
     assert resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL).remaining == 0
+
+
+def test_the_branch_of_a_merge_that_has_ended_does_not_become_active_again(repository):
+    """Two merges wait at once, and the older one ends first: what is appended then is on the target."""
+    fork(repository)
+    branch(repository, "conv-001", name="other", start="fix", switch=False)
+    merge(repository, "conv-001", "fix", target="main")
+    merge(repository, "conv-001", "other", target="main")
+    while list_in_progress(repository, "conv-001"):
+        resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL, continue_after=True)
+    assert read_active_branch(repository, "conv-001") == "main"

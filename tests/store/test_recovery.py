@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -141,6 +142,17 @@ def test_finishing_twice_is_harmless(repository, drawn):
         assert finish_pending(repository).kind == "test"
         assert finish_pending(repository) is None
     assert without_log(repository.list_refs()) == after
+
+
+@pytest.mark.parametrize("name", ["a\0b", "/p/\ud800x", "a\nb", "x" * 100_000])
+def test_an_operation_about_a_name_with_any_character_is_finished(repository, name):
+    """A summary has names from messages; git writes the reflog, and refuses a NUL."""
+    [commit] = write_chain(repository, "one")
+    summary = f"resolve {name}"
+    with exclusive_write(repository):
+        commit_operation(repository, replace(operation(RefChange(MAIN, None, commit)), summary=summary))
+    assert (repository.find_ref(MAIN), repository.find_ref(refs.PENDING)) == (commit, None)
+    assert_sound(repository)
 
 
 def test_a_failing_disk_leaves_the_operation_committed(repository, drawn, monkeypatch):
