@@ -22,6 +22,14 @@ AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "orde
         (["Nothing to do."], ("pass", "")),
         ([shell("pytest"), edit("app.py", 1)], ("pass", "")),
         ([edit("app.py"), shell("cd app && python3 -m pytest tests")], ("pass", "")),
+        ([edit("app.py"), shell("pytest --version")], ("fail", "files were edited and no test ran")),
+        ([edit("app.py"), shell("python3 -m pytest --co -q")], ("fail", "files were edited and no test ran")),
+        ([edit("app.py"), shell("mvn test -DskipTests")], ("fail", "files were edited and no test ran")),
+        (
+            [edit("app.py"), shell("cargo test --no-run && go test -c ./...")],
+            ("fail", "files were edited and no test ran"),
+        ),
+        ([edit("app.py"), shell("ctest -V; go test -v -run 'x -c' ./...")], ("pass", "")),
         ([edit("app.py"), shell("echo 'pytest -q'")], ("fail", "files were edited and no test ran")),
     ],
 )
@@ -42,6 +50,7 @@ def test_only_edits_below_the_paths_of_the_policy_need_a_test_run(repository):
     ("steps", "expected"),
     [
         ([shell("pytest", 1), shell("pytest", 0)], ("pass", "")),
+        ([shell("pytest", 1), shell("pytest --version")], ("fail", "the last test run failed with exit code 1")),
         ([shell("pytest", 0), shell("pytest", 2)], ("fail", "the last test run failed with exit code 2")),
         ([shell("ls")], ("unknown", "no test ran")),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scopes.check.calls import Call
@@ -10,9 +11,26 @@ from scopes.check.globs import matches_one
 from scopes.check.rules.base import Settings
 from scopes.check.run import Run
 from scopes.check.runner_summaries import has_failed
+from scopes.check.shell_command import Command
 from scopes.lazy_patterns import compile_lazily
 
 _PIPEFAIL = compile_lazily(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
+_NO_RUN = frozenset({
+    "--version", "--help", "--collect-only", "--no-run", "--list", "--listTests", "--list-tests", "--dry-run",
+    "-DskipTests", "-DskipTests=true", "-Dmaven.test.skip=true",
+})  # fmt: skip
+_NO_RUN_OF = {
+    "pytest": frozenset({"-h", "-V", "--co", "--fixtures", "--fixtures-per-test", "--markers", "--setup-plan"}),
+    "go": frozenset({"-c", "-list", "-n"}),
+    "make": frozenset({"-n", "-h", "--just-print"}),
+    "cargo": frozenset({"-h"}),
+    "unittest": frozenset({"-h"}),
+    "mvn": frozenset({"-v", "-h"}),
+    "gradle": frozenset({"-v", "-h", "-m"}),
+    "gradlew": frozenset({"-v", "-h", "-m"}),
+    "jest": frozenset({"-h", "-v"}),
+    "vitest": frozenset({"-h", "-v"}),
+}  # which options make a runner run nothing: from their own --help
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
@@ -38,13 +56,27 @@ def is_test(call: Call, settings: Settings) -> bool:
     """Return True if a call runs tests, or would have."""
     if call.name in settings.tools_as_test:
         return True
-    return any(matches_one(settings.tests, command) for command in call.commands)
+    return any(_runs_tests(command, settings) for command in call.commands)
+
+
+def _runs_tests(command: Command, settings: Settings) -> bool:
+    """Return True if a command matches a pattern of tests, and no option makes it list, build or explain them only."""
+    if not matches_one(settings.tests, command):
+        return False
+    words = command.words
+    return not (_NO_RUN.intersection(words) or _NO_RUN_OF.get(_runner(words), frozenset()).intersection(words))
+
+
+def _runner(words: Sequence[str]) -> str:
+    """Return the first word that names a runner with options of its own; an empty text if there is none."""
+    names = (word.rpartition("/")[2] for word in words)
+    return next((name for name in names if name in _NO_RUN_OF), "")
 
 
 def judge_test(call: Call, settings: Settings) -> CheckedTest:
     """Return whether the tests of a call passed, which is not always its own outcome: `pytest | tail` is unknown."""
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
-    tests = [each for each in call.commands if matches_one(settings.tests, each)]
+    tests = [each for each in call.commands if _runs_tests(each, settings)]
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
     status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
@@ -69,7 +101,7 @@ def _has_pipefail(call: Call) -> bool:
 def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
     """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
     commands = call.commands
-    position = max(n for n, each in enumerate(commands) if matches_one(settings.tests, each))
+    position = max(n for n, each in enumerate(commands) if _runs_tests(each, settings))
     wrappers = commands[position].wrappers
     is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
     return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])
