@@ -20,7 +20,7 @@ from scopes.history.messages import read_message
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
 from scopes.model import encoding
 from scopes.model.message import Message
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
@@ -81,7 +81,7 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
             return found
         count = len(found.messages)
         taken: dict[str, BlobChange] = {_path(found.agent.number, each.entry): None for each in found.messages}
-        summary = f"acknowledge {count} message{'s'[: count > 1]} for {found.agent.name}"
+        summary = f"acknowledge {count} {plural(count, 'message')} for {found.agent.name}"
         return replace(found, operation=store_registry(registry, taken, summary))
 
 
@@ -127,7 +127,7 @@ def _inbox(registry: Registry, agent: Agent) -> Inbox:
     notes: tuple[Note, ...] = ()
     if waiting:
         hint = f"to get what waits: scopes agents available {agent.number}"
-        notes = (Note(f"{agent.name} is away: {waiting} message{'s'[: waiting > 1]} waiting", hint),)
+        notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
 
 

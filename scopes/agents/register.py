@@ -13,7 +13,7 @@ from scopes.agents.registry import Registry, agent_changes, store_registry
 from scopes.clock import now
 from scopes.errors import Refused
 from scopes.ids import AgentName, OperationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -117,7 +117,7 @@ def remove(repository: Repository, name: str) -> AgentChanged:
         unread = remove_entries(registry, agent)
         changes = {**agent_changes({agent.number: None}), **unread}
         operation = store_registry(registry, changes, f"remove agent {agent.number}: {agent.name}")
-    notes = (Note(f"{len(unread)} unread message{'s'[: len(unread) > 1]} went with it"),) if unread else ()
+    notes = (Note(f"{len(unread)} unread {plural(len(unread), 'message')} went with it"),) if unread else ()
     return AgentChanged(agent=agent, change="removed", operation=operation, notes=notes)
 
 
@@ -136,7 +136,7 @@ def set_availability(repository: Repository, name: str, *, available: bool) -> A
     if not waiting:
         return done
     count = len(waiting)
-    note = Note(f"{count} waiting message{'s'[: count > 1]} delivered", f"read them: scopes inbox {before.number}")
+    note = Note(f"{count} waiting {plural(count, 'message')} delivered", f"read them: scopes inbox {before.number}")
     return replace(done, notes=(*done.notes, note))
 
 

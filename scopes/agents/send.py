@@ -110,7 +110,7 @@ def expand(registry: Registry, branch: BranchHandle, message: Message, to: Seque
         NotFound, Ambiguous, Invalid: as `send`.
     """
     found: dict[int, Agent] = {}
-    for target in to or _default_targets(branch, message):
+    for target in to or _default_targets(message):
         for agent in _resolve(registry, target, message.author.name):
             found[agent.number] = agent
     if not to and message.kind == "analysis":
@@ -125,7 +125,7 @@ def expand(registry: Registry, branch: BranchHandle, message: Message, to: Seque
     return [found[number] for number in sorted(found)]
 
 
-def _default_targets(branch: BranchHandle, message: Message) -> tuple[str, ...]:
+def _default_targets(message: Message) -> tuple[str, ...]:
     match message.kind:
         case "proposal":
             return (REVIEWERS,)
@@ -134,7 +134,6 @@ def _default_targets(branch: BranchHandle, message: Message) -> tuple[str, ...]:
             return (f"@{payload.get('capability') or payload.get('type')}",)
         case "analysis":
             return ()
-    del branch
     raise Invalid("who shall get the message?", hint="--to NAME, --to @capability or --to all")
 
 

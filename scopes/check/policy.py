@@ -320,9 +320,8 @@ class _Reader:
         except load("tomllib:TOMLDecodeError") as error:
             raise self._syntax_mistake(str(error)) from error
         except RecursionError as error:
-            line = next(
-                (number for number, text in enumerate(self._lines, 1) if len(_OPENING.findall(text)) > _MANY), 1
-            )
+            nested = (number for number, text in enumerate(self._lines, 1) if len(_OPENING.findall(text)) > _MANY)
+            line = next(nested, 1)
             raise Invalid(f"{self._path}:{line}:1: tables or lists are nested too deeply") from error
         except ValueError as error:  # the limit of Python on the digits of an integer
             line = next((number for number, text in enumerate(self._lines, 1) if _LONG_NUMBER.search(text)), 1)
