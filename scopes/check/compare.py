@@ -108,8 +108,7 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
         "subset": bool(added),
         "superset": bool(missing),
     }
-    settings = Settings("error", {}, policy.tests, policy.tools_as_test)
-    tests = [tuple(_WORDS[test.passed] for test in list_tests(run, settings)) for run in (first, second)]
+    tests = [tuple(_walk_tests(run, policy)) for run in (first, second)]
     return RunComparison(
         old=first.name,
         new=second.name,
@@ -134,6 +133,12 @@ def _walk_faults(run: Run) -> Iterator[str]:
     for rule in (INCOMPLETE, FAILED):
         found = rule.judge(run, Settings("error", {}, ()))
         yield from () if isinstance(found, Unknown) else (_shown(finding.message) for finding in found)
+
+
+def _walk_tests(run: Run, policy: Policy) -> Iterator[str]:
+    """Yield the result of each test run."""
+    settings = Settings("error", {}, policy.tests, policy.tools_as_test, run.workspaces)
+    yield from (_WORDS[test.passed] for test in list_tests(run, settings))
 
 
 _WORDS = {True: "passed", False: "failed", None: "unknown"}

@@ -80,7 +80,7 @@ class Judge:
                 yield Note(f"`paths` of {name} matches no edited file: {', '.join(patterns)}", hint)
 
     def _judge_own(self, rule: OwnRule, run: Run) -> Verdict:
-        settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
+        settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test, run.workspaces)
         lines = [run] if rule.scope == "run" else split_agents(run)
         calls = {call.number: call for call in run.calls}
         breaches: list[Breach] = []
@@ -131,7 +131,7 @@ def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
     level = level_of(rule, policy)
     given = policy.parameters.get(rule.id, {})
     parameters = {each.name: given.get(each.name, each.default) for each in rule.parameters}
-    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test))
+    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test, run.workspaces))
     if isinstance(answer, Unknown):
         return Verdict(rule.id, level, "unknown", answer.reason)
     findings = _completed(run, answer)
