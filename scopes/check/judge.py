@@ -11,7 +11,7 @@ from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
-from scopes.check.own_rules import Breach, find_breaches
+from scopes.check.own_rule_forms import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy, Suppression
 from scopes.check.rules.base import TOP, Rule, Settings, Unknown, place_of
 from scopes.check.rules.registry import RULES

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from scopes.check.calls import Call
 from scopes.check.comments import changes_only_comments
-from scopes.check.exit_status import read_status
+from scopes.check.exit_status import read_status, runs_only_after
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
-from scopes.check.rules.tests import list_tests
+from scopes.check.rules.tests import has_pipefail, judge_test, list_tests, runs_tests
 from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import path_in_workspaces, resolve
@@ -137,19 +137,19 @@ def _judge_tests_passed(run: Run, settings: Settings) -> Iterable[Finding] | Unk
 
 
 def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
-    tests = [test for test in list_tests(run, settings) if test.passed is not False]
+    tests = list_tests(run, settings)
     found = []
     is_unknown = False
     for call in run.calls:
-        if not any(matches_command(_PUSH, command) for command in call.commands):
-            continue
-        last = _last_edit(run, settings, call.number)
+        pushes = [n for n, command in enumerate(call.commands) if matches_command(_PUSH, command)]
+        last = _last_edit(run, settings, call.number) if pushes else None
         if last is None:
             continue
         edit, path = last
-        between = [test for test in tests if edit.number < test.call.number < call.number]
-        is_unknown = is_unknown or (bool(between) and not any(test.passed for test in between))
-        if not between:
+        earlier = [test.passed for test in tests if edit.number < test.call.number < call.number]
+        passed = [_is_tested(call, push, earlier, settings) for push in pushes]
+        is_unknown = is_unknown or None in passed
+        if False in passed:
             found.append(
                 Finding(
                     rule=PUSH_AFTER_TESTS.id,
@@ -163,6 +163,17 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
     if is_unknown and not found:
         return Unknown("the exit code of the test run before a push is not known")
     return found
+
+
+def _is_tested(call: Call, push: int, earlier: Sequence[bool | None], settings: Settings) -> bool | None:
+    """Return True if tests passed in an earlier call, or before the push in its own line; None if that is unknown."""
+    before = [each for each in call.commands[:push] if runs_tests(each, settings)]
+    line, text, pipefail = call.shell or "", call.commands[push].text, has_pipefail(call)
+    if True in earlier or any(runs_only_after(line, each.text, text, pipefail=pipefail) for each in before):
+        return True
+    if before and judge_test(call, settings).passed:
+        return True
+    return None if before or None in earlier else False
 
 
 TESTS_AFTER_LAST_EDIT = Rule(

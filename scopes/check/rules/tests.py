@@ -55,7 +55,7 @@ def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
 
 def is_test(call: Call, settings: Settings) -> bool:
     """Return True if a call runs tests, or would have; False if its output says that it found none."""
-    if call.name not in settings.tools_as_test and not any(_runs_tests(each, settings) for each in call.commands):
+    if call.name not in settings.tools_as_test and not any(runs_tests(each, settings) for each in call.commands):
         return False
     output = _output_of(call)
     return output is None or not ran_none(output)
@@ -66,7 +66,7 @@ def _output_of(call: Call) -> str | None:
     return output if isinstance(output, str) else None
 
 
-def _runs_tests(command: Command, settings: Settings) -> bool:
+def runs_tests(command: Command, settings: Settings) -> bool:
     """Return True if a command matches a pattern of tests, runs in the workspace, and has no option to run nothing."""
     if not matches_one(settings.tests, command) or _is_elsewhere(command.directory, settings.workspaces):
         return False
@@ -92,10 +92,10 @@ def _runner(words: Sequence[str]) -> str:
 def judge_test(call: Call, settings: Settings) -> CheckedTest:
     """Return whether the tests of a call passed, which is not always its own outcome: `pytest | tail` is unknown."""
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
-    tests = [each for each in call.commands if _runs_tests(each, settings)]
+    tests = [each for each in call.commands if runs_tests(each, settings)]
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
-    status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
+    status = read_status(call.shell, [each.text for each in tests], pipefail=has_pipefail(call))
     if (status.passed and _is_last_of_its_shell(call, settings)) if passed else status.failed:
         return CheckedTest(call, passed)
     output = _output_of(call)
@@ -104,7 +104,7 @@ def judge_test(call: Call, settings: Settings) -> CheckedTest:
     return CheckedTest(call, None, OTHER_CODE)
 
 
-def _has_pipefail(call: Call) -> bool:
+def has_pipefail(call: Call) -> bool:
     """Return True if `set -o pipefail`, as a command, or `bash -o pipefail` applies."""
     options = [each.words for each in call.commands if each.program == "set" and "pipefail" in each.words]
     if options:
@@ -117,7 +117,7 @@ def _has_pipefail(call: Call) -> bool:
 def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
     """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
     commands = call.commands
-    position = max(n for n, each in enumerate(commands) if _runs_tests(each, settings))
+    position = max(n for n, each in enumerate(commands) if runs_tests(each, settings))
     wrappers = commands[position].wrappers
     is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
     return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])
