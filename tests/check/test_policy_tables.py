@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.findings import LEVELS
-from scopes.check.own_rules import _FORMS, KINDS
+from scopes.check.own_rule_forms import _FORMS
+from scopes.check.own_rules import KINDS
 from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, FORMS_HINT, PRESETS, Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid, NotFound
