@@ -32,6 +32,7 @@ _NO_RUN_OF = {
     "jest": frozenset({"-h", "-v"}),
     "vitest": frozenset({"-h", "-v"}),
 }  # which options make a runner run nothing: from their own --help
+COUNTING = "`tests` of the policy names the commands that count"
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
