@@ -17,6 +17,7 @@ from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout
 from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
+from scopes.cli.input import is_open_pipe
 from scopes.cli.invocation import Invocation
 from scopes.cli.policy_options import check_policy_options
 from scopes.conversation.list_filter import ListFilter
@@ -110,6 +111,8 @@ def check_runs(
             checkout=find_checkout(invocation.environ),
             on_progress=on_progress,
         )
+        if not targets and is_open_pipe(invocation):
+            notes = (*notes, Note("standard input is a pipe and was not read", "to check it: scopes check -"))
         checked = replace(checked, notes=(*checked.notes, *notes, *runs.notes))
     return with_relative_paths(checked, invocation.cwd)
 

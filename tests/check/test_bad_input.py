@@ -211,6 +211,29 @@ def test_a_report_that_cannot_be_written_is_exit_code_8_and_the_others_are_writt
     assert sorted(os.listdir(folder)) == ["fine.jsonl", "folder", "j.xml"]
 
 
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/proc/report", "cannot write '/proc/report': its directory takes no new file"),
+        ("gone/report", "directory 'gone' not found"),
+        ("/dev/full", "'/dev/full' is not a regular file"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_named_with_its_path_and_the_reason(folder, capsys, path, reason):
+    code, output = run_check(capsys, "fine.jsonl", "--report", f"sarif={path}")
+    assert (code, f"a report was not written: --report sarif={path}: {reason}" in output) == (8, True), output
+
+
+@pytest.mark.parametrize("report", ["sarif", "text", "sarif=-", "github"])
+def test_two_documents_on_standard_output_are_refused(folder, capsys, report):
+    code, output = run_check(capsys, "fine.jsonl", "--json", "--report", report)
+    form = report.removesuffix("=-")
+    assert (code, f"--json and --report {form} would both write to standard output" in output) == (2, True)
+    assert f"give the report a path: --report {form}=report.{form}" in output
+    assert run_check(capsys, "fine.jsonl", "--json", "--report", "json")[0] == 0
+    assert run_check(capsys, "fine.jsonl", "--json", "--report", f"{form}=report")[0] == 0
+
+
 def test_an_empty_file_is_named_as_that_also_in_a_folder(folder, capsys):
     (folder / "logs").mkdir()
     (folder / "logs" / "agent.jsonl").touch()
