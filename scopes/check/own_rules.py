@@ -5,7 +5,8 @@
 
 Events: `run(WORDS)`, `edit(GLOB)`, `read(GLOB)`, `tool(NAME, key=GLOB)`, `fetch(HOST)`, `text(/REGEX/)`, `agent(TYPE)`
 and `test`, each with `.ok`, `.failed` or `.denied` if wanted; `|` separates alternatives. Whether a test run passed is
-read as in order/tests-passed.
+read as in order/tests-passed. The commands of a line are events in their order; `edit` and `read` are also what they do
+to the files that their words name.
 Forms: `never A`, `never A until B`, `never A after B`, `some A`, `A needs B before`, `A needs B after`,
 `last A after last B`, `at most N A`.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from scopes.check.calls import Call
 from scopes.check.comments import changes_only_comments
@@ -22,29 +23,62 @@ _IGNORED = [
     "*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "docs/**", "LICENSE*", "CHANGELOG*", ".gitignore", ".gitattributes",
     ".editorconfig", "*.example", "**/.claude/**", "**/.codex/**", "**/.gemini/**", "**/.cursor/**", ".github/**",
     ".gitlab-ci.yml", ".circleci/**", ".pre-commit-config.yaml", ".goreleaser*", ".golangci*", ".prettierrc*",
-    "*.png", "*.jpg", "*.svg",
+    "*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.ico", "*.svg", "*.mp4", "*.pdf", "*.log", ".git/**",
 ]  # fmt: skip
 _IGNORE = Parameter("ignore", _IGNORED, "files among them that no test looks at")
 _PUSH = "git push **"
+_EDITORS = frozenset({"sed", "gsed", "perl", "tee", "cp", "mv", "patch", "install"})
+_PRINTERS = frozenset({"cat", "echo", "printf", "sed", "awk", "perl"})  # what they write into a file is an edit
 # Control operators and compound commands.
 _CONDITIONAL = compile_lazily(r"[&|(){}]|\b(?:if|case|for|while|until|select)\b")
 
 
-def _last_edit(run: Run, settings: Settings, before: int | None = None) -> tuple[Call, str] | None:
-    """Return the last successful edit that tests can see, and its path; files outside the workspace are left out."""
-    paths, ignored = settings.parameters["paths"], settings.parameters["ignore"]
+class LastEdit(NamedTuple):
+    """The last edit that tests can see: its call, which command of the call it is if it is one, and the path."""
+
+    call: Call
+    command: int | None
+    path: str
+
+
+def _last_edit(run: Run, settings: Settings, before: int | None = None) -> LastEdit | None:
+    """Return the last successful edit that tests can see; files outside the workspace are left out."""
     calls = [call for call in run.calls if before is None or call.number < before]
     undone = _undone_edits(calls)
     for call in reversed(calls):
-        for edit in call.edits if call.outcome == "ok" else ():
-            path = path_in_workspaces(edit.path, call.directory, run.workspaces)
-            if edit.op not in FILE_WRITES or path is None or any(matches_path(pattern, path) for pattern in ignored):
-                continue
-            if (call.number, edit.path) in undone or changes_only_comments(edit):
-                continue
-            if any(matches_path(pattern, path) for pattern in paths):
-                return call, path
+        edits = call.edits if call.outcome == "ok" else ()
+        for edit in edits:
+            is_undone = (call.number, edit.path) in undone or changes_only_comments(edit)
+            if edit.op in FILE_WRITES and not is_undone:
+                path = _visible_path(edit.path, call.directory, run, settings)
+                if path is not None:
+                    return LastEdit(call, None, path)
+        for position, path in _edits_of_commands(call, run, settings):
+            return LastEdit(call, position, path)
     return None
+
+
+def _visible_path(written: str, directory: str | None, run: Run, settings: Settings) -> str | None:
+    """Return the path of a file that tests can see, relative to the workspace; None for other files."""
+    path = path_in_workspaces(written, directory, run.workspaces)
+    if path is None or any(matches_path(pattern, path) for pattern in settings.parameters["ignore"]):
+        return None
+    return path if any(matches_path(pattern, path) for pattern in settings.parameters["paths"]) else None
+
+
+def _edits_of_commands(call: Call, run: Run, settings: Settings) -> Iterator[tuple[int, str]]:
+    """Yield the files that the commands of a successful call edit, the last one first, with the command's position."""
+    if call.outcome != "ok":
+        return
+    for position, command in reversed(tuple(enumerate(call.commands))):
+        changes = command.changes if command.program in _EDITORS else ()
+        written = [change.path for change in changes if change.kind != "delete" and "$" not in change.path]
+        if command.program in _PRINTERS:
+            written += [each.target for each in command.redirections if each.kind != "read" and each.target]
+        for each in written:
+            path = _visible_path(each, command.directory, run, settings)
+            if path is not None:
+                yield position, path
 
 
 def _undone_edits(calls: Iterable[Call]) -> set[tuple[int, str]]:
@@ -94,9 +128,9 @@ def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Findi
     found = _last_edit(run, settings)
     if found is None:
         return []
-    edit, path = found
+    edit, position, path = found
     tests = list_tests(run, settings)
-    if any(test.call.number > edit.number for test in tests):
+    if any(test.call.number > edit.number for test in tests) or _is_tested_behind(edit, position, settings):
         return []
     events = [event_of(edit, path), *([event_of(tests[-1].call)] if tests else [])]
     missing = "the last test run is before the last edit" if tests else "files were edited and no test ran"
@@ -146,7 +180,7 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
         last = _last_edit(run, settings, call.number) if pushes else None
         if last is None:
             continue
-        edit, path = last
+        edit, _, path = last
         earlier = [test.passed for test in tests if edit.number < test.call.number < call.number]
         passed = [_is_tested(call, push, earlier, settings) for push in pushes]
         is_unknown = is_unknown or None in passed
@@ -177,14 +211,20 @@ def _is_tested(call: Call, push: int, earlier: Sequence[bool | None], settings: 
     return None if before or None in earlier else False
 
 
+def _is_tested_behind(call: Call, position: int | None, settings: Settings) -> bool:
+    """Return True if a command behind another one of the line runs tests."""
+    return position is not None and any(runs_tests(each, settings) for each in call.commands[position + 1 :])
+
+
 TESTS_AFTER_LAST_EDIT = Rule(
     "order/tests-after-last-edit",
     "error",
     "Tests run after the last edit",
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
-    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. It "
-    "cannot see edits by shell commands. An edit that changes only comments does not count, nor one that `git "
-    "checkout` or `git restore` undoes. `ignore` are files that no test looks at: documentation, settings of agents, "
+    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. "
+    "What sed -i, perl -i, tee, cp, mv, patch and the output of cat, echo and printf change are edits too; it cannot "
+    "see what other programs write. An edit that changes only comments does not count, nor one that `git checkout` or "
+    "`git restore` undoes. `ignore` are files that no test looks at: documentation, settings of agents, "
     "of linters and of the CI system.",
     _judge_tests_after_last_edit,
     (_PATHS, _IGNORE),
@@ -205,7 +245,8 @@ PUSH_AFTER_TESTS = Rule(
     "off",
     "A push follows a passed test run",
     "Between the last edit of a file below `paths` and each `git push` there must be a test run that passed. A push "
-    "before any such edit is not judged. It cannot see edits of an earlier session, nor by shell commands.",
+    "before any such edit is not judged. It cannot see edits of an earlier session. Edits are those of "
+    "order/tests-after-last-edit; in `pytest && git push` the tests come before the push.",
     _judge_push_after_tests,
     (_PATHS, _IGNORE),
     strict="error",
