@@ -61,9 +61,9 @@ def check(
 
     Rules about commands read the recorded command lines. What cannot be read is shell/opaque.
 
-    check is not a sandbox: it reports what it reads in the transcript. That finds mistakes and carelessness, but an agent
-    that wants to deceive it can hide what a program of its own does. To make something impossible, use the sandbox of the
-    agent and the permissions of the job.
+    check is not a sandbox: it reports what it reads in the transcript. That finds mistakes and carelessness, but an
+    agent that wants to deceive it can hide what a program of its own does. To make something impossible, use the
+    sandbox of the agent and the permissions of the job.
 
     The policy is scopes-check.toml: levels, parameters, rules of your own, and suppressions with a reason and a last
     day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
