@@ -25,6 +25,13 @@ from scopes.result import Result
 from scopes.secret_patterns import redact
 
 MODES = ("strict", "unordered", "subset", "superset")  # the words of agentevals
+_ENDS = "how calls and tests ended"
+_NOT_COMPARED = {
+    "strict": _ENDS,
+    "unordered": f"the order of the calls, and {_ENDS}",
+    "subset": f"the order of the calls, calls that the new run lacks, and {_ENDS}",
+    "superset": f"the order of the calls, calls that only the new run has, and {_ENDS}",
+}
 _MAX_TEXT = 300  # characters of a call
 
 
@@ -76,6 +83,11 @@ class RunComparison(Result):
         return bool(self.faults_new) and not self.faults_old
 
     @property
+    def not_compared(self) -> str:
+        """Return what the mode leaves out: a difference in it does not make the runs differ."""
+        return _NOT_COMPARED.get(self.mode, _ENDS)
+
+    @property
     def exit_code(self) -> int:
         """One if the runs differ in the mode."""
         return int(self.differs)
@@ -108,8 +120,7 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
         "subset": bool(added),
         "superset": bool(missing),
     }
-    settings = Settings("error", {}, policy.tests, policy.tools_as_test)
-    tests = [tuple(_WORDS[test.passed] for test in list_tests(run, settings)) for run in (first, second)]
+    tests = [tuple(_walk_tests(run, policy)) for run in (first, second)]
     return RunComparison(
         old=first.name,
         new=second.name,
@@ -134,6 +145,12 @@ def _walk_faults(run: Run) -> Iterator[str]:
     for rule in (INCOMPLETE, FAILED):
         found = rule.judge(run, Settings("error", {}, ()))
         yield from () if isinstance(found, Unknown) else (_shown(finding.message) for finding in found)
+
+
+def _walk_tests(run: Run, policy: Policy) -> Iterator[str]:
+    """Yield the result of each test run."""
+    settings = Settings("error", {}, policy.tests, policy.tools_as_test, run.workspaces)
+    yield from (_WORDS[test.passed] for test in list_tests(run, settings))
 
 
 _WORDS = {True: "passed", False: "failed", None: "unknown"}

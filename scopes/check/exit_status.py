@@ -56,6 +56,21 @@ def read_status(line: str, texts: Sequence[str], *, pipefail: bool = False) -> S
     ).read(tree, 0)
 
 
+def runs_only_after(line: str, first: str, last: str, *, pipefail: bool = False) -> bool:
+    """Return True if the command with the text `last` runs only after the one with the text `first` passed.
+
+    So it is in `first && last`, `first || exit 1; last`, `set -e; first; last` and `if first; then last; fi`. It is
+    False if that is not certain, also if the line has one of the texts more than once.
+    """
+    source = line.encode("utf-8", "replace")
+    source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
+    before, after = first.encode("utf-8", "replace"), last.encode("utf-8", "replace")
+    if tree is None or tree.has_error or not before or source.count(after) != 1 or source.count(before) != 1:
+        return False
+    held = _Line(source, lambda node: before in source[node.start_byte : node.end_byte], pipefail=pipefail)
+    return held.guards(tree, lambda node: after in source[node.start_byte : node.end_byte])
+
+
 class _Line:
     """A command line, and which of its nodes hold the command."""
 
@@ -77,6 +92,39 @@ class _Line:
         is_read = held and depth <= _MAX_DEPTH and held[-1].type != "heredoc_redirect"
         return self.read(held[-1], depth + 1) if is_read else _UNKNOWN
 
+    def guards(self, node: Node, runs: Callable[[Node], bool]) -> bool:
+        """Return True if the node of another command, below this one, is reached only after the command passed."""
+        for _ in range(_MAX_DEPTH):
+            children = [each for each in node.named_children if each.type != "comment"]
+            both = next((each for each in children if self._holds(each) and runs(each)), None)
+            if both is None:
+                return self._guards_in(node, children, runs)
+            node = both
+        return False
+
+    def _guards_in(self, node: Node, children: list[Node], runs: Callable[[Node], bool]) -> bool:
+        """Return what `guards` does of the smallest node that holds both commands."""
+        first = next((n for n, each in enumerate(children) if self._holds(each)), None)
+        last = next((n for n, each in enumerate(children) if runs(each)), -1)
+        if first is None or first >= last:
+            return False
+        held = children[first]
+        passes = self.read(held, 0).passed
+        if node.type == "list":
+            return passes and any(each.type == "&&" for each in node.children)
+        if node.type == "if_statement":
+            is_then = children[last].type not in {"elif_clause", "else_clause"}
+            return passes and is_then and held in node.children_by_field_name("condition")
+        is_background = held.next_sibling is not None and held.next_sibling.type == "&"
+        if node.type not in _SEQUENCES or is_background:
+            return False
+        is_list = held.type == "list" and any(each.type == "||" for each in held.children)
+        return passes and (is_list or (self._is_errexit(children[:first]) and held.type != "list"))
+
+    def _is_errexit(self, before: list[Node]) -> bool:
+        texts = [self._text(each) for each in before]
+        return any(map(_ERREXIT.match, texts)) and not any(map(_NO_ERREXIT.match, texts))
+
     def _sequence(self, children: list[Node], depth: int) -> Status:
         position = max((n for n, each in enumerate(children) if self._holds(each)), default=-1)
         if position < 0:  # a function that runs it elsewhere, or a text that the shell puts together
@@ -88,9 +136,7 @@ class _Line:
         status = self.read(held, depth + 1)
         if not after or self._is_kept(after):
             return status
-        before = [self._text(each) for each in children[:position]]
-        is_errexit = any(map(_ERREXIT.match, before)) and not any(map(_NO_ERREXIT.match, before))
-        is_passed = status.passed and is_errexit and held.type != "list"
+        is_passed = status.passed and self._is_errexit(children[:position]) and held.type != "list"
         return Status(is_passed, failed=_FINDERS.match(self._text(after[-1])) is None)
 
     def _is_kept(self, after: list[Node]) -> bool:

@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.calls import Call, command_line_of, edits_of, has_unread_command
 from scopes.check.findings import Finding, is_at_least, redacted
@@ -34,6 +34,28 @@ _PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"
 _RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
 _UNREAD = "shell/opaque"
 _MAX_FINDINGS, _MAX_REASON = 5, 2000
+_HEADING = "This call has not run: it breaks a rule of the project."
+# What to do instead of what a rule forbids. The `cure` of a finding is for people: it says how to change the policy.
+ADVICE: Final = {
+    "files/changes": "only read, and report what should change",
+    "files/outside-workspace": "write inside the workspace",
+    "files/protected": "leave the file as it is, and ask the user to change it",
+    "files/tests-weakened": "keep what the tests check, and mend the code that they test",
+    "net/host": "do without this host",
+    "secrets/read": "do without this file or value",
+    "shell/force-push": "push without force",
+    "shell/history-loss": "commit or stash first",
+    "shell/install": "use the packages that are there",
+    "shell/no-verify": "let the hooks run, and mend what they report",
+    _UNREAD: "write the commands out, one plain command at a time",
+    "shell/pipe-to-shell": "download to a file, and read it",
+    "shell/privilege": "run it without other rights",
+    "shell/publish": "leave publishing to the user",
+    "shell/push": "leave the push to the user",
+    "shell/recursive-delete": "delete inside the workspace, and name each path",
+    "tools/undeclared": "use the tools and commands that are declared",
+}
+_OTHERWISE: Final = "reach the goal without it"
 
 Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
 
@@ -225,13 +247,16 @@ def _run_of(wanted: HookInput) -> Run:
 
 
 def _explain(findings: list[Finding]) -> str:
-    """Return one line for each finding: the rule, what is wrong, the part that it matched, and what to do about it."""
-    lines = []
+    """Return a heading, and one line for each finding: the rule, what is wrong, what it matched, what to do instead.
+
+    The agent reads it: how to allow the call is not in it.
+    """
+    lines = [_HEADING]
     for finding in map(redacted, findings[:_MAX_FINDINGS]):
         match = f" [{finding.match}]" if finding.match and finding.match not in finding.message else ""
         wrapper = f" in {finding.wrapper}" if finding.wrapper else ""
-        cure = f"; what to do: {finding.cure}" if finding.cure else ""
-        lines.append(f"{finding.rule}: {finding.message}{match}{wrapper}{cure}")
+        advice = ADVICE.get(finding.rule, _OTHERWISE)
+        lines.append(f"{finding.rule}: {finding.message}{match}{wrapper}; instead: {advice}, or ask the user")
     if len(findings) > _MAX_FINDINGS:
         lines.append(f"and {len(findings) - _MAX_FINDINGS} more")
     return "\n".join("".join(c if c.isprintable() else " " for c in line)[:_MAX_REASON] for line in lines)

@@ -11,7 +11,7 @@ from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
-from scopes.check.own_rules import Breach, find_breaches
+from scopes.check.own_rule_forms import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy, Suppression
 from scopes.check.rules.base import TOP, Rule, Settings, Unknown, place_of
 from scopes.check.rules.registry import RULES
@@ -25,6 +25,7 @@ from scopes.secret_patterns import redact
 
 # Rules about what a call does: their findings have its outcome.
 _ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared", "order/push-after-tests")
+_NEEDING = ("needs before", "needs after", "last after last")  # forms about an order of events
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
 
@@ -63,9 +64,12 @@ class Judge:
         return self._suppressions.apply(verdict)
 
     def notes(self) -> Iterator[Note]:
-        """Yield a note for each own rule, each suppression and the `paths` of each order rule that never applied."""
+        """Yield a note for each own rule, each suppression and the `paths` of each order rule that never applied.
+
+        That nothing matched is what `never A` and `at most N A` ask for, and a finding of `some A`.
+        """
         for rule in self._policy.own_rules if self._runs else ():
-            if rule.level != "off" and not self._matched[rule.id]:
+            if rule.level != "off" and not self._matched[rule.id] and rule.expectation.form in _NEEDING:
                 yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
         for each in self._suppressions.ended():
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")
@@ -80,7 +84,7 @@ class Judge:
                 yield Note(f"`paths` of {name} matches no edited file: {', '.join(patterns)}", hint)
 
     def _judge_own(self, rule: OwnRule, run: Run) -> Verdict:
-        settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
+        settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test, run.workspaces)
         lines = [run] if rule.scope == "run" else split_agents(run)
         calls = {call.number: call for call in run.calls}
         breaches: list[Breach] = []
@@ -131,7 +135,7 @@ def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
     level = level_of(rule, policy)
     given = policy.parameters.get(rule.id, {})
     parameters = {each.name: given.get(each.name, each.default) for each in rule.parameters}
-    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test))
+    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test, run.workspaces))
     if isinstance(answer, Unknown):
         return Verdict(rule.id, level, "unknown", answer.reason)
     findings = _completed(run, answer)

@@ -7,7 +7,6 @@ suppressions, rules and tools of all files add up, and a rule replaces an earlie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.policy_sources import NoFiles, PolicySource
+from scopes.check.policy_text import PolicyText
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 from scopes.result import Note
 
@@ -29,14 +28,18 @@ _MAX_LEVELS = 10
 _MAX_FILES = 100  # that a policy extends, directly or not
 _KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
 _MAX_BITS = 63
-_OPENING = compile_lazily(r"[\[{.]")
-_MANY = 50  # brackets of a line on which nesting can be too deep
-_LONG_NUMBER = compile_lazily(r"[0-9_]{4300}")
-_PLACE = compile_lazily(r" ?\(at line (\d+), column (\d+)\)")
-_DATE = compile_lazily(r"\b\d{4}-\d{1,2}-\d{1,2}\b")
-_UNQUOTED = compile_lazily(r"\s*\[\s*rules\s*\.\s*[\w-]+/")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
+_SUPPRESSION_KEYS = ("rule", "match", "directory", "reason", "until")
+# Lists of patterns without which a rule finds nothing: an empty one is a mistake.
+_NEEDED = ("paths", "commands", "programs")
+_NEEDED_OF = (("tools/undeclared", "allow"),)
+FORMS_HINT = (
+    "forms: never A, never A until B, never A after B, some A, A needs B before, A needs B after, last A after last B, "
+    "at most N A\n"
+    "events A, B: run(WORDS), edit(GLOB), read(GLOB), tool(NAME, key=GLOB), fetch(HOST), text(/REGEX/), agent(TYPE), "
+    "test; each with .ok, .failed or .denied if wanted; A | B for one of two"
+)
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
 DEFAULT_TESTS = (
@@ -223,7 +226,7 @@ class _Files:
             target = self._locate(path, written, reader)
             if target in chain:
                 names = " -> ".join(map(self._source.show, (*chain[chain.index(target) :], target)))
-                raise reader.mistake("extends", f"a policy extends itself: {names}")
+                raise reader.mistake(("extends",), f"a policy extends itself: {names}")
             if target not in self._orders:
                 self._add(target, self._open(target, reader, len(chain)), (*chain, target))
             height = max(height, self._heights[target] + 1)
@@ -240,39 +243,37 @@ class _Files:
         try:
             return self._source.locate(path, written)
         except Invalid as error:
-            raise reader.mistake("extends", error.message, error.hint) from error
+            raise reader.mistake(("extends",), error.message, error.hint) from error
 
     def _open(self, path: str, reader: _Reader, level: int) -> _Reader:
         if level > _MAX_LEVELS:
             raise _too_deep(reader)
         if len(self._layers) > _MAX_FILES:
-            raise reader.mistake("extends", f"a policy extends more than {_MAX_FILES} files")
+            raise reader.mistake(("extends",), f"a policy extends more than {_MAX_FILES} files")
         try:
             return _Reader(self._source.read(path), self._source.show(path), self._known)
         except Invalid as error:
-            raise reader.mistake("extends", error.message, error.hint) from error
+            raise reader.mistake(("extends",), error.message, error.hint) from error
 
 
 def _too_deep(reader: _Reader) -> Invalid:
-    return reader.mistake("extends", f"policies extend each other over more than {_MAX_LEVELS} levels")
+    return reader.mistake(("extends",), f"policies extend each other over more than {_MAX_LEVELS} levels")
 
 
 class _Reader:
     """Reads one policy file; mistakes name the line."""
 
     def __init__(self, text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> None:
-        self._text = text
-        self._lines = text.splitlines()
-        self._found: dict[str, list[int]] = {}  # lines by key
-        self._path = path
+        self._text = PolicyText(text, path)
+        self.mistake = self._text.mistake
         self._known = known_rules
         self._own_tables: dict[str, object] = {}  # settings of rules that are not built in
 
     def read(self) -> Layer:
-        document = self._parse()
+        document = self._text.parse()
         for key in document:
             if key in _EXTENDING:
-                raise self.mistake(key, f"a policy has no key {key!r}", "did you mean 'extends'?")
+                raise self.mistake((key,), f"a policy has no key {key!r}", "did you mean 'extends'?")
             self._require_known(key, _KEYS, "a policy has no key")
         levels: dict[str, Level] = {}
         parameters: dict[str, dict[str, Any]] = {}
@@ -281,14 +282,14 @@ class _Reader:
             if rule not in self._known:
                 self._own_tables[rule] = settings
                 continue
-            lines[rule] = self._line_of(rule)
+            lines[rule] = self._text.line_of(("rules", rule))
             parameters[rule] = self._read_rule(rule, settings, levels)
         return Layer(
-            path=self._path,
+            path=self._text.path,
             extends=self._read_extends(document),
             preset=self._choice(document, "preset", PRESETS, "recommended") if "preset" in document else None,
             fail_on=self._choice(document, "fail_on", FAIL_ON, "error") if "fail_on" in document else None,
-            tests=tuple(self._texts(document, "tests")) if "tests" in document else None,
+            tests=self._read_tests(document),
             levels=levels,
             parameters=parameters,
             lines=lines,
@@ -309,68 +310,46 @@ class _Reader:
             if rule not in known and isinstance(settings, dict):
                 joined = next((f"{rule}/{key}" for key in settings if f"{rule}/{key}" in known), None)
                 if joined is not None:
-                    raise self.mistake(rule, f"there is no rule {rule!r}", f'did you mean [rules."{joined}"]?')
-            self._require_known(rule, known, "there is no rule")
+                    raise self.mistake(
+                        ("rules", rule), f"there is no rule {rule!r}", f'did you mean [rules."{joined}"]?'
+                    )
+            self._require_known(rule, known, "there is no rule", "rules")
             self._read_rule(rule, settings, levels)
         return levels
-
-    def _parse(self) -> dict[str, Any]:
-        try:
-            return dict(load("tomllib:loads")(self._text))
-        except load("tomllib:TOMLDecodeError") as error:
-            raise self._syntax_mistake(str(error)) from error
-        except RecursionError as error:
-            nested = (number for number, text in enumerate(self._lines, 1) if len(_OPENING.findall(text)) > _MANY)
-            line = next(nested, 1)
-            raise Invalid(f"{self._path}:{line}:1: tables or lists are nested too deeply") from error
-        except ValueError as error:  # the limit of Python on the digits of an integer
-            line = next((number for number, text in enumerate(self._lines, 1) if _LONG_NUMBER.search(text)), 1)
-            raise Invalid(f"{self._path}:{line}:1: a number has too many digits") from error
-
-    def _syntax_mistake(self, text: str) -> Invalid:
-        """Return the error about a text that is not TOML, with its place in the form of all mistakes."""
-        found = _PLACE.search(text)
-        line, column = (int(found[1]), int(found[2])) if found else (max(len(self._lines), 1), 1)
-        written = self._lines[line - 1] if line <= len(self._lines) else ""
-        hint = "a policy is a TOML file, see: man scopes-check" if found is not None else None
-        if _UNQUOTED.match(written):
-            hint = 'put the name of the rule in quotes: [rules."order/tests-passed"]'
-        date = _DATE.search(written)
-        text = "the file ends in the middle of a value" if found is None else text[: found.start()].rstrip()
-        if date is not None and date.start() <= column <= date.end() + 1:
-            text, column = f"{date[0]} is no date", date.start() + 1
-        return Invalid(f"{self._path}:{line}:{column}: {text}", hint=hint)
 
     def _read_extends(self, document: Mapping[str, Any]) -> tuple[str, ...]:
         value = document.get("extends", [])
         paths = [value] if isinstance(value, str) else value
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
-            raise self.mistake("extends", "extends is not a path or a list of paths")
+            raise self.mistake(("extends",), "extends is not a path or a list of paths")
         return tuple(dict.fromkeys(reversed(paths)))[::-1]  # of equal paths the last one counts
+
+    def _read_tests(self, document: Mapping[str, Any]) -> tuple[str, ...] | None:
+        if "tests" not in document:
+            return None
+        tests = self._texts(document, "tests")
+        if not tests and not document.get("tool_as_test"):
+            hint = "leave it out for the usual commands, or name those that run tests; or tools, in [[tool_as_test]]"
+            raise self.mistake(("tests",), "tests is empty: nothing would count as a test run", hint)
+        return tuple(tests)
 
     def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
         if not isinstance(settings, dict):
             hint = f'write [rules."{rule}"] on a line of its own, and level = "off" below it, for example'
-            raise self.mistake(rule, f"the settings of {rule} are not a table", hint)
+            raise self.mistake(("rules", rule), f"the settings of {rule} are not a table", hint)
         known = {each.name: each for each in self._known.get(rule, ())}
         given = {}
         for key, value in settings.items():
             if key == "level":
-                levels[rule] = self._choice(settings, "level", LEVELS, "off")
+                levels[rule] = self._choice(settings, "level", LEVELS, "off", "rules", rule)
                 continue
-            self._require_known(key, ("level", *known), f"{rule} has no parameter")
-            default = known[key].default
-            kinds = (int, float) if default is None or isinstance(default, float) else (type(default),)
-            fits = isinstance(value, kinds) and (isinstance(default, bool) or not isinstance(value, bool))
-            if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
-                wanted = "a number" if default is None else f"like {default!r}"
-                raise self.mistake(key, f"{key} of {rule} must be {wanted}")
-            if isinstance(value, float) and not abs(value) < float("inf"):
-                raise self.mistake(key, f"{key} of {rule} must be a finite number")
-            if isinstance(value, int | float) and value < 0:
-                raise self.mistake(key, f"{key} of {rule} must not be negative")
-            if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-                raise self.mistake(key, f"{key} of {rule} has too many digits")
+            self._require_known(key, ("level", *known), f"{rule} has no parameter", "rules", rule)
+            problem = _find_problem(value, known[key].default)
+            if problem is not None:
+                raise self.mistake(("rules", rule, key), f"{key} of {rule} {problem}")
+            if not value and settings.get("level") != "off" and (key in _NEEDED or (rule, key) in _NEEDED_OF):
+                hint = f'leave {key} out, or write level = "off" to turn the rule off'
+                raise self.mistake(("rules", rule, key), f"{key} of {rule} is empty: the rule would find nothing", hint)
             given[key] = value
         return given
 
@@ -379,121 +358,136 @@ class _Reader:
         for number, each in enumerate(self._tables(document, "rule")):
             rule = self._read_own_rule(each, number)
             if rule.id in self._known or rule.id in found:
-                raise self.mistake("id", f"there is another rule {rule.id!r}", number=number)
+                raise self.mistake(("rule", number, "id"), f"there is another rule {rule.id!r}")
             found[rule.id] = rule
         return tuple(found.values())
 
     def _read_own_rule(self, document: Mapping[str, Any], number: int) -> OwnRule:
+        place = ("rule", number)
         for key in document:
-            self._require_known(key, _OWN_RULE_KEYS, "a rule has no key")
-        name, expect = document.get("id"), document.get("expect")
-        if not isinstance(name, str) or not isinstance(expect, str):
-            raise self.mistake("rule", "a rule needs `id` and `expect`", number=number)
+            self._require_known(key, _OWN_RULE_KEYS, "a rule has no key", *place)
+        for key in ("id", "expect", "message"):
+            self._require_text(document, key, "a rule", *place)
+        if "id" not in document or "expect" not in document:
+            raise self.mistake(place, "a rule needs `id` and `expect`")
+        name, expect = document["id"], document["expect"]
         try:
             expectation = parse_expectation(expect)
         except Invalid as error:
-            raise self.mistake("expect", f"{name}: {error.message}", error.hint, number=number) from error
-        if not isinstance(document.get("message", ""), str):
-            raise self.mistake("message", f"`message` of {name} is not a text", number=number)
+            hint = error.hint if error.hint and error.hint.startswith("did you mean") else ""
+            hint = f"{hint}\n{FORMS_HINT}".lstrip()
+            raise self.mistake((*place, "expect"), f"{name}: {error.message}", hint) from error
         self._try_examples(document, name, expectation, number)
         return OwnRule(
             name,
-            self._choice(document, "level", LEVELS, "error"),
+            self._choice(document, "level", LEVELS, "error", *place),
             expect,
             expectation,
-            str(document.get("message", "")),
-            self._choice(document, "scope", ("run", "each"), "run"),
-            self._line_of("rule", number),
+            document.get("message", ""),
+            self._choice(document, "scope", ("run", "each"), "run", *place),
+            self._text.line_of(place),
         )
 
     def _try_examples(self, document: Mapping[str, Any], name: str, wanted: Expectation, number: int) -> None:
         """Refuse a rule whose first event does not match its examples."""
         for key, expected in (("match", True), ("not_match", False)):
-            for line in self._texts(document, key) if key in document else ():
+            for line in self._texts(document, key, "rule", number) if key in document else ():
                 if any(matches_line(pattern, line) for pattern in wanted.first) is not expected:
                     problem = f"does not match its example {line!r}" if expected else f"matches {line!r} of `not_match`"
-                    raise self.mistake(key, f"{name} {problem}", number=number)
+                    raise self.mistake(("rule", number, key), f"{name} {problem}")
 
     def _read_tool(self, document: Mapping[str, Any], number: int) -> str:
+        place = ("tool_as_test", number)
         for key in document:
-            self._require_known(key, ("name",), "a tool that runs tests has no key")
-        name = document.get("name")
-        if not isinstance(name, str) or not name:
-            raise self.mistake("tool_as_test", "a tool that runs tests needs `name`", number=number)
-        return name
+            self._require_known(key, ("name",), "a tool that runs tests has no key", *place)
+        self._require_text(document, "name", "a tool that runs tests", *place)
+        if not document.get("name"):
+            raise self.mistake((*place, "name"), "a tool that runs tests needs `name`")
+        return str(document["name"])
 
     def _read_suppression(self, document: Mapping[str, Any], number: int) -> Suppression:
+        place = ("suppress", number)
         for key in document:
-            self._require_known(key, ("rule", "match", "directory", "reason", "until"), "a suppression has no key")
+            self._require_known(key, _SUPPRESSION_KEYS, "a suppression has no key", *place)
+        for key in ("rule", "match", "directory", "reason"):
+            self._require_text(document, key, "a suppression", *place)
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
-        if isinstance(reason, str) and not reason.strip():
-            raise self.mistake("suppress", "`reason` of a suppression is empty", number=number)
-        if not isinstance(rule, str) or not isinstance(reason, str):
-            raise self.mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
-        if match is not None and not isinstance(match, str):
-            raise self.mistake("suppress", "`match` of a suppression is one text", number=number)
+        if rule is None or reason is None:
+            raise self.mistake(place, "a suppression needs `rule` and `reason`")
+        if not reason.strip():
+            raise self.mistake((*place, "reason"), "`reason` of a suppression is empty")
         directory = document.get("directory")
-        if directory is not None and (not isinstance(directory, str) or match is None):
-            raise self.mistake("directory", "`directory` of a suppression is a text; it needs `match`", number=number)
+        if directory is not None and match is None:
+            raise self.mistake((*place, "directory"), "`directory` of a suppression needs `match`")
         if not isinstance(until, load("datetime:date")):
             text = "`until` is a date without quotes" if isinstance(until, str) else "a suppression needs a last day"
-            raise self.mistake("suppress", f"{text}: until = 2027-03-31", number=number)
+            raise self.mistake((*place, "until"), f"{text}: until = 2027-03-31")
         if isinstance(until, load("datetime:datetime")):
-            raise self.mistake("suppress", "`until` is a date without a time: until = 2027-03-31", number=number)
-        return Suppression(rule, match, reason, until, self._line_of("suppress", number), directory=directory)
+            raise self.mistake((*place, "until"), "`until` is a date without a time: until = 2027-03-31")
+        return Suppression(rule, match, reason, until, self._text.line_of(place), directory=directory)
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})
         if not isinstance(value, dict):
-            raise self.mistake(key, f"{key} is not a table")
+            raise self.mistake((key,), f"{key} is not a table")
         return value
 
     def _tables(self, document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
         value = document.get(key, [])
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise self.mistake(key, f"{key} is not a list of tables: write [[{key}]]")
+            raise self.mistake((key,), f"{key} is not a list of tables: write [[{key}]]")
         return value
 
-    def _texts(self, document: Mapping[str, Any], key: str) -> list[str]:
+    def _texts(self, document: Mapping[str, Any], key: str, *around: str | int) -> list[str]:
         value = document[key]
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self.mistake(key, f"{key} is not a list of texts")
+            raise self.mistake((*around, key), f"{key} is not a list of texts")
         return value
 
-    def _choice(self, document: Mapping[str, Any], key: str, choices: Sequence[_Choice], default: _Choice) -> _Choice:
+    def _choice(
+        self, document: Mapping[str, Any], key: str, choices: Sequence[_Choice], default: _Choice, *around: str | int
+    ) -> _Choice:
         value = document.get(key, default)
         found = next((choice for choice in choices if choice == value), None)
         if found is None:
             near = load("difflib:get_close_matches")(str(value), choices, 1) if isinstance(value, str) else []
             hint = f"did you mean {near[0]!r}?" if near else None
-            raise self.mistake(key, f"{key} = {show_value(value)} is not one of {', '.join(choices)}", hint)
+            text = f"{key} = {show_value(value)} is not one of {', '.join(choices)}"
+            raise self.mistake((*around, key), text, hint)
         return found
 
-    def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
+    def _require_text(self, document: Mapping[str, Any], key: str, what: str, *around: str | int) -> None:
+        if not isinstance(document.get(key, ""), str):
+            text = f"`{key}` of {what} is a text in quotes, not {show_value(document[key])}"
+            raise self.mistake((*around, key), text)
+
+    def _require_known(self, key: str, known: Sequence[str], text: str, *around: str | int) -> None:
         if key not in known:
             near = load("difflib:get_close_matches")(key, known, 1)
-            raise self.mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
+            raise self.mistake((*around, key), f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
 
-    def mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:
-        """Return the error about the n-th place of a key."""
-        line = self._line_of(key, number)
-        column = self._lines[line - 1].find(key) + 1 if 0 < line <= len(self._lines) else 1
-        return Invalid(f"{self._path}:{line}:{max(column, 1)}: {text}", hint=hint)
 
-    def _line_of(self, key: str, number: int = 0) -> int:
-        """Return the line on which a key or the name of a table is written for the n-th time, from 0; 1 if nowhere."""
-        if key not in self._found:
-            name = re.escape(key) + r"""["']?\s*"""
-            pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
-            self._found[key] = [line for line, text in enumerate(self._lines, 1) if pattern.match(text)]
-        found = self._found[key]
-        return found[min(number, len(found) - 1)] if found else 1
+def _find_problem(value: object, default: object) -> str | None:
+    """Return why a value is none for a parameter with a default, as the end of a sentence; None if it is fine."""
+    kinds = (int, float) if default is None or isinstance(default, float) else (type(default),)
+    fits = isinstance(value, kinds) and (isinstance(default, bool) or not isinstance(value, bool))
+    if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
+        return f"must be {'a number' if default is None else f'like {default!r}'}"
+    if isinstance(value, list) and not all(each.strip() for each in value):
+        return "has an empty text, which matches nothing"
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return "must be a finite number"
+    if isinstance(value, int | float) and value < 0:
+        return "must not be negative"
+    return "has too many digits" if isinstance(value, int) and value.bit_length() > _MAX_BITS else None
 
 
 def show_value(value: object) -> str:
-    """Return a value of a TOML document for a message."""
+    """Return a value of a TOML document for a message, as it is written there if it is no text, list or table."""
     try:
-        return repr(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return value.isoformat() if isinstance(value, load("datetime:date")) else repr(value)
     except ValueError:  # the limit of Python on the digits of an integer
         return "a number with too many digits"
     except RecursionError:

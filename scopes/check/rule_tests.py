@@ -17,6 +17,7 @@ from scopes.result import Result
 
 SUFFIX = ".expect.toml"
 _MISSING = "expected, and not found"
+_EXAMPLE = '[[expect]]\nrule = "order/tests-passed"\nat = 3\nstatus = "ruleid"'
 STATUSES = ("ruleid", "ok", "todoruleid", "todook")  # the words of semgrep's rule tests
 
 
@@ -132,7 +133,12 @@ def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]
     rows = document.get("expect", [])
     unknown = next((key for key in document if key != "expect"), None)
     if unknown is not None or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise Invalid(f"{path}: it must have [[expect]] tables only", hint="for example: [[expect]] rule = ..., at = 3")
+        near = [] if unknown is None else get_close_matches(unknown, ["expect"], 1)
+        found = "" if unknown is None else f", and has {unknown!r}"
+        raise Invalid(
+            f"{path}: it must have [[expect]] tables only{found}",
+            hint=_hint(near, f"a table is, for example:\n{_EXAMPLE}"),
+        )
     known = [*RULES, *(rule.id for rule in policy.own_rules)]
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("[[expect")]
     places = [f"{path}:{line}" for line in lines] if len(lines) == len(rows) else [path] * len(rows)
@@ -143,17 +149,29 @@ def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]
 def _read_expected(row: dict[str, Any], where: str, known: Sequence[str]) -> Expected:
     rule, at, status = row.get("rule"), row.get("at"), row.get("status", "ruleid")
     if unknown := [key for key in row if key not in Expected._fields]:
-        raise Invalid(f"{where} has no key {unknown[0]!r}", hint=f"keys: {', '.join(Expected._fields)}")
+        near = get_close_matches(unknown[0], Expected._fields, 1)
+        raise Invalid(f"{where} has no key {unknown[0]!r}", hint=_hint(near, f"keys: {', '.join(Expected._fields)}"))
     if rule not in known:
+        if rule is None:
+            raise Invalid(f"{where} needs `rule`", hint=f"for example:\n{_EXAMPLE}")
         near = get_close_matches(rule, known, 1) if isinstance(rule, str) else []
         raise Invalid(
-            f"{where}: there is no rule {show_value(rule)}", hint=f"did you mean {near[0]!r}?" if near else None
+            f"{where}: there is no rule {show_value(rule)}", hint=_hint(near, "list them: scopes check --list")
         )
     if at is not None and (not isinstance(at, int) or isinstance(at, bool) or at < 1):
-        raise Invalid(f"{where}: `at` is a line number from 1")
+        hint = "leave it out for a finding about the whole run"
+        raise Invalid(f"{where}: `at` is a line number of the transcript from 1, not {show_value(at)}", hint=hint)
     if status not in STATUSES:
-        raise Invalid(f"{where}: status = {show_value(status)} is not one of {', '.join(STATUSES)}")
+        near = get_close_matches(status, STATUSES, 1) if isinstance(status, str) else []
+        raise Invalid(
+            f"{where}: status = {show_value(status)} is not one of {', '.join(STATUSES)}",
+            hint=_hint(near, "ruleid: the rule finds something there; ok: it finds nothing there"),
+        )
     return Expected(str(rule), at, str(status))
+
+
+def _hint(near: Sequence[str], text: str) -> str:
+    return f"did you mean {near[0]!r}?" if near else text
 
 
 def compare_expected(name: str, expected: Sequence[Expected], checked: Checked) -> Iterator[Case]:

@@ -1,6 +1,6 @@
-"""Read from the output of a test run that it failed, by the summary line of the test runner.
+"""Read from the output of a test run that it failed, or found no test, by the summary lines of the test runner.
 
-Only failures are concluded: an agent can print `5 passed` itself.
+That tests passed is never concluded: an agent can print `5 passed` itself.
 """
 
 from __future__ import annotations
@@ -27,14 +27,39 @@ _EACH = (
     (compile_lazily(r"(FAIL|ok  )\t\S.*"), r"^FAIL"),
     (compile_lazily(r"test result: (FAILED|ok)\. \d+ passed; \d+ failed;.*"), r"^test result: FAILED"),
 )
+# What test runners print if there was no test to run, and what they print if there was one.
+_NONE = compile_lazily(
+    r"(?:=+ )?(?:no tests ran|\d+ deselected)(?:, \d+ warnings?)? in \d+(?:\.\d+)?s(?: =+)?|collected 0 items|"
+    r"Ran 0 tests in .*|NO TESTS RAN(?: \(.*\))?|No test(?:s| files) found, exiting with code \d+|"
+    r"\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|running 0 tests|"
+    r"0 examples, 0 failures.*|No tests executed!|No tests were found!!!|\[INFO\] No tests to run\."
+)
+_SOME = compile_lazily(
+    rf"(?:=+ )?(?:.*, )?\d+ (?:failed|passed|skipped|xfailed|xpassed|errors?|rerun)(?:, {_COUNT})* in \d.*|"
+    r"Ran [1-9]\d* tests? in .*|Tests: +.*\b[1-9]\d* total| *Tests  ?(?:\d+ \w+(?: \| )?){1,5} \([1-9]\d*\)|"
+    r"FAIL(?:\t.*)?|ok  \t(?!.*\[no tests to run\]).*|running [1-9]\d* tests?|[1-9]\d* examples?, \d+ failures?.*|"
+    r"OK \([1-9]\d* tests?, .*\)|(?:\[\w+\] +)?Tests run: [1-9].*|--- (?:PASS|FAIL|SKIP): .*"
+)
 
 
 def has_failed(output: str, runs: int) -> bool:
     """Return True if the output has the summary of a failed test run; of several runs the last one counts."""
-    lines = [_ESCAPE.sub("", line).rstrip() for line in output[-MAX_OUTPUT:].splitlines()]
+    lines = _lines_of(output)
     for summary, failure in (*_LAST, *_EACH):
-        found = [line for line in lines if len(line) < 500 and summary.fullmatch(line)]
+        found = [line for line in lines if summary.fullmatch(line)]
         decisive = found if (summary, failure) in _EACH and runs == 1 else found[-1:]
         if any(re.search(failure, line) for line in decisive):
             return True
     return False
+
+
+def ran_none(output: str) -> bool:
+    """Return True if the output says that there was no test to run, and no summary of another run."""
+    lines = _lines_of(output)
+    return any(map(_NONE.fullmatch, lines)) and not any(map(_SOME.fullmatch, lines))
+
+
+def _lines_of(output: str) -> list[str]:
+    """Return the lines of an output that can be a summary."""
+    lines = (_ESCAPE.sub("", line).rstrip() for line in output[-MAX_OUTPUT:].splitlines())
+    return [line for line in lines if len(line) < 500]

@@ -204,8 +204,9 @@ def _made(words: tuple[Word, ...]) -> Iterator[Change]:
 
 
 def _edited(words: tuple[Word, ...]) -> Iterator[Change]:
-    """Yield the operands of `sed -i`, without the script."""
+    """Yield the operands of `sed -i`, without the script, and without the suffix of `sed -i ''` on macOS."""
     is_sed = program_of(words) in SEDS
+    words = tuple(word for n, word in enumerate(words) if word.text or words[n - 1].text != "-i")
     pattern = _IN_PLACE if is_sed else _PERL_IN_PLACE
     if not any(pattern.fullmatch(word.text) for word in words[1:]):
         return

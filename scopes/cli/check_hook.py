@@ -90,7 +90,7 @@ def answer_failure(
     reason = f"scopes check --hook failed: {text}"
     if _read_setting("scopes.check.hookFailure", environ, overrides) == "open":
         return _write(agent, Decision("warn", f"{reason}; the call was not checked"))
-    return _write(agent, Decision("deny", f"{reason}; the call is denied (scopes.check.hookFailure is not open)"))
+    return _write(agent, Decision("deny", f"{reason}; the call has not run: ask the user"))
 
 
 def _write(agent: str, decision: Decision) -> int:

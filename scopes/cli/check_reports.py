@@ -146,7 +146,7 @@ def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[Scopes
                     report.path, [_render_for_logs(report.format, checked).encode("utf-8", "replace")], force=True
                 )
             except ScopesError as error:
-                yield error
+                yield Inaccessible(f"--report {report.format}={report.path}: {error.message}", hint=error.hint)
 
 
 def _print_report(invocation: Invocation, checked: Checked, name: str) -> None:

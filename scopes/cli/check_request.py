@@ -12,8 +12,9 @@ from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import find_named_project, find_project_or_name
-from scopes.cli.check_reports import FORMATS, parse_reports, refuse_overwriting, show_checked
+from scopes.cli.check_reports import FORMATS, Report, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs
+from scopes.cli.input import count_waiting_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_filter import ListFilter
@@ -150,6 +151,7 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
         raise Invalid(f"--unknown {request.unknown!a} is not possible: use --unknown fail")
     _refuse_without_effect(request)
     reports = parse_reports(request.reports)
+    _refuse_two_outputs(invocation, reports)
     refuse_overwriting(
         reports, (*request.targets, request.baseline, policy.path, *policy.paths.values()), invocation.cwd
     )
@@ -162,12 +164,24 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
     if request.compare is not None:
         compared = compare_targets(invocation, request.compare, request.targets, request.compare_mode, policy)
         return invocation.show(compared)
+    if not request.targets and count_waiting_input(invocation):
+        raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
     wanted = ListFilter(
         since=None if request.since is None else parse_date(request.since, now_nanoseconds()),
         projects=tuple(_find_project(invocation, text, stored=not request.targets) for text in request.projects),
     )
     options = CheckOptions(request.baseline, request.agent_exit, unknown_fails=request.unknown is not None)
     return show_checked(invocation, check_runs(invocation, request.targets, wanted, policy, options), reports)
+
+
+def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> None:
+    """Raise Invalid if --json, --format or --fields and a report without a path would both be on standard output."""
+    printed = next((report.format for report in reports if report.path is None), None)
+    if printed is None or not invocation.wants_data or (printed == "json" and invocation.json):
+        return
+    given = "--json" if invocation.json else "--format" if invocation.template is not None else "--fields"
+    hint = f"give the report a path: --report {printed}=report.{printed}"
+    raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
 
 
 def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | str:

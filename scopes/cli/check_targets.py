@@ -133,6 +133,7 @@ def _open_stored(invocation: Invocation, names: Sequence[str], wanted: ListFilte
         raise NotFound(
             f"there is no {what}, and no store with conversations yet",
             hint="give what the agent left: scopes check agent.jsonl ~/.codex/sessions\n"
+            "standard input is read for -: codex exec --json ... | scopes check -\n"
             "or store the sessions of this machine first: scopes import",
         )
     rows = []
@@ -196,6 +197,9 @@ class _Reader:
         self, path: str, collected: CollectedSources | None, error: CannotImport | Inaccessible | NotFound
     ) -> None:
         """Add a path of which nothing can be read: the empty files below a folder, and it itself for any other."""
+        if path == "-" and collected is not None and not any(each.size for each in collected.sources):
+            self.missing.append((path, "standard input is empty"))
+            return
         sources = [] if collected is None or not os.path.isdir(path) else collected.sources
         empty = [each.path for each in sources if not each.size]
         self.missing += ((each, _EMPTY) for each in empty)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import stat
+import sys
+import termios
 from typing import BinaryIO
 
 from scopes.cli.invocation import Invocation
@@ -19,6 +23,33 @@ def has_piped_input(invocation: Invocation) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def count_waiting_input(invocation: Invocation) -> int:
+    """Return how many bytes of standard input can be read now, without reading them; 0 for a terminal or a device."""
+    try:
+        descriptor = invocation.stdin.fileno()
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
+            return max(status.st_size - os.lseek(descriptor, 0, os.SEEK_CUR), 0)
+        if stat.S_ISFIFO(status.st_mode):
+            return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def is_open_pipe(invocation: Invocation) -> bool:
+    """Return True if standard input is a pipe into which a program can still write."""
+    try:
+        descriptor = invocation.stdin.fileno()
+        if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            return False
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return not any(event & select.POLLHUP for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False
 
 
 def open_input(invocation: Invocation, path: str) -> BinaryIO:

@@ -160,7 +160,10 @@ def _translate_errors(path: str) -> Iterator[None]:
 
 
 def _refusal(path: str, error: OSError) -> ScopesError:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
+    is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    if is_missing and os.path.isdir(_parent(path)):  # such as /proc
+        return Inaccessible(f"cannot write {path!a}: its directory takes no new file", hint="choose another directory")
+    if is_missing:
         return NotFound(f"directory {_parent(path)!a} not found", hint="create it first, or check the path")
     reason = (error.strerror or "unknown reason").lower()
     return Inaccessible(f"cannot write {path!a}: {reason}", hint="nothing was left there")

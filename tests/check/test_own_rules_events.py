@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.check.own_rules import find_breaches, parse_expectation
+from scopes.check.own_rule_forms import find_breaches
+from scopes.check.own_rules import parse_expectation
 from scopes.check.rules.base import Settings
 from scopes.search.regex import TooSlow
 from tests.check.made_runs import DENIED, FAILED, OK, OPEN, edit, judge, make_run, parse, read, shell, write
@@ -106,8 +107,13 @@ def test_what_was_only_attempted_is_so_unless_the_rule_is_about_attempts(event, 
     assert [each.attempted for each in found] == ([] if attempted is None else [attempted])
 
 
-def test_a_call_that_several_alternatives_match_is_one_event():
-    (breach,) = breaches("never run(git push **) | run(make **) | tool(Bash)", shell("make && git push"))
+def test_each_command_is_an_event_and_its_call_no_further_one():
+    found = breaches("never run(git push **) | run(make **) | tool(Bash)", shell("make && git push"), shell("ls"))
+    assert [each.events[0].text for each in found] == ["make", "git push", "ls"]
+
+
+def test_a_command_that_several_alternatives_match_is_one_event():
+    (breach,) = breaches("never run(git push **) | run(git **)", shell("git push"))
     assert breach.events[0].text == "git push"
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.findings import LEVELS
-from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, PRESETS, Policy, parse_policy
+from scopes.check.own_rule_forms import _FORMS
+from scopes.check.own_rules import KINDS
+from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, FORMS_HINT, PRESETS, Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid, NotFound
 from tests.check.made_runs import judge, make_run, parse, shell
@@ -90,32 +92,101 @@ def test_a_parameter_has_the_type_of_its_default(rule, parameter):
         (
             RULE + '[[rule]]\nid = "ours/y"\nexpect = "never rn(a)"\n',
             "6:1: ours/y: column 7: an event is missing: one of run, edit, read, tool, fetch, text, agent, test",
-            "did you mean 'run'?",
+            f"did you mean 'run'?\n{FORMS_HINT}",
         ),
         (RULE + 'match = ["b"]\n', "4:1: ours/x does not match its example 'b'", None),
         (RULE + 'not_match = ["b", "x && a"]\n', "4:1: ours/x matches 'x && a' of `not_match`", None),
         (SUPPRESSION + "untill = 1\n", "5:1: a suppression has no key 'untill'", "did you mean 'until'?"),
-        (SUPPRESSION.replace("2027-03-31", '"2027-03-31"'), "1:3: `until` is a date without quotes: until = 2027-03-31", None),
-        (SUPPRESSION.replace('"why"', '" "'), "1:3: `reason` of a suppression is empty", None),
-        (SUPPRESSION + SUPPRESSION.replace('"why"', "1"), "5:3: a suppression needs `rule` and `reason`", None),
-        (SUPPRESSION + 'directory = "web"\n', "5:1: `directory` of a suppression is a text; it needs `match`", None),
+        (SUPPRESSION.replace("2027-03-31", '"2027-03-31"'), "4:1: `until` is a date without quotes: until = 2027-03-31", None),
+        (SUPPRESSION.replace('"why"', '" "'), "3:1: `reason` of a suppression is empty", None),
+        (SUPPRESSION + SUPPRESSION.replace('"why"', "1"), "7:1: `reason` of a suppression is a text in quotes, not 1", None),
+        (SUPPRESSION + 'directory = "web"\n', "5:1: `directory` of a suppression needs `match`", None),
         (
             SUPPRESSION.replace("03-31", "03-31T10:00:00"),
-            "1:3: `until` is a date without a time: until = 2027-03-31",
+            "4:1: `until` is a date without a time: until = 2027-03-31",
             None,
         ),
         ('[rules."budget/cost"]\nmax_usd = nan\n', "2:1: max_usd of budget/cost must be a finite number", None),
         ('[rules."budget/cost"]\nmax_usd = inf\n', "2:1: max_usd of budget/cost must be a finite number", None),
         ('[rules."tools/failures"]\nmax_share = nan\n', "2:1: max_share of tools/failures must be a finite number", None),
-        (SUPPRESSION + 'match = ["git push"]\n', "1:3: `match` of a suppression is one text", None),
+        (SUPPRESSION + 'match = ["git push"]\n', "5:1: `match` of a suppression is a text in quotes, not ['git push']", None),
         ('[[tool_as_test]]\ntool = "x"\n', "2:1: a tool that runs tests has no key 'tool'", None),
         ("[[tool_as_test]]\n", "1:3: a tool that runs tests needs `name`", None),
-        ('[[tool_as_test]]\nname = "a"\n[[tool_as_test]]\nname = 1\n', "3:3: a tool that runs tests needs `name`", None),
+        ('[[tool_as_test]]\nname = "a"\n[[tool_as_test]]\nname = 1\n', "4:1: `name` of a tool that runs tests is a text in quotes, not 1", None),
         ("a = \n", "1:5: Invalid value", "a policy is a TOML file, see: man scopes-check"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_line_its_column_and_the_nearest_word(text, message, hint):
     assert mistake(text) == (message, hint)
+
+
+TWO_RULES = RULE + '[[rule]]\nid = "ours/y"\nexpect = "some test"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[rule]]\nid = 5\nexpect = "some test"\n', "2:1: `id` of a rule is a text in quotes, not 5"),
+        ('[[rule]]\n  id = "x"\n  expect = 2027-01-01\n', "3:3: `expect` of a rule is a text in quotes, not 2027-01-01"),
+        (TWO_RULES + "level = 1\n", "7:1: level = 1 is not one of"),
+        (TWO_RULES.replace("[[rule]]", '[[rule]]\nlevel = "error"', 1) + "level = 1\n", "8:1: level = 1 is not one of"),
+        (TWO_RULES + "message = true\n", "7:1: `message` of a rule is a text in quotes, not true"),
+        (TWO_RULES + 'mesage = ""\n', "7:1: a rule has no key 'mesage'"),
+        ('[rules."run/empty"]\nlevel = "error"\n[rules."run/lossy"]\nlevel = 1\n', "4:1: level = 1 is not one of"),
+        ('[rules."shell/push"]\nallow = []\n[rules."shell/publish"]\nallow = 1\n', "4:1: allow of shell/publish must be"),
+        ('tests = [\n  "a", # level = 1\n  "level = 2",\n]\n[rules."run/empty"]\nlevel = 3\n', "6:1: level = 3 is not"),
+        ('rules."run/empty".level = 1\n', "1:19: level = 1 is not one of"),
+        ('rules = {"run/empty" = {level = 1}}\n', "1:25: level = 1 is not one of"),
+        ('[rules]\n"run/empty" = {min_calls = "a"}\n', "2:16: min_calls of run/empty must be"),
+        ("[rules.'run/empty']\n'level' = 1\n", "2:2: level = 1 is not one of"),
+        ('[rules."run\\u002fempty"]\n"lev\\u0065l" = 1\n', "2:2: level = 1 is not one of"),
+        ("[[suppress]]\nrule = 5\n", "2:1: `rule` of a suppression is a text in quotes, not 5"),
+        (SUPPRESSION + SUPPRESSION.replace("2027-03-31", "5"), "8:1: a suppression needs a last day"),
+        (RULE + "message = \"\"\"\n[[rule]]\nlevel = 7\n\"\"\"\nlevel = 5\n", "8:1: level = 5 is not one of"),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_wrong_type_has_the_place_of_its_own_key(text, message):
+    """It had that of the first key with the same name, or of the table."""
+    assert mistake(text)[0].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("tests = []\n", "1:1: tests is empty: nothing would count as a test run", "leave it out for the usual commands"),
+        ('[rules."tools/undeclared"]\nallow = []\n', "2:1: allow of tools/undeclared is empty: the rule would find", "level ="),
+        ('[rules."files/protected"]\npaths = []\n', "2:1: paths of files/protected is empty", 'level = "off"'),
+        ('[rules."order/tests-after-last-edit"]\npaths = []\n', "2:1: paths of order/tests-after-last-edit is empty", "off"),
+        ('[rules."shell/publish"]\ncommands = []\n', "2:1: commands of shell/publish is empty", "leave commands out"),
+        ('[rules."shell/push"]\nallow = [" "]\n', "2:1: allow of shell/push has an empty text, which matches nothing", ""),
+    ],
+)  # fmt: skip
+def test_an_empty_list_that_would_turn_a_rule_off_is_a_mistake(text, message, hint):
+    shown, given = mistake(text)
+    assert (shown.startswith(message), hint in (given or "")) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tests = []\n[[tool_as_test]]\nname = "run_tests"\n',
+        '[rules."net/host"]\nlevel = "error"\nhosts = []\n',
+        '[rules."shell/recursive-delete"]\nallow = []\n',
+        '[rules."files/protected"]\nlevel = "off"\npaths = []\n',
+    ],
+)
+def test_an_empty_list_that_allows_nothing_is_accepted(text):
+    assert parse(text).path == "scopes-check.toml"
+
+
+def test_a_mistake_in_a_rule_of_the_policy_lists_all_forms_and_events():
+    text, hint = mistake('[[rule]]\nid = "x"\nexpect = "never"\n')
+    assert text.startswith("3:1: x: column ")
+    assert all(f"{kind}(" in hint or f"\n{kind};" in hint or f" {kind};" in hint for kind in KINDS)
+    words = {
+        " ".join(word for word in form.split() if not word.isupper()) for form in hint.split("\n")[0][7:].split(", ")
+    }
+    assert words == set(_FORMS)
 
 
 def test_each_suppression_has_the_line_of_its_own_table():
@@ -212,5 +283,5 @@ def test_no_number_of_a_rule_is_negative(rule, name):
 @pytest.mark.parametrize("value", ["3", "true", '["a"]', "2099-01-01"])
 def test_the_message_of_an_own_rule_is_a_text(value):
     text = f'[[rule]]\nid = "x"\nexpect = "some test"\nmessage = {value}\n'
-    with pytest.raises(Invalid, match="4:1: `message` of x is not a text"):
+    with pytest.raises(Invalid, match="4:1: `message` of a rule is a text in quotes, not "):
         parse_policy(text, "p.toml", {})

@@ -111,11 +111,17 @@ def test_a_value_that_python_does_not_read_or_show_is_a_mistake(text):
     [
         ("expect = 1", "t.toml: it must have [[expect]] tables only"),
         ("[[expected]]", "t.toml: it must have [[expect]] tables only"),
-        ("[[expect]]\n[[expect]]", "t.toml:1: expectation 1: there is no rule None"),
+        ("[[expect]]\n[[expect]]", "t.toml:1: expectation 1 needs `rule`"),
         ('[[expect]]\nrule = "ours/z"', "t.toml:1: expectation 1: there is no rule 'ours/z'"),
         ('[[expect]]\nrule = "ours/x"\nline = 3', "t.toml:1: expectation 1 has no key 'line'"),
-        ('[[expect]]\nrule = "ours/x"\nat = 0', "t.toml:1: expectation 1: `at` is a line number from 1"),
-        ('[[expect]]\nrule = "ours/x"\nat = true', "t.toml:1: expectation 1: `at` is a line number from 1"),
+        (
+            '[[expect]]\nrule = "ours/x"\nat = 0',
+            "t.toml:1: expectation 1: `at` is a line number of the transcript from 1",
+        ),
+        (
+            '[[expect]]\nrule = "ours/x"\nat = true',
+            "t.toml:1: expectation 1: `at` is a line number of the transcript from 1",
+        ),
         (
             '[[expect]]\nrule = "ours/x"\nstatus = "bad"',
             "t.toml:1: expectation 1: status = 'bad' is not one of ruleid, ok, todoruleid, todook",
@@ -132,6 +138,30 @@ def test_a_mistake_in_an_expectation_names_its_file_its_line_and_its_number(text
     with pytest.raises(Invalid) as caught:
         parse_expected(text, "t.toml", POLICY)
     assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("expect = 1", 'a table is, for example:\n[[expect]]\nrule = "order/tests-passed"\nat = 3\nstatus = "ruleid"'),
+        ("[[expected]]", "did you mean 'expect'?"),
+        ("[[expect]]\nat = 3", 'for example:\n[[expect]]\nrule = "order/tests-passed"\nat = 3\nstatus = "ruleid"'),
+        ('[[expect]]\nrule = "ours/yy"', "did you mean 'ours/y'?"),
+        ('[[expect]]\nrule = "?"', "list them: scopes check --list"),
+        ('[[expect]]\nrule = "ours/x"\nstate = 3', "did you mean 'status'?"),
+        ('[[expect]]\nrule = "ours/x"\nline = 3', "keys: rule, at, status"),
+        ('[[expect]]\nrule = "ours/x"\nat = 0', "leave it out for a finding about the whole run"),
+        ('[[expect]]\nrule = "ours/x"\nstatus = "ruleID"', "did you mean 'ruleid'?"),
+        (
+            '[[expect]]\nrule = "ours/x"\nstatus = 5',
+            "ruleid: the rule finds something there; ok: it finds nothing there",
+        ),
+    ],
+)
+def test_a_mistake_in_an_expectation_comes_with_the_nearest_word_or_the_form(text, hint):
+    with pytest.raises(Invalid) as caught:
+        parse_expected(text, "t.toml", POLICY)
+    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_suppressed_finding_is_none(rules, capsys, tmp_path):
     ("text", "message"),
     [
         ("[[expect]]\nrule = 'shell/force-psuh'\n", "there is no rule 'shell/force-psuh'"),
-        ("[[expect]]\nrule = 'run/empty'\nat = 0\n", "`at` is a line number from 1"),
+        ("[[expect]]\nrule = 'run/empty'\nat = 0\n", "`at` is a line number of the transcript from 1"),
         ("[[expect]]\nrule = 'run/empty'\nline = 1\n", "has no key 'line'"),
         ("[[expect]]\nrule = 'run/empty'\nstatus = 'bad'\n", "is not one of ruleid, ok, todoruleid, todook"),
         ("[[expected]]\n", "[[expect]] tables only"),

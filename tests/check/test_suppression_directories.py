@@ -62,9 +62,9 @@ def test_the_same_command_has_the_directory_of_each_place_where_it_runs():
     assert places(line, DELETION, WORKSPACE) == ["a", "b", "?", "/", "~"]
 
 
-def test_an_own_rule_has_the_directory_of_the_first_command_that_it_forbids():
+def test_an_own_rule_has_the_directory_of_each_command_that_it_forbids():
     policy = parse('[[rule]]\nid = "ours/no-make"\nexpect = "never run(make *)"\n')
-    assert places("cd a && ls && cd b && make x; make y", "ours/no-make", None, policy) == ["a/b"]
+    assert places("cd a && ls && cd b && make x; cd .. && make y", "ours/no-make", None, policy) == ["a/b", "a"]
 
 
 def test_a_line_is_read_twice_at_most_however_many_findings_it_has(monkeypatch):

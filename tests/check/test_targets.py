@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import zipfile
 
 import pytest
@@ -15,6 +16,7 @@ from scopes.cli.main import main
 from scopes.cli.table import TABLE
 from tests.check.headless_runs import codex_rollout, codex_stream
 from tests.check.sessions import run_check, write_session
+from tests.cli.running import PRODUCT, scopes
 
 
 @pytest.fixture
@@ -247,3 +249,42 @@ def test_older_sessions_of_a_runner_that_keeps_its_home_are_left_out_as_the_read
     assert run_check(capsys, "agent.jsonl", "../logs")[0] == 1
     code, output = run_check(capsys, "agent.jsonl", "../logs", "--project", ".", "--since", "1d", "--json")
     assert (code, len(names_of(output))) == (0, 1), output
+
+
+def check_piped(data, *words):
+    """Run `scopes check` with a pipe as standard input and return the exit code and all output."""
+    done = scopes("check", *words, table=PRODUCT, input=data, stdin=None)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_transcript_in_a_pipe_is_not_passed_over_if_no_run_is_named(folder, is_stored):
+    """`cat run.jsonl | scopes check` judged the stored conversations."""
+    if is_stored:
+        assert scopes("import", "named.jsonl", table=PRODUCT).returncode == 0
+    given = (folder / "named.jsonl").read_text()
+    code, output = check_piped(given)
+    assert (code, "error: standard input has data, and no run is named" in output) == (2, True), output
+    assert "hint: to check it: scopes check -" in output
+    with open(folder / "named.jsonl", encoding="utf-8") as file:
+        assert scopes("check", table=PRODUCT, stdin=file).returncode == 2
+    assert check_piped(given, "-")[0] == 0
+    assert check_piped(given, "named.jsonl")[0] == 0
+
+
+def test_a_pipe_that_a_program_may_still_fill_is_noted(folder):
+    assert scopes("import", "named.jsonl", table=PRODUCT).returncode == 0
+    reading, writing = os.pipe()
+    try:
+        done = scopes("check", table=PRODUCT, stdin=reading)
+        assert (done.returncode, "note: standard input is a pipe and was not read" in done.stderr) == (0, True)
+    finally:
+        os.close(writing)
+    done = scopes("check", table=PRODUCT, stdin=reading)
+    os.close(reading)
+    assert (done.returncode, "standard input" in done.stderr) == (0, False)
+
+
+def test_an_empty_standard_input_is_called_that_and_fails(folder):
+    code, output = check_piped("", "-")
+    assert (code, "run/missing  standard input is empty" in output, "unknown format" in output) == (1, True, False)

@@ -32,12 +32,16 @@ class Unknown(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of one rule: its level, its parameters with defaults filled in, and which commands are tests."""
+    """The settings of one rule: its level, its parameters with defaults filled in, and which commands are tests.
+
+    workspaces: where commands must run to count as tests; empty for anywhere
+    """
 
     level: Level
     parameters: Mapping[str, Any]
     tests: tuple[str, ...]
     tools_as_test: tuple[str, ...] = ()
+    workspaces: tuple[str, ...] = ()
 
 
 Judge: TypeAlias = Callable[[Run, Settings], Iterable[Finding] | Unknown]

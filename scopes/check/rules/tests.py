@@ -10,8 +10,9 @@ from scopes.check.exit_status import read_status
 from scopes.check.globs import matches_one
 from scopes.check.rules.base import Settings
 from scopes.check.run import Run
-from scopes.check.runner_summaries import has_failed
+from scopes.check.runner_summaries import has_failed, ran_none
 from scopes.check.shell_command import Command
+from scopes.check.workspace import relative_to, resolve
 from scopes.lazy_patterns import compile_lazily
 
 _PIPEFAIL = compile_lazily(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
@@ -31,6 +32,7 @@ _NO_RUN_OF = {
     "jest": frozenset({"-h", "-v"}),
     "vitest": frozenset({"-h", "-v"}),
 }  # which options make a runner run nothing: from their own --help
+COUNTING = "`tests` of the policy names the commands that count"
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
@@ -53,18 +55,33 @@ def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
 
 
 def is_test(call: Call, settings: Settings) -> bool:
-    """Return True if a call runs tests, or would have."""
-    if call.name in settings.tools_as_test:
-        return True
-    return any(_runs_tests(command, settings) for command in call.commands)
+    """Return True if a call runs tests, or would have; False if its output says that it found none."""
+    if call.name not in settings.tools_as_test and not any(runs_tests(each, settings) for each in call.commands):
+        return False
+    output = _output_of(call)
+    return output is None or not ran_none(output)
 
 
-def _runs_tests(command: Command, settings: Settings) -> bool:
-    """Return True if a command matches a pattern of tests, and no option makes it list, build or explain them only."""
-    if not matches_one(settings.tests, command):
+def _output_of(call: Call) -> str | None:
+    output = None if call.result is None else call.result.fields.get("output")
+    return output if isinstance(output, str) else None
+
+
+def runs_tests(command: Command, settings: Settings) -> bool:
+    """Return True if a command matches a pattern of tests, runs in the workspace, and has no option to run nothing."""
+    if not matches_one(settings.tests, command) or _is_elsewhere(command.directory, settings.workspaces):
         return False
     words = command.words
     return not (_NO_RUN.intersection(words) or _NO_RUN_OF.get(_runner(words), frozenset()).intersection(words))
+
+
+def _is_elsewhere(directory: str | None, workspaces: Sequence[str]) -> bool:
+    """Return True if a directory is known, is in no workspace, and is not around one: its tests are of other code."""
+    resolved = None if directory is None else resolve(directory, None)
+    if resolved is None or resolved.startswith("~"):
+        return False
+    near = (relative_to(resolved, each) is not None or relative_to(each, resolved) is not None for each in workspaces)
+    return bool(workspaces) and not any(near)
 
 
 def _runner(words: Sequence[str]) -> str:
@@ -76,19 +93,19 @@ def _runner(words: Sequence[str]) -> str:
 def judge_test(call: Call, settings: Settings) -> CheckedTest:
     """Return whether the tests of a call passed, which is not always its own outcome: `pytest | tail` is unknown."""
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
-    tests = [each for each in call.commands if _runs_tests(each, settings)]
+    tests = [each for each in call.commands if runs_tests(each, settings)]
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
-    status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
+    status = read_status(call.shell, [each.text for each in tests], pipefail=has_pipefail(call))
     if (status.passed and _is_last_of_its_shell(call, settings)) if passed else status.failed:
         return CheckedTest(call, passed)
-    output = None if call.result is None else call.result.fields.get("output")
-    if isinstance(output, str) and has_failed(output, len(tests)):
+    output = _output_of(call)
+    if output is not None and has_failed(output, len(tests)):
         return CheckedTest(call, passed=False, summary=True)
     return CheckedTest(call, None, OTHER_CODE)
 
 
-def _has_pipefail(call: Call) -> bool:
+def has_pipefail(call: Call) -> bool:
     """Return True if `set -o pipefail`, as a command, or `bash -o pipefail` applies."""
     options = [each.words for each in call.commands if each.program == "set" and "pipefail" in each.words]
     if options:
@@ -101,7 +118,7 @@ def _has_pipefail(call: Call) -> bool:
 def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
     """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
     commands = call.commands
-    position = max(n for n, each in enumerate(commands) if _runs_tests(each, settings))
+    position = max(n for n, each in enumerate(commands) if runs_tests(each, settings))
     wrappers = commands[position].wrappers
     is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
     return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])
