@@ -188,7 +188,7 @@ def _is_guarded(call: Call, first: Command, last: Command) -> bool:
 def _written(command: Command) -> Iterator[str]:
     """Yield the files that a command writes, links or deletes: its redirections, and what it changes by its words."""
     yield from (each.target for each in command.redirections if each.kind != "read" and each.target is not None)
-    yield from (change.path for change in command.changes)
+    yield from (change.path for change in command.changes if change.kind != "directory")
 
 
 def _match_text(pattern: Pattern, text: Text) -> Found | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from scopes.check.calls import Call
+from scopes.check.deleted_tests import find_deleted_tests
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_path, may_match_below
 from scopes.check.rules.base import FILE_NAME, TOP, Parameter, Rule, Settings, Unknown, event_of
@@ -31,6 +32,7 @@ _OUTSIDE_ALLOWED = [
     "/tmp/**", "/private/tmp/**", "/var/tmp/**", "/dev/null", "/dev/std*", "/dev/tty", "**/.claude/plans/**",  # noqa: S108
     "**/.claude/projects/*/memory/**",
 ]  # fmt: skip
+_WEAKENED_CURE = "see whether the change is right; a suppression with a reason accepts it"
 _WORKTREE = compile_lazily(r"(?:.*/)?\.claude/worktrees/[^/]+/")
 _LOCK = compile_lazily(r"(?:.*/)?\.git/(?:.*/)?[\w.-]+\.lock")  # what a git that was killed leaves
 _COMPUTED = compile_lazily(r"[$`]")
@@ -204,8 +206,11 @@ def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown
         what = _weakened(writes, changes[path, attempted].disabled, lost[attempted][path, attempted])
         if what is not None:
             first = next((each for each in writes if _is_weaker(each, gone)), writes[-1])
-            cure = "see whether the change is right; a suppression with a reason accepts it"
-            found.append(_finding(WEAKENED, settings, first, f"{path}: {what}", cure=cure, path=path))
+            found.append(_finding(WEAKENED, settings, first, f"{path}: {what}", cure=_WEAKENED_CURE, path=path))
+    for test in find_deleted_tests(run, settings.parameters["paths"]):
+        what = "the tests in this directory are deleted" if test.is_tree else "the test file is deleted"
+        write = Write(test.call, test.match, None)
+        found.append(_finding(WEAKENED, settings, write, f"{test.path}: {what}", cure=_WEAKENED_CURE, path=test.path))
     return found
 
 
@@ -334,7 +339,8 @@ RULES = (
         "warning",
         "Tests are not made weaker",
         "Reports a test file whose edits together remove more assertions than they add, or add a skip or an `only`, "
-        "and the deletion of a test file. Assertions that move to another test file are not lost, and a new test may "
+        "and the deletion of a test file, also by commands (`rm`, `git rm`, `mv` to where it is no test); those that "
+        "the run made are its own. Assertions that move to another test file are not lost, and a new test may "
         "be skipped; an equality of a whole value replaces checks of its parts, and the test of a function that the "
         "run removes goes with it. It cannot see that other assertions replace several, nor an edit whose change is "
         "not recorded. A suppression with a reason accepts it.",
