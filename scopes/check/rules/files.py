@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from scopes.check.calls import Call
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_path
-from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknown, event_of
+from scopes.check.globs import matches_path, may_match_below
+from scopes.check.rules.base import FILE_NAME, TOP, Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Run
+from scopes.check.shell_command import Change
 from scopes.check.weaker_tests import count_lost, find_removed_functions, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.lazy_patterns import compile_lazily
@@ -42,6 +43,7 @@ class Write(NamedTuple):
     """One file that a call writes; `edit` is None for a shell command.
 
     follows: what a link at the end of the path refers to is written, not the link
+    change: what a program does to it
     """
 
     call: Call
@@ -49,6 +51,7 @@ class Write(NamedTuple):
     directory: str | None
     edit: FileEdit | None = None
     follows: bool = True
+    change: Change | None = None
 
 
 def list_writes(run: Run) -> Iterator[Write]:
@@ -81,7 +84,10 @@ def _list_changes(run: Run) -> Iterator[Write]:
     for call in run.calls:
         for command in call.commands:
             for change in command.changes:
-                yield Write(call, change.path, command.directory, follows=change.kind in {"write", "copy"})
+                if change.kind == "directory" or (change.kind == "restore" and change.source is None):
+                    continue
+                follows = change.kind in {"write", "copy"}
+                yield Write(call, change.path, command.directory, follows=follows, change=change)
 
 
 def _with_places(run: Run, writes: Iterable[Write]) -> Iterator[Write]:
@@ -126,11 +132,55 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
         path, pattern = next(
             ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
         )
+        message = f"changes {path}, which is protected by {pattern}"
+        if pattern is None and write.change is not None and write.change.is_tree:
+            path, pattern = _find_protected_below(write, write.change, patterns, run)
+            message = f"changes {path}, in which {pattern} is protected"
         if pattern is not None:
-            message = f"changes {path}, which is protected by {pattern}"
             cure = f'take {pattern} out of `paths` of [rules."{PROTECTED}"]'
             found.append(_finding(PROTECTED, settings, write, message, cure=cure, path=path))
     return _merge(found)
+
+
+def _find_protected_below(write: Write, change: Change, patterns: Sequence[str], run: Run) -> tuple[str, str | None]:
+    """Return a directory that is changed, and a pattern that protects files below it; None if there is none.
+
+    What is written somewhere below the workspace itself may be anything, and counts for nothing. A pattern that may
+    match anywhere counts if the run has edited or read a file below the directory that it matches.
+    """
+    for path in _directories_of(write, run):
+        if path == TOP and change.kind != "delete":
+            continue
+        found = next((each for each in patterns if may_match_below(each, path)), None)
+        if found is not None:
+            return path, found
+        prefix = "" if path == TOP else f"{path}/"
+        for file in _list_known_files(run, write.call):
+            found = next((each for each in patterns if file.startswith(prefix) and matches_path(each, file)), None)
+            if found is not None:
+                return path, found
+    return "", None
+
+
+def _directories_of(write: Write, run: Run) -> list[str]:
+    """Return a directory relative to each workspace around it; the first workspace if it contains that.
+
+    A worktree as a whole is none: the repository keeps its files.
+    """
+    path = write.path.removesuffix("/{}") or "/"
+    resolved = resolve(path, write.directory)
+    if resolved is not None and run.directory in run.workspaces and relative_to(run.directory, resolved) is not None:
+        return [TOP]
+    return [each for each in _workspace_paths(write._replace(path=path), run) if each != TOP]
+
+
+def _list_known_files(run: Run, call: Call) -> Iterator[str]:
+    """Yield the files that edits of the run named before a call, relative to the workspace."""
+    for each in run.calls:
+        if each.number >= call.number:
+            return
+        for edit in each.edits:
+            yield _relative(Write(each, edit.path, each.directory), run)
 
 
 def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
@@ -273,8 +323,9 @@ RULES = (
         "Workflows of a CI system, the policy, settings of agents, and what git runs, also for repositories in the "
         "workspace, decide what runs with more rights than the agent has. Decided from the paths of edits, of shell "
         "redirections, and of what programs such as cp, mv, ln, tee, rm and sed -i write, delete or link, relative to "
-        "the workspace; links that the run makes are followed. It cannot see what other programs write. `paths` "
-        "without a pattern allows its files.",
+        "the workspace; links that the run makes are followed. Files that git takes from another commit count too, and "
+        "a directory counts with what is below it: `rm -r .github` changes the workflows. It cannot see what other "
+        "programs write. `paths` without a pattern allows its files.",
         _judge_protected,
         (Parameter("paths", _PROTECTED, "patterns of protected paths, relative to the workspace"),),
     ),
