@@ -221,7 +221,8 @@ TESTS_AFTER_LAST_EDIT = Rule(
     "error",
     "Tests run after the last edit",
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
-    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. "
+    "command that matches a pattern of `tests`, in the workspace; one that found no test is none. "
+    "It states an order; it does not say whether the agent claimed more. "
     "What sed -i, perl -i, tee, cp, mv, patch and the output of cat, echo and printf change are edits too; it cannot "
     "see what other programs write. An edit that changes only comments does not count, nor one that `git checkout` or "
     "`git restore` undoes. `ignore` are files that no test looks at: documentation, settings of agents, "
