@@ -102,7 +102,7 @@ class _Reader:
         if source is not None and self._is_place(path, is_tree=change.is_tree) and self._may_be_in(change, command):
             self._kept.add(source)
         if change.kind == "restore":
-            self._bring_back(path, is_tree=True)
+            self._restore(path, is_tree=True)
         elif change.kind == "directory":
             self._directories.add(path)
         elif change.is_tree or not change.path.endswith("/{}"):
@@ -132,11 +132,11 @@ class _Reader:
             self._made.discard(path)
 
     def _make(self, path: str, *, is_tree: bool = False) -> None:
-        self._bring_back(path, is_tree=is_tree)
+        self._restore(path, is_tree=is_tree)
         if path not in self._known:
             self._made.add(path)
 
-    def _bring_back(self, path: str, *, is_tree: bool) -> None:
+    def _restore(self, path: str, *, is_tree: bool) -> None:
         for key in [each for each in self._deleted if not each[1]]:
             if key[0] == path or (is_tree and (path == "." or key[0].startswith(f"{path}/"))):
                 del self._deleted[key]
