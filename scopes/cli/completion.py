@@ -262,29 +262,19 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries, action items, keys of the state or agents; ended conflicts only for `show`."""
+    """Return conflicts, memory entries, action items, keys of the state or agents; ended ones only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
     if placeholder in {"GROUP/NAME", "TOPIC"} and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
     found: Candidates = load("scopes.cli.completion_values:list_values")(
-        placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] == ("show",)
+        placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] in {("show",), ("rollback",)}
     )
     return found
 
 
-def _conflicts_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return the conflicts of the latest conversation, which need no conversation before them, and conversations."""
-    return _stored_values("CONFLICT", current, parsed) + _conversations("CONV", current, parsed)
-
-
-def _requests_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return the merge requests of the latest conversation, which need no conversation before them, and others."""
-    return _stored_values("REQUEST", current, parsed) + _conversations("CONV", current, parsed)
-
-
-def _candidates_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return the decision candidates of the latest conversation, which need no conversation before them, and others."""
-    return _stored_values("CANDIDATE", current, parsed) + _conversations("CONV", current, parsed)
+def _stored_or_conversations(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return what the latest conversation has, which needs no conversation before it, and conversations."""
+    return _stored_values(placeholder.partition("|")[2], current, parsed) + _conversations("CONV", current, parsed)
 
 
 def _topics(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
@@ -427,9 +417,6 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "CONV": _conversations,
     "CONV[/BRANCH]": _conversations_or_command,
     "CONV[/BRANCH]|FILE": _conversations,
-    "CONV|CONFLICT": _conflicts_or_conversations,
-    "CONV|REQUEST": _requests_or_conversations,
-    "CONV|CANDIDATE": _candidates_or_conversations,
     "TOPIC": _topics,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
@@ -437,8 +424,10 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
+    **dict.fromkeys(("CONV|CONFLICT", "CONV|REQUEST", "CONV|CANDIDATE", "CONV|PROPOSAL"), _stored_or_conversations),
     **dict.fromkeys(
-        ("CONFLICT", "REQUEST", "CANDIDATE", "ENTRY", "ACTION", "GROUP/NAME", "AGENT|NUMBER"), _stored_values
+        ("CONFLICT", "REQUEST", "CANDIDATE", "PROPOSAL", "ENTRY", "ACTION", "GROUP/NAME", "AGENT|NUMBER"),
+        _stored_values,
     ),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

@@ -135,6 +135,18 @@ def _candidates(repository: Repository, conversation: str, typed: str) -> Candid
         yield f"{_shorten(message, typed.partition('.')[0])}.{number}", each.text
 
 
+def _open_proposals(repository: Repository, conversation: str, typed: str) -> Candidates:
+    return _proposals(repository, conversation, typed, closed=False)
+
+
+def _proposals(repository: Repository, conversation: str, typed: str, *, closed: bool = True) -> Candidates:
+    """Yield the proposals by id, open ones first."""
+    result = load("scopes.proposals.list:list_proposals")(repository, conversation, include_closed=closed)
+    for row in result.rows:
+        each = row.proposal
+        yield _shorten(each.id, typed), f"{each.entity}: {', '.join(each.fields)} ({each.state})"
+
+
 def _topics(repository: Repository, conversation: str, _typed: str) -> Candidates:
     """Yield the topics of the decisions in effect; `conversation` may name a branch."""
     result = load("scopes.conversation.decisions:decisions")(repository, conversation)
@@ -213,6 +225,7 @@ def _shorten(name: str, typed: str) -> str:
 _WITH_ENDED: dict[str, Callable[[Repository, str, str], Iterable[tuple[str, str]]]] = {
     "CONFLICT": partial(_conflicts, ended=True),
     "REQUEST": _requests,
+    "PROPOSAL": _proposals,
 }
 _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "MESSAGE": _messages,
@@ -220,6 +233,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "CONFLICT": _open_conflicts,
     "REQUEST": _open_requests,
     "CANDIDATE": _candidates,
+    "PROPOSAL": _open_proposals,
     "TOPIC": _topics,
     "SIDE": _sides,
     "GROUP/NAME": _keys,

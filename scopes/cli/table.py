@@ -13,7 +13,7 @@ _WRITING = frozenset({
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
-    "agents available", "agents away", "agents import", "send",
+    "agents available", "agents away", "agents import", "send", "proposals create",
 })  # fmt: skip
 
 
@@ -129,7 +129,7 @@ _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
     "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
-    "agents list", "agents show", "agents export", "inbox",
+    "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -144,6 +144,7 @@ BRANCH = "branch"
 MERGE = "merge"
 UNDO = "undo"
 AGENTS = "agents"
+PROPOSE = "propose changes"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -227,6 +228,9 @@ TABLE = Table(
         _command(AGENTS, "agents import", "Register the agent of an A2A agent card"),
         _command(AGENTS, "send", "Add a message and put it into the inboxes of agents"),
         _command(AGENTS, "inbox", "List the unread messages of an agent"),
+        _command(PROPOSE, "proposals create", "Propose to change fields of an entity"),
+        _command(PROPOSE, "proposals list", "List the proposals of a conversation, open ones first"),
+        _command(PROPOSE, "proposals show", "Show a proposal, its state and how it got there"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -250,6 +254,7 @@ TABLE = Table(
         Group(("conversations", "merge-requests"), "Ask for merges, and answer (short: mr)"),
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
         Group(("agents",), "Register agents, and say who is available"),
+        Group(("proposals",), "Propose changes, review and apply them"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),

@@ -74,6 +74,7 @@ Name = Annotated[str, AfterValidator(_agent_name)]
 Category: TypeAlias = Literal[
     "optimization", "breakdown", "reorganization", "cleanup", "enhancement", "bug-fix", "automation"
 ]
+Risk: TypeAlias = Literal["none", "low", "medium", "high", "critical"]
 
 
 class InputModel(BaseModel):
@@ -96,6 +97,17 @@ class EntityChange(InputModel):
     after: Any = None
 
 
+class Impact(InputModel):
+    """What a proposal would affect, as its author judges it (S4-24)."""
+
+    estimated_time: NotBlank | None = None
+    risk_level: Annotated[Risk | None, BeforeValidator(_in_one_spelling)] = None
+    affected_entities: list[NonEmpty] | None = None
+    reversible: bool | None = None
+    dependencies: list[NonEmpty] | None = None
+    potential_side_effects: list[NonEmpty] | None = None
+
+
 class Proposal(InputModel):
     """A proposal of changes, and the request to the reader (S4-24)."""
 
@@ -105,7 +117,14 @@ class Proposal(InputModel):
     rationale: str | None = None
     confidence: Confidence | None = None
     category: Annotated[Category | None, BeforeValidator(_in_one_spelling)] = None
-    request_type: Literal["review", "approve", "apply", "discuss"] = "review"
+    request_type: Annotated[Literal["review", "approve", "apply", "discuss"], BeforeValidator(_in_one_spelling)] = (
+        "review"
+    )
+    impact_assessment: Impact | None = None
+    context: str | None = None
+    alternative_options: list[NonEmpty] | None = None
+    required_approvals: list[Name] | None = None
+    expires_at: Annotated[str, AfterValidator(_readable_time)] | None = None
 
 
 class Analysis(InputModel):

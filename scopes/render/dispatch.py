@@ -62,6 +62,8 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.verify": "store",
     "scopes.conversation.withdraw": "claims",
     "scopes.exporters.atomic_save": "import_export",
+    "scopes.proposals.create": "proposals",
+    "scopes.proposals.list": "proposals",
     "scopes.importers.verify_source": "import_export",
     "scopes.importers.results": "import_export",
     "scopes.memory.actions": "memory",

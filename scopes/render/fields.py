@@ -29,6 +29,7 @@ _ROWS = {
     "log": "messages",
     "agent-list": "agents",
     "inbox": "messages",
+    "proposal-list": "proposals",
     "memory-actions": "actions",
     "memory-search": "hits",
     "range-diff": "pairs",

@@ -122,6 +122,9 @@ def make_store(directory):
     store.append_typed("again", "decision", {"topic": "auth", "decision": "sessions"}, "bob")
     store.decision = store.append_typed("main", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
     store.append_typed("fix", "decision", {"topic": "data base", "decision": "files"}, "bob")
+    store.proposal = store.run(
+        "proposals", "create", f"{store.id}/main", "task/42", "owner=bob", "--as", "alice"
+    ).strip()
     store.append("main", "It uses localStorage.", "--work-item", "SHOP-12")
     for name, start in {
         "analysis/security-review": "main~1",
@@ -199,6 +202,7 @@ def store_of_examples(stores, tmp_path, tmp_path_factory, monkeypatch, workspace
 def with_names(store, path, words):
     """Replace the invented ids of an example by ids of the store."""
     names = {
+        "p7q2": store.proposal,
         "k3x9.2": f"{store.entry}.2",
         "conv-042": store.id,
         "3f2a9c1e": store.candidates[1],

@@ -64,6 +64,8 @@ READS = {
     "agents show": ("agents", "show", "alice"),
     "agents export": ("agents", "export", "1"),
     "inbox": ("inbox", "alice"),
+    "proposals list": ("proposals", "list", "conv-001"),
+    "proposals show": ("proposals", "show", "conv-001", "{proposal}"),
     "memory list": ("memory", "list"),
     "memory show": ("memory", "show", "{entry}"),
     "memory search": ("memory", "search", "redis"),
@@ -72,6 +74,7 @@ READS = {
     "memory stats": ("memory", "stats"),
 }
 CHANGES = (
+    ("proposals", "create", "conv-001/main", "task/42", "status=done", "--as", "alice"),
     ("append", "conv-001/main", "--as", "alice", "the parser is slow", "--file", "edit:src/parser.py"),
     ("append", "conv-001/fix", "--as", "bob", "--kind", "decision", "--topic", "cache", "none"),
     ("tag", "conv-001", "v1"),
@@ -92,7 +95,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 8, 14, 16  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 9, 15, 17  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):
@@ -136,7 +139,9 @@ def changed(tmp_path_factory):
             if number in COPIED_AFTER:
                 copies[clock.now()] = shutil.copytree(made.store, path / f"{number}.git")
         entry = made.run("memory", "list", "--json")["entries"][0]["id"]
-        yield SimpleNamespace(conversation=made, copies=copies, ids={"entry": entry, "operation": first})
+        (proposal,) = made.run("proposals", "list", "conv-001", "--json")["proposals"]
+        ids = {"entry": entry, "operation": first, "proposal": proposal["id"]}
+        yield SimpleNamespace(conversation=made, copies=copies, ids=ids)
 
 
 @pytest.mark.parametrize("name", READS)

@@ -24,6 +24,7 @@ from scopes.conversation.tag import list_tags, tag
 from scopes.history.conversations import resolve_scope
 from scopes.memory.decision_candidates import list_candidates
 from scopes.model.message import Author
+from scopes.proposals.list import list_proposals
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say
@@ -47,6 +48,7 @@ READERS = {
     "decision candidates": lambda r: list_candidates(r, "conv-001"),
     "merge requests": lambda r: list_merge_requests(r, state="all"),
     "merge request": lambda r: show_merge_request(r, "conv-001", "1"),
+    "proposals": lambda r: list_proposals(r, "conv-001", include_closed=True),
     "operations": list_operations,
     "operation": lambda r: show_operation(r, list_operations(r).operations[0].id),
     "settings": lambda r: list_settings(r.config),

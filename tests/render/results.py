@@ -97,6 +97,9 @@ from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolu
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
+from scopes.proposals.create import ProposalCreated
+from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
+from scopes.proposals.proposal import FieldChange, Proposal
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
@@ -643,6 +646,19 @@ INBOX_ENTRY = InboxEntry(
     sequence=7, message=PROMPT.id, oid=PROMPT.oid, conversation=CONVERSATION, branch="main", sender="carol",
     sent=format_seconds(NOW_SECONDS - 60),
 )  # fmt: skip
+PROPOSAL = Proposal(
+    id=PROMPT.id, oid=PROMPT.oid, agent="planner", time=format_seconds(NOW_SECONDS - 86_400), entity_type="task", entity_id="42",
+    changes=(FieldChange("status", "update", "todo", "done"), FieldChange("labels", "append", ["ui"], "login")),
+    details={
+        "rationale": "all tests pass", "confidence": 0.85, "category": "bug-fix", "request_type": "review",
+        "impact_assessment": {"risk_level": "low", "reversible": True, "affected_entities": ["task/43", "task/44"]},
+        "context": "the release is on Friday", "alternative_options": ["wait a week"], "required_approvals": ["carol", "bob"],
+        "expires_at": "2026-02-01T00:00:00Z",
+    },
+    approvals=("carol",),
+)  # fmt: skip
+SUPERSEDED_PROPOSAL = replace(PROPOSAL, state="superseded", superseded_by=CALL.id, details={}, approvals=())
+PROPOSED = ProposalEvent(PROMPT.id, None, "create", "pending", "planner", format_seconds(NOW_SECONDS - 86_400), {})
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
 REMEMBERED = MemoryEntry(
     id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
@@ -1218,6 +1234,33 @@ SAMPLES = {
         "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
         "empty-inbox": Inbox(agent=AGENT, messages=()),
         "card": AgentCard(card={"name": "reviewer", "skills": [{"id": "review", "tags": ["review"]}]}),
+    },
+    "proposals": {
+        "created": ProposalCreated(
+            id=PROMPT.id, oid=PROMPT.oid, conversation=CONVERSATION, branch="main", entity_type="task", entity_id="42",
+            changes=PROPOSAL.changes,
+        ),
+        "sent": ProposalCreated(
+            id=PROMPT.id, oid=PROMPT.oid, conversation=CONVERSATION, branch="main", entity_type="task", entity_id="42",
+            changes=(FieldChange("owner", "delete", "bob", None),), supersedes=(CALL.id,), delivered_to=("reviewer",),
+            queued_for=("carol",),
+        ),
+        "list": ProposalList(
+            conversation=CONVERSATION, rows=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
+        ),
+        "empty-list": ProposalList(conversation=CONVERSATION, rows=()),
+        "pending": ProposalView(conversation=CONVERSATION, branch="main", proposal=PROPOSAL, history=(PROPOSED,)),
+        "superseded": ProposalView(
+            conversation=CONVERSATION, branch="main", proposal=SUPERSEDED_PROPOSAL, history=(PROPOSED,)
+        ),
+        "applied": ProposalView(
+            conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="applied"), rollback_version=CALL.oid,
+            history=(
+                PROPOSED,
+                ProposalEvent(CALL.id, PROMPT.oid, "accept", "accepted", "carol", format_seconds(NOW_SECONDS - 60), {"rating": 4, "feedback": "well found"}),
+                ProposalEvent(CALL.id, CALL.oid, "apply", "applied", "carol", format_seconds(NOW_SECONDS - 60), {}),
+            ),
+        ),
     },
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),

@@ -67,6 +67,7 @@ from scopes.memory.summarize import summarize
 from scopes.memory.uncompact import uncompact
 from scopes.memory.update import update
 from scopes.model.message import Author
+from scopes.proposals.list import list_proposals
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
@@ -99,6 +100,7 @@ READS = {
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
+    "proposals": lambda repo: list_proposals(repo, SAMPLE, include_closed=True),
     "bisect": lambda repo: bisect(repo, SAMPLE, lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda repo: range_diff(repo, ["main", "analysis/security-review"], conversation=SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),

@@ -22,6 +22,7 @@ import scopes.exporters
 import scopes.importers
 import scopes.memory
 import scopes.merge
+import scopes.proposals
 import scopes.search
 import scopes.tokens
 from scopes.conversation.merge_outcomes import Merged
@@ -47,6 +48,7 @@ MODULES = [
         scopes.memory,
         scopes.search,
         scopes.tokens,
+        scopes.proposals,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]
@@ -62,7 +64,7 @@ KINDS = [
     if thing not in BASES
     if not issubclass(thing, RawDocument)  # which is its own rendering
 ]
-NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "merge_requests", "rebase"}
+NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "merge_requests", "proposals", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 

@@ -1,0 +1,236 @@
+"""`scopes proposals create`, `list` and `show`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from scopes.cli.arguments import (
+    LATEST,
+    AuthorKind,
+    AuthorName,
+    ConversationOrBranchArgument,
+    ScopeOrLatestArgument,
+    author_of,
+    split_branch,
+)
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.history.handles import StoreHandle
+from scopes.model import encoding
+from scopes.proposals.create import Delivery, NewChange, create_proposal
+from scopes.proposals.list import list_proposals, show_proposal
+
+ScopeOrProposal: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="CONV|PROPOSAL", help="The conversation or CONV/BRANCH; or the proposal alone, by its id"),
+]
+ProposalAfterScope: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
+]
+Texts: TypeAlias = list[str] | None
+Entity: TypeAlias = Annotated[str, typer.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
+Changes: TypeAlias = Annotated[
+    Texts, typer.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
+]
+Deleted: TypeAlias = Annotated[Texts, typer.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
+Before: TypeAlias = Annotated[
+    Texts, typer.Option("--before", metavar="FIELD=VALUE", help="The value now; another one stops the command")
+]
+Rationale: TypeAlias = Annotated[str | None, typer.Option("--rationale", metavar="TEXT", help="Why it should change")]
+Confidence: TypeAlias = Annotated[
+    float | None, typer.Option("--confidence", metavar="SHARE", help="How sure you are, from 0 to 1")
+]
+Category: TypeAlias = Annotated[
+    str | None, typer.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
+]
+RequestType: TypeAlias = Annotated[
+    str | None, typer.Option("--request-type", metavar="TYPE", help="review (default), approve, apply or discuss")
+]
+Risk: TypeAlias = Annotated[
+    str | None, typer.Option("--risk", metavar="LEVEL", help="none, low, medium, high or critical")
+]
+EstimatedTime: TypeAlias = Annotated[
+    str | None, typer.Option("--estimated-time", metavar="TEXT", help="How long it would take")
+]
+Affects: TypeAlias = Annotated[Texts, typer.Option("--affects", metavar="TYPE/ID", help="Another entity it affects")]
+Reversible: TypeAlias = Annotated[
+    bool | None, typer.Option("--reversible/--irreversible", help="Whether it can be taken back")
+]
+Needs: TypeAlias = Annotated[Texts, typer.Option("--needs", metavar="TEXT", help="What has to come before")]
+SideEffects: TypeAlias = Annotated[Texts, typer.Option("--side-effect", metavar="TEXT", help="What may happen besides")]
+Background: TypeAlias = Annotated[
+    str | None, typer.Option("--context", metavar="TEXT", help="What the reader should know")
+]
+Alternatives: TypeAlias = Annotated[
+    Texts, typer.Option("--alternative", metavar="TEXT", help="What could be done instead")
+]
+RequiredApprovals: TypeAlias = Annotated[
+    Texts, typer.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
+]
+Expires: TypeAlias = Annotated[
+    str | None, typer.Option("--expires", metavar="WHEN", help="When it expires: 7d from now, or a date")
+]
+Send: TypeAlias = Annotated[bool, typer.Option("--send", help="Send it to agents with the capability review")]
+To: TypeAlias = Annotated[
+    Texts, typer.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
+]
+Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send also if nobody is available: it waits for them")]
+
+
+def proposals_create(
+    context: typer.Context,
+    conversation: ConversationOrBranchArgument,
+    entity: Entity,
+    changes: Changes = None,
+    delete: Deleted = None,
+    before: Before = None,
+    rationale: Rationale = None,
+    confidence: Confidence = None,
+    category: Category = None,
+    request: RequestType = None,
+    risk: Risk = None,
+    effort: EstimatedTime = None,
+    affects: Affects = None,
+    reversible: Reversible = None,
+    needs: Needs = None,
+    effects: SideEffects = None,
+    background: Background = None,
+    alternatives: Alternatives = None,
+    approvals: RequiredApprovals = None,
+    expires: Expires = None,
+    send: Send = False,
+    to: To = None,
+    queue: Queue = False,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Propose to change fields of an entity.
+
+    Appends a message of the kind proposal. Nothing changes before the proposal is accepted and applied. It remembers
+    the values that the fields have now; when one of them has changed, it expires. It takes the place of your earlier
+    proposals about the same field. Words such as categories and levels are read in any letter case.
+
+    Examples:
+      scopes proposals create conv-001 task/42 status=done --rationale "all tests pass" --confidence 0.85
+      scopes proposals create conv-001 task/42 'labels+=ui' --category BUG_FIX --risk LOW --expires 7d
+      scopes proposals create conv-001/main task/42 status=review --as planner --send
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    branch = StoreHandle(repository).branch(*split_branch(conversation, None))
+    impact = {
+        "estimated_time": effort,
+        "risk_level": risk,
+        "affected_entities": affects,
+        "reversible": reversible,
+        "dependencies": needs,
+        "potential_side_effects": effects,
+    }
+    given = {
+        "rationale": rationale,
+        "confidence": confidence,
+        "category": category,
+        "request_type": request,
+        "impact_assessment": _known(impact) or None,
+        "context": background,
+        "alternative_options": alternatives,
+        "required_approvals": approvals,
+    }
+    if queue and not (send or to):
+        raise Invalid("--queue is for a proposal that is sent", hint="add --send or --to")
+    result = create_proposal(
+        branch,
+        entity,
+        [*map(_parse_change, changes or ()), *(NewChange(name, "delete") for name in delete or ())],
+        author=author_of(invocation, author, author_kind),
+        before=parse_values("--before", before),
+        details=_known(given),
+        expires=expires,
+        delivery=Delivery(to or (), queue) if send or to else None,
+    )
+    return invocation.show(result)
+
+
+def proposals_list(
+    context: typer.Context,
+    where: ScopeOrLatestArgument = LATEST,
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, superseded or expired"),
+    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
+    every: Annotated[bool, typer.Option("--all", help="List closed proposals too")] = False,
+) -> int:
+    """List the proposals of a conversation, open ones first.
+
+    Open are the pending and the accepted ones. The state is that on the active branch, or on the first branch that has
+    the proposal; with CONV/BRANCH it is that on the branch.
+
+    Examples:
+      scopes proposals list conv-001
+      scopes proposals list conv-001/main --state applied
+      scopes proposals list --all --agent planner --json
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=every))
+
+
+def proposals_show(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+    """Show a proposal, its state and how it got there.
+
+    Examples:
+      scopes proposals show p7q2
+      scopes proposals show conv-001/main p7q2 --json
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    return invocation.show(show_proposal(invocation.repository(), where, name))
+
+
+def split_scope(first: str, second: str | None) -> tuple[str | None, str]:
+    """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id."""
+    return (None, first) if second is None else (first, second)
+
+
+def parse_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of an option FIELD=VALUE by field.
+
+    Raises:
+        Invalid: one has no `=` or no field.
+    """
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise Invalid(f"{option} {text!a} is not FIELD=VALUE", hint=f"for example: {option} status=done")
+        found[name] = _parse_value(value)
+    return found
+
+
+def _parse_change(text: str) -> NewChange:
+    name, equals, value = text.partition("=")
+    if not equals or not name.rstrip("+"):
+        raise Invalid(f"{text!a} is not FIELD=VALUE", hint="for example: status=done, or labels+=ui for a list")
+    if name.endswith("+"):
+        return NewChange(name[:-1], "append", _parse_value(value))
+    return NewChange(name, "set", _parse_value(value))
+
+
+def _parse_value(text: str) -> Any:
+    """Return a value as JSON, or as text if it is no JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    encoding.dump(value)
+    return value
+
+
+def _known(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Proposals of changes of entities: create, review, test, apply and roll back."""

@@ -1,0 +1,207 @@
+"""`proposals create`: append a proposal to a branch, and send it to agents if that is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from scopes.agents.send import send
+from scopes.clock import format_time, now_nanoseconds, parse_date, parse_time
+from scopes.conversation.append import append_to
+from scopes.errors import Conflicted, Invalid
+from scopes.history.handles import BranchHandle
+from scopes.history.messages import check_author, plain_message
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.merge.divergence import state_of
+from scopes.model import encoding
+from scopes.model.message import Author
+from scopes.model.validation import check_payload
+from scopes.proposals.proposal import PENDING, FieldChange, is_same, read_value, value_path
+from scopes.proposals.state import KIND, read_proposals
+from scopes.result import Result
+
+_ABSOLUTE = re.compile(r"[0-9]{4}-")
+
+
+class NewChange(NamedTuple):
+    """A change as it is asked for; `set` creates or updates the value."""
+
+    field: str
+    operation: Literal["set", "append", "delete"]
+    value: Any = None
+
+
+class Delivery(NamedTuple):
+    """To whom a proposal is sent: `to` as in `send`, reviewers if it is empty; `queue`: also if nobody is available."""
+
+    to: Sequence[str] = ()
+    queue: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalCreated(Result):
+    """A proposal that was added to a branch.
+
+    `supersedes` are the pending proposals of its agent that it takes the place of.
+    """
+
+    id: MessageId
+    oid: Oid
+    conversation: ConversationId
+    branch: BranchName
+    entity_type: str
+    entity_id: str
+    changes: tuple[FieldChange, ...]
+    supersedes: tuple[MessageId, ...] = ()
+    delivered_to: tuple[AgentName, ...] = ()
+    queued_for: tuple[AgentName, ...] = ()
+
+
+def create_proposal(
+    branch: BranchHandle,
+    entity: str,
+    changes: Sequence[NewChange],
+    *,
+    author: Author,
+    before: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
+    expires: str | None = None,
+    delivery: Delivery | None = None,
+) -> ProposalCreated:
+    """Append a proposal to a branch.
+
+    Args:
+        branch: Where to append it.
+        entity: Type and id of the entity, `task/42`.
+        changes: The changes of its fields.
+        author: The agent that proposes.
+        before: Values that fields are expected to have now.
+        details: Further fields of the document: rationale, confidence, category, ...
+        expires: When it expires: a span of time from now, `7d`, or a date.
+        delivery: Send it, in the same operation.
+
+    Raises:
+        Invalid: a field or the entity is not valid.
+        Conflicted: a field has another value than `before` states.
+        NotFound, NoAvailableAgents: as `send` does.
+    """
+    entity_type, slash, entity_id = entity.partition("/")
+    if not (slash and entity_type.strip() and entity_id.strip()):
+        raise Invalid(f"{entity!a} is not an entity: TYPE/ID", hint="for example: task/42")
+    repository, tip = branch.repository, branch.tip
+    state = state_of(repository, tip)
+    current = {
+        each.field: read_value(repository, state, value_path(entity_type, entity_id, each.field)) for each in changes
+    }
+    planned = tuple(_plan(each, current[each.field]) for each in changes)
+    _check(planned, before or {})
+    message = plain_message(check_author(author), _text_of(entity, planned, details or {}), kind=KIND)
+    document = {
+        "entity_type": entity_type,
+        "entity_id": entity_id,
+        "changes": [_document(change) for change in planned],
+        **(details or {}),
+    }
+    if expires is not None:
+        document["expires_at"] = _parse_expiry(expires)
+    message = replace(message, payload=check_payload(KIND, document))
+    supersedes = tuple(
+        each.id
+        for each in read_proposals(repository, tip)
+        if each.state == PENDING
+        and (each.agent, each.entity) == (message.author.name, entity)
+        and set(each.fields) & current.keys()
+    )
+    delivered_to: tuple[AgentName, ...] = ()
+    queued_for: tuple[AgentName, ...] = ()
+    if delivery is None:
+        oid = append_to(branch, message).oid
+    else:
+        routed = send(branch, message, delivery.to, queue=delivery.queue)
+        oid, delivered_to, queued_for = routed.oid, routed.delivered_to, routed.queued_for
+    return ProposalCreated(
+        id=message.id,
+        oid=oid,
+        conversation=branch.conversation.id,
+        branch=branch.name,
+        entity_type=entity_type,
+        entity_id=entity_id,
+        changes=planned,
+        supersedes=supersedes,
+        delivered_to=delivered_to,
+        queued_for=queued_for,
+    )
+
+
+def describe_change(change: FieldChange) -> str:
+    """Return a change as one line: `status: "todo" -> "done"`."""
+    return f"{change.field}: {show_value(change.before)} -> {show_value(change.result)}"
+
+
+def show_value(value: Any) -> str:
+    """Return a value as one line of JSON; `none` if there is none."""
+    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")
+
+
+def _plan(change: NewChange, before: Any) -> FieldChange:
+    if change.operation == "append":
+        return FieldChange(change.field, "append", before, change.value)
+    if change.operation == "delete" or change.value is None:
+        return FieldChange(change.field, "delete", before, None)
+    return FieldChange(change.field, "create" if before is None else "update", before, change.value)
+
+
+def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
+    """Refuse changes that are none, two changes of one field, and values that are not as expected.
+
+    Raises:
+        Invalid: there are such changes.
+        Conflicted: a field has another value than `before` states.
+    """
+    if not changes:
+        raise Invalid("no change was given", hint="for example: scopes proposals create conv-001 task/42 status=done")
+    names = [change.field for change in changes]
+    double = next((name for name in names if not name.strip() or names.count(name) > 1), None)
+    if double is not None:
+        raise Invalid(f"the field {double!a} is changed twice or has no name", hint="give each field once")
+    unknown = next((name for name in before if name not in names), None)
+    if unknown is not None:
+        raise Invalid(f"--before names the field {unknown!a}, which is not changed", hint="leave it out")
+    other = next((each for each in changes if not is_same(each.before, before.get(each.field, each.before))), None)
+    if other is not None:
+        raise Conflicted(
+            f"{other.field} is {show_value(other.before)}, not {show_value(before[other.field])}",
+            hint="nothing was proposed; leave out --before to propose it for the value of now",
+        )
+    same = next((change for change in changes if is_same(change.before, change.result)), None)
+    if same is not None:
+        raise Invalid(f"{same.field} is {show_value(same.before)} already", hint="propose another value")
+
+
+def _document(change: FieldChange) -> dict[str, Any]:
+    document = {"field_path": change.field, "operation": change.operation, "before": change.before}
+    return document if change.operation == "delete" else {**document, "after": change.after}
+
+
+def _text_of(entity: str, changes: Sequence[FieldChange], details: Mapping[str, Any]) -> str:
+    line = f"Proposal for {entity}: {', '.join(map(describe_change, changes))}"
+    rationale = details.get("rationale")
+    return f"{line}\n\n{rationale}" if rationale else line
+
+
+def _parse_expiry(text: str) -> str:
+    """Return the time that a span from now or a date names, as RFC 3339.
+
+    Raises:
+        Invalid: it is not a time, or it is past.
+    """
+    now = now_nanoseconds()
+    if _ABSOLUTE.match(text.strip()) and parse_time(text.strip()) is not None:
+        end = parse_time(text.strip()) or 0
+    else:
+        end = 2 * now - parse_date(text, now)
+    if end <= now:
+        raise Invalid(f"--expires {text!a} is not in the future", hint="for example: --expires 7d")
+    return format_time(end)

@@ -1,0 +1,138 @@
+"""`proposals list` and `proposals show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scopes.errors import Invalid
+from scopes.history.conversations import Scope, resolve_scope
+from scopes.history.messages import display_time, read_body, walk_headers_oldest_first
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal
+from scopes.proposals.state import KIND, locate, read_proposals, walk_branches
+from scopes.result import Note, Result, plural
+from scopes.store.repository import Repository
+
+REVIEW = "review"  # the field of a message that reviews a proposal
+
+
+class ProposalRow(NamedTuple):
+    """A proposal, and the branch that its state is about: the active one, if that has it."""
+
+    proposal: Proposal
+    branch: BranchName
+
+
+class ProposalEvent(NamedTuple):
+    """A message that created a proposal or reviewed it; `state` is the state after it."""
+
+    message: MessageId
+    parent: Oid | None
+    decision: str
+    state: str
+    author: AgentName
+    time: str | None
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalList(Result):
+    """Proposals: first the open ones, each part newest first; `branch` is the only one, if it was named."""
+
+    conversation: ConversationId
+    rows: tuple[ProposalRow, ...]
+    branch: BranchName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalView(Result):
+    """One proposal with the messages that led to its state, oldest first.
+
+    `rollback_version` is the commit before it was applied, while it can be rolled back.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    proposal: Proposal
+    history: tuple[ProposalEvent, ...]
+    rollback_version: Oid | None = None
+
+
+def list_proposals(
+    repository: Repository,
+    where: str,
+    *,
+    state: str | None = None,
+    agent: str | None = None,
+    include_closed: bool = False,
+) -> ProposalList:
+    """List the proposals of a conversation, or of one branch of it given as `CONV/BRANCH`.
+
+    Without `state` and `include_closed` only the open ones, which are pending or accepted.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch.
+        Invalid: there is no such state.
+    """
+    wanted = None if state is None else state.strip().lower()
+    if wanted is not None and wanted not in STATES:
+        raise Invalid(f"{state!a} is not a state of a proposal", hint="states: " + ", ".join(STATES))
+    scope = resolve_scope(repository, where)
+    rows = [row for row in _walk_rows(repository, scope) if agent is None or row.proposal.agent == agent]
+    kept = [row for row in rows if _is_wanted(row.proposal, wanted, include_closed=include_closed)]
+    kept.reverse()
+    kept.sort(key=lambda row: row.proposal.state not in OPEN)
+    notes: tuple[Note, ...] = ()
+    if wanted is None and len(kept) < len(rows):
+        hidden = len(rows) - len(kept)
+        notes = (Note(f"{hidden} closed {plural(hidden, 'proposal')} not listed", "list them too: --all"),)
+    return ProposalList(conversation=scope.conversation, rows=tuple(kept), branch=scope.branch, notes=notes)
+
+
+def show_proposal(repository: Repository, where: str | None, name: str) -> ProposalView:
+    """Return one proposal and its history; raises as `locate` does."""
+    found = locate(repository, where, name)
+    history = tuple(_walk_history(repository, found.tip, found.proposal))
+    version = None
+    if found.proposal.state == APPLIED and not found.proposal.rolled_back:
+        version = next((each.parent for each in reversed(history) if each.decision == "apply"), None)
+    return ProposalView(
+        conversation=found.branch.conversation.id,
+        branch=found.branch.name,
+        proposal=found.proposal,
+        history=history,
+        rollback_version=version,
+    )
+
+
+def _is_wanted(proposal: Proposal, state: str | None, *, include_closed: bool) -> bool:
+    return proposal.state == state if state is not None else include_closed or proposal.state in OPEN
+
+
+def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
+    """Yield each proposal once, oldest first; other branches than the active one are read if they have further ones."""
+    heads = [head for head in walk_headers_oldest_first(repository, scope.tips.values()) if head.kind == KIND]
+    missing = {head.id for head in heads}
+    found: dict[MessageId, ProposalRow] = {}
+    for branch in walk_branches(repository, scope):
+        if not missing:
+            break
+        for proposal in read_proposals(repository, branch.tip):
+            found.setdefault(proposal.id, ProposalRow(proposal, branch.name))
+            missing.discard(proposal.id)
+    yield from (found[head.id] for head in heads if head.id in found)
+
+
+def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Iterator[ProposalEvent]:
+    for head in walk_headers_oldest_first(repository, [tip]):
+        if head.id == proposal.id:
+            yield ProposalEvent(head.id, None, "create", PENDING, head.author, display_time(head), {})
+        elif head.kind == "notice":
+            match read_body(repository, head).extra.get(REVIEW):
+                case {"proposal": str(named), "decision": str(decision), "state": str(state), **rest}:
+                    details = {str(name): value for name, value in rest.items()}
+                    if named == proposal.id:
+                        parent = head.parents[0] if head.parents else None
+                        yield ProposalEvent(head.id, parent, decision, state, head.author, display_time(head), details)

@@ -1,0 +1,127 @@
+"""A proposal to change fields of an entity (S4-24), as its message states it, with its state on a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from scopes.ids import AgentName, MessageId, Oid
+from scopes.model import encoding
+from scopes.model.claims import ENTITIES
+from scopes.model.path_encoding import leaf
+from scopes.store.repository import Objects
+from scopes.store.trees import find_blob
+
+PENDING: Final = "pending"
+ACCEPTED: Final = "accepted"
+REJECTED: Final = "rejected"
+APPLIED: Final = "applied"
+SUPERSEDED: Final = "superseded"
+EXPIRED: Final = "expired"
+STATES: Final = (PENDING, ACCEPTED, REJECTED, APPLIED, SUPERSEDED, EXPIRED)
+OPEN: Final = frozenset({PENDING, ACCEPTED})
+REJECTION_REASONS: Final = (
+    "incorrect-analysis", "unwanted-change", "poor-timing", "insufficient-context", "better-alternative-exists",
+    "too-risky", "other",
+)  # fmt: skip
+
+
+class FieldChange(NamedTuple):
+    """The change of one field; `before` and `after` are None if there is no value."""
+
+    field: str
+    operation: str
+    before: Any
+    after: Any
+
+    @property
+    def result(self) -> Any:
+        """The value of the field when the change is applied to `before`."""
+        if self.operation == "delete":
+            return None
+        if self.operation != "append":
+            return self.after
+        present = self.before if isinstance(self.before, list) else [] if self.before is None else [self.before]
+        return [*present, self.after]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A proposal with its state on one branch.
+
+    Attributes:
+        details: The further fields of its document: rationale, confidence, category, impact_assessment, ...
+        claims: What its message wrote below `state/proposals`, by path.
+        state: One of STATES.
+        superseded_by: The proposal of the same agent that took its place.
+        rolled_back: True if it was applied and taken back.
+        approvals: Who has approved it, if it needs several approvals.
+    """
+
+    id: MessageId
+    oid: Oid
+    agent: AgentName
+    time: str | None
+    entity_type: str
+    entity_id: str
+    changes: tuple[FieldChange, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, bytes] = field(default_factory=dict)
+    state: str = PENDING
+    superseded_by: MessageId | None = None
+    rolled_back: bool = False
+    approvals: tuple[str, ...] = ()
+
+    @property
+    def entity(self) -> str:
+        """Type and id of the entity, as people write them: `task/42`."""
+        return f"{self.entity_type}/{self.entity_id}"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that it changes."""
+        return tuple(change.field for change in self.changes)
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence of its author, between 0 and 1."""
+        value = self.details.get("confidence")
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    @property
+    def expires_at(self) -> str | None:
+        """When it expires, as RFC 3339."""
+        value = self.details.get("expires_at")
+        return value if isinstance(value, str) else None
+
+    @property
+    def required_approvals(self) -> tuple[str, ...]:
+        """Who has to approve it; nobody in particular if empty."""
+        names = self.details.get("required_approvals")
+        return tuple(map(str, names)) if isinstance(names, list) else ()
+
+
+def value_path(entity_type: str, entity_id: str, name: str) -> str:
+    """Return the path below `state/` of the accepted value of a field."""
+    return leaf(ENTITIES, entity_type, entity_id, name)
+
+
+def read_value(objects: Objects, state: Oid | None, path: str) -> Any:
+    """Return an accepted value, given its path; None if there is none. Two values that a merge kept are one object."""
+    blob = None if state is None else find_blob(objects, state, path)
+    claim: Any = None if blob is None else encoding.load(blob)
+    match claim:
+        case {"value": value, **rest} if not rest:
+            return value
+    return claim
+
+
+def value_claim(value: Any) -> bytes | None:
+    """Return the blob of an accepted value; None, which removes it, if there is no value."""
+    return None if value is None else encoding.dump({"value": value})
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return True if two values are the same JSON; `1` and `true` are not."""
+    return encoding.dump(one) == encoding.dump(other)

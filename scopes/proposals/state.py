@@ -1,0 +1,192 @@
+"""The proposals in the history of a commit, each with its state there.
+
+What a review decided is a claim of its own, `reviews/<proposal>=`, so that branches and merges carry it. Whether a
+proposal was superseded or has expired is found when it is read (S4-60).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from scopes.clock import known_seconds, now_nanoseconds, parse_time
+from scopes.errors import Ambiguous, NotFound
+from scopes.history.amendments import is_retracted
+from scopes.history.conversations import Scope, resolve_scope
+from scopes.history.handles import BranchHandle, ConversationHandle
+from scopes.history.messages import MessageHeader, read_body, walk_headers_oldest_first
+from scopes.history.revisions import resolve_revision
+from scopes.ids import Oid
+from scopes.merge.divergence import state_of
+from scopes.merge.statements import stated_claims
+from scopes.model import encoding
+from scopes.model.claims import APPROVALS, REVIEWS
+from scopes.model.path_encoding import decode_component, leaf
+from scopes.proposals.proposal import (
+    ACCEPTED,
+    APPLIED,
+    EXPIRED,
+    REJECTED,
+    SUPERSEDED,
+    FieldChange,
+    Proposal,
+    is_same,
+    read_value,
+    value_path,
+)
+from scopes.store.repository import Objects, Repository, read_tree
+from scopes.store.trees import find_blob, find_entry
+
+KIND = "proposal"
+_STORED = (APPLIED, REJECTED, ACCEPTED, EXPIRED)  # of two reviews that a merge kept, the first one here counts
+
+
+class Located(NamedTuple):
+    """A proposal on a branch, with all proposals there, oldest first."""
+
+    branch: BranchHandle
+    tip: Oid
+    proposals: tuple[Proposal, ...]
+    proposal: Proposal
+
+
+def read_proposals(repository: Repository, tip: Oid) -> tuple[Proposal, ...]:
+    """Return the proposals in the history of a commit, oldest first, without retracted ones."""
+    heads = [head for head in walk_headers_oldest_first(repository, [tip]) if head.kind == KIND]
+    found = (_read(repository, head) for head in heads if not is_retracted(repository, tip, head.id))
+    stated = [proposal for proposal in found if proposal is not None]
+    state = state_of(repository, tip)
+    newer: dict[tuple[str, str, str, str], tuple[int, Proposal]] = {}
+    result = []
+    for position in range(len(stated) - 1, -1, -1):
+        each = stated[position]
+        keys = [(each.agent, each.entity_type, each.entity_id, name) for name in each.fields]
+        _, successor = min((newer[key] for key in keys if key in newer), default=(0, None), key=lambda item: item[0])
+        result.append(_with_state(repository, state, each, successor))
+        newer.update(dict.fromkeys(keys, (position, each)))
+    return tuple(reversed(result))
+
+
+def locate(repository: Repository, where: str | None, name: str) -> Located:
+    """Find a proposal by its id or a unique prefix, on a branch, in a conversation or (None) in the whole store.
+
+    In a conversation it is looked for on the active branch first.
+
+    Raises:
+        NotFound, Ambiguous: there is no such proposal, or there are several.
+    """
+    if where is None:
+        where = resolve_revision(repository, name).conversation
+    scope = resolve_scope(repository, where)
+    for branch in walk_branches(repository, scope):
+        tip = branch.tip
+        proposals = read_proposals(repository, tip)
+        found = [each for each in proposals if name and each.id.startswith(name)]
+        if len(found) > 1:
+            names = ", ".join(each.id[:12] for each in found[:5])
+            raise Ambiguous(f"{name!a} matches {len(found)} proposals", hint=f"name one of: {names}")
+        if found:
+            return Located(branch, tip, proposals, found[0])
+    raise NotFound(f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {where} --all")
+
+
+def walk_branches(repository: Repository, scope: Scope) -> Iterator[BranchHandle]:
+    """Yield the branches of a scope, the active one first."""
+    conversation = ConversationHandle(repository, scope.conversation)
+    if scope.branch is not None:
+        yield BranchHandle(conversation, scope.branch)
+        return
+    active = conversation.active_branch
+    yield active
+    yield from (branch for branch in conversation.branches() if branch.name != active.name)
+
+
+def _read(repository: Repository, head: MessageHeader) -> Proposal | None:
+    """Return the proposal of a message; None if its document does not have the form that `validation` requires."""
+    message = read_body(repository, head)
+    match dict(message.payload or {}):
+        case {"entity_type": str(entity), "entity_id": str(name), "changes": list(changes), **details}:
+            state = state_of(repository, head.oid)
+            return Proposal(
+                id=head.id,
+                oid=head.oid,
+                agent=head.author,
+                time=known_seconds(head.time),
+                entity_type=entity,
+                entity_id=name,
+                changes=tuple(_changes(repository, state, entity, name, changes)),
+                details=details,
+                claims=stated_claims(message),
+            )
+    return None
+
+
+def _changes(objects: Objects, state: Oid | None, entity: str, name: str, changes: list[Any]) -> Iterator[FieldChange]:
+    """Yield the changes of a document; one that states no `before` is about the value at its own commit."""
+    for change in changes:
+        match change:
+            case {"field_path": str(field), "operation": str(operation), **rest}:
+                at_commit = "before" not in rest
+                before = read_value(objects, state, value_path(entity, name, field)) if at_commit else rest["before"]
+                yield FieldChange(field, operation, before, rest.get("after"))
+
+
+def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, successor: Proposal | None) -> Proposal:
+    """Return a proposal with its state; `successor` is the next proposal of its agent about one of its fields."""
+    review = _read_review(repository, state, proposal)
+    if review is not None:
+        after = review.get("after")
+        return replace(
+            proposal,
+            state=str(review["status"]),
+            rolled_back=review.get("rolled_back") is True,
+            changes=with_values(proposal.changes, after if isinstance(after, dict) else {}),
+            approvals=_read_approvals(repository, state, proposal),
+        )
+    expiry = parse_time(proposal.expires_at or "")
+    superseded_at = None if successor is None else parse_time(successor.time or "")
+    expired_before = expiry is not None and superseded_at is not None and expiry <= superseded_at
+    if successor is not None and not expired_before:
+        return replace(proposal, state=SUPERSEDED, superseded_by=successor.id)
+    if expiry is not None and expiry <= now_nanoseconds():
+        return replace(proposal, state=EXPIRED)
+    if any(not _is_current(repository, state, proposal, change) for change in proposal.changes):
+        return replace(proposal, state=EXPIRED)
+    if any(state is None or find_blob(repository, state, path) != claim for path, claim in proposal.claims.items()):
+        return replace(proposal, state=SUPERSEDED)  # a conflict was resolved in favor of another one
+    return replace(proposal, approvals=_read_approvals(repository, state, proposal))
+
+
+def with_values(changes: tuple[FieldChange, ...], values: dict[str, Any]) -> tuple[FieldChange, ...]:
+    """Return changes with other values for some fields."""
+    return tuple(
+        change._replace(after=values[change.field]) if change.field in values else change for change in changes
+    )
+
+
+def _is_current(objects: Objects, state: Oid | None, proposal: Proposal, change: FieldChange) -> bool:
+    path = value_path(proposal.entity_type, proposal.entity_id, change.field)
+    return is_same(read_value(objects, state, path), change.before)
+
+
+def _read_review(objects: Objects, state: Oid | None, proposal: Proposal) -> dict[str, Any] | None:
+    """Return the claim of a review; None if there is none that this version knows."""
+    blob = None if state is None else find_blob(objects, state, leaf(REVIEWS, proposal.id))
+    claim: Any = None if blob is None else encoding.load(blob)
+    match claim:
+        case {"both": list(several)}:
+            claims = [each for each in several if isinstance(each, dict)]
+        case {**fields}:
+            claims = [fields]
+        case _:
+            claims = []
+    known = [each for each in claims if each.get("status") in _STORED]
+    return min(known, key=lambda each: _STORED.index(each["status"]), default=None)
+
+
+def _read_approvals(objects: Objects, state: Oid | None, proposal: Proposal) -> tuple[str, ...]:
+    path = leaf(APPROVALS, proposal.id).removesuffix("=")
+    entry = None if state is None else find_entry(objects, state, path)
+    names = read_tree(objects, entry.oid) if entry is not None and entry.is_tree else ()
+    return tuple(sorted(decode_component(name.removesuffix("=")) for name in names))

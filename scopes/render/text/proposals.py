@@ -1,0 +1,181 @@
+"""Render proposals: the list, one proposal with its history, and what was created."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scopes.model import encoding
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNDO_HINT,
+    confidence,
+    full_time,
+    identifier,
+    short_time,
+    write_field,
+    write_hint,
+)
+from scopes.render.view import Cell, Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.proposals.create import ProposalCreated
+    from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
+    from scopes.proposals.proposal import FieldChange, Proposal
+    from scopes.render.color import Style
+
+_STYLES: dict[str, Style] = {
+    "pending": "active", "accepted": "active", "applied": "good", "rejected": "bad", "superseded": "dim",
+    "expired": "dim",
+}  # fmt: skip
+_COLUMNS = (
+    Column("ID"), Column("Entity"), Column("Field"), Column("Agent"), Column("State"), Column("Confidence"),
+    Column("Created"), Column("Branch"), Column("Changes"),
+)  # fmt: skip
+_TERMINAL_COLUMNS = (
+    Column("ID", "id"),
+    Column("Entity", flexible=True),
+    Column("Field", flexible=True),
+    Column("Agent", "agent", flexible=True),
+    Column("State"),
+    Column("Confidence"),
+    Column("Age", "time"),
+)
+_FIELDS = {
+    "rationale": "Rationale",
+    "category": "Category",
+    "request_type": "Request",
+    "context": "Context",
+    "alternative_options": "Alternatives",
+    "required_approvals": "Needs approval of",
+    "expires_at": "Expires",
+}
+_IMPACT_FIELDS = {
+    "risk_level": "Risk",
+    "estimated_time": "Time",
+    "affected_entities": "Affects",
+    "reversible": "Reversible",
+    "dependencies": "Needs",
+    "potential_side_effects": "Side effects",
+}
+
+
+@render_text.register
+def render_proposal_list(result: ProposalList, view: View) -> None:
+    """Write a row for each proposal."""
+    if not view.terminal:
+        view.rows(_COLUMNS, (_row(row, view) for row in result.rows))
+    elif not result.rows:
+        view.line("no proposals")
+        write_hint(view, f"propose a change: scopes proposals create {result.conversation} TYPE/ID FIELD=VALUE")
+    else:
+        view.rows(_TERMINAL_COLUMNS, [_terminal_row(row, view) for row in result.rows], title="Proposals")
+
+
+@render_text.register
+def render_proposal_view(result: ProposalView, view: View) -> None:
+    """Write all that is known about a proposal."""
+    proposal = result.proposal
+    view.line(identifier(view, proposal.id), " ", _state(proposal), " ", Span(proposal.entity, "heading"))
+    for change in proposal.changes:
+        view.sentence(change_line(change), indent=4)
+    write_field(view, "Branch", Span(f"{result.conversation}/{result.branch}", "branch"))
+    write_field(view, "Agent", Span(proposal.agent, "agent"))
+    write_field(view, "Created", full_time(view, proposal.time))
+    if proposal.confidence is not None:
+        write_field(view, "Confidence", confidence(proposal.confidence))
+    _write_details(proposal, view)
+    if proposal.superseded_by is not None:
+        write_field(view, "Superseded by", identifier(view, proposal.superseded_by))
+    if result.rollback_version is not None:
+        write_field(view, "Rollback to", identifier(view, result.rollback_version))
+    view.line("History:")
+    for event in result.history:
+        view.sentence(*_event(event, view), indent=4)
+
+
+@render_text.register
+def render_proposal_created(result: ProposalCreated, view: View) -> None:
+    """Write what was proposed; in a pipe the id."""
+    sent = [f"delivered to {', '.join(result.delivered_to)}"] if result.delivered_to else []
+    sent += [f"waiting for {', '.join(result.queued_for)}"] if result.queued_for else []
+    sent += (
+        [f"supersedes {', '.join(each[:SHORT_ID_LENGTH] for each in result.supersedes)}"] if result.supersedes else []
+    )
+    name = identifier(view, result.id)
+    if not view.terminal:
+        view.line(name)
+        for text in sent:
+            view.aside(text)
+        return
+    view.sentence("proposed ", name, " for ", Span(f"{result.entity_type}/{result.entity_id}", "heading"))
+    for change in result.changes:
+        view.sentence(change_line(change), indent=4)
+    for text in sent:
+        view.aside(text)
+    write_hint(view, UNDO_HINT)
+
+
+def change_line(change: FieldChange) -> str:
+    """Return a change as `status: "todo" -> "done"`."""
+    return f"{change.field}: {shown(change.before)} -> {shown(change.result)}"
+
+
+def shown(value: Any) -> str:
+    """Return a value as one line of JSON; `none` if there is none."""
+    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")
+
+
+def _state(proposal: Proposal) -> Span:
+    name = f"{proposal.state}, rolled back" if proposal.rolled_back else proposal.state
+    return Span(name, "dim" if proposal.rolled_back else _STYLES.get(proposal.state, ""))
+
+
+def _write_details(proposal: Proposal, view: View) -> None:
+    impact = proposal.details.get("impact_assessment")
+    known = [(_FIELDS[name], proposal.details.get(name)) for name in _FIELDS]
+    known += [(name, impact.get(key)) for key, name in _IMPACT_FIELDS.items()] if isinstance(impact, dict) else []
+    for name, value in known:
+        if value is not None:
+            write_field(view, name, _detail(value))
+    if proposal.required_approvals and proposal.approvals:
+        write_field(view, "Approved by", ", ".join(proposal.approvals))
+
+
+def _detail(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_detail, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(value.split()) if isinstance(value, str) else shown(value)
+
+
+def _event(event: ProposalEvent, view: View) -> tuple[str | Span, ...]:
+    words = [f"{event.decision}: {event.state}"]
+    words += [str(event.details[name]) for name in ("reason", "feedback") if event.details.get(name)]
+    rating = event.details.get("rating")
+    words += [f"rating {rating}"] if rating is not None else []
+    return (
+        identifier(view, event.message), " ", Span(event.author, "agent"), " ", short_time(view, event.time), " ",
+        ", ".join(words),
+    )  # fmt: skip
+
+
+def _confidence(proposal: Proposal) -> str:
+    return "" if proposal.confidence is None else confidence(proposal.confidence)
+
+
+def _row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
+    each = row.proposal
+    created, changes = short_time(view, each.time), "; ".join(map(change_line, each.changes))
+    names = ",".join(each.fields)
+    return each.id, each.entity, names, each.agent, each.state, _confidence(each), created, row.branch, changes
+
+
+def _terminal_row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
+    each = row.proposal
+    names = ", ".join(each.fields)
+    return (
+        identifier(view, each.id), each.entity, names, each.agent, _state(each), _confidence(each),
+        short_time(view, each.time),
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""`scopes proposals`: the whole way of a proposal, in every form of output, and mistakes."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.cli.completion_values import list_values
+
+
+@pytest.fixture
+def proposed(conversation):
+    """A conversation with the proposal of planner."""
+    words = (
+        "task/42",
+        "status=done",
+        "labels+=ui",
+        "--as",
+        "planner",
+        "--confidence",
+        "0.6",
+        "--rationale",
+        "all tests pass",
+    )
+    conversation.proposal = conversation.run("proposals", "create", conversation.id, *words).strip()
+    return conversation
+
+
+def test_a_proposal_is_created_listed_and_shown(proposed):
+    """S4-58; the confidence has its band, each band begins at its lower bound, and the number."""
+    row = proposed.run("proposals", "list", proposed.id).rstrip("\n").split("\t")
+    assert row[:6] == [proposed.proposal, "task/42", "status,labels", "planner", "pending", "High (0.6)"]
+    assert row[8] == 'status: none -> "done"; labels: none -> ["ui"]'
+    shown = proposed.run("proposals", "show", proposed.proposal, "--json")
+    assert (shown["state"], shown["confidence"], shown["confidence_level"]) == ("pending", 0.6, "high")
+    assert [(each["decision"], each["state"]) for each in shown["history"]] == [("create", "pending")]
+    assert "Confidence: High (0.6)" in proposed.run("proposals", "show", f"{proposed.id}/main", proposed.proposal[:6])
+    assert (
+        proposed.run("proposals", "list", "--fields", "id,state,entity") == f"{proposed.proposal}\tpending\ttask/42\n"
+    )
+    proposed.run("undo")
+    assert proposed.run("proposals", "list") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("3", 3), ("true", True), ('{"a": [1]}', {"a": [1]}), ("todo", "todo"), ('"7"', "7"), ("a=b", "a=b"), ("", "")],
+)
+def test_a_value_is_json_or_text(conversation, text, value):
+    done = conversation.run("proposals", "create", conversation.id, "task/1", f"x={text}", "--json")
+    assert done["changes"] == [{"field": "x", "operation": "create", "before": None, "after": value}]
+
+
+def test_all_fields_are_options(conversation):
+    """S4-24."""
+    words = (
+        "--category", "CLEANUP", "--risk", "None", "--estimated-time", "1 day", "--affects", "task/2", "--reversible",
+        "--needs", "a review", "--side-effect", "a rebuild", "--context", "Friday", "--alternative", "wait",
+        "--required-approval", "carol", "--request-type", "DISCUSS", "--expires", "2030-01-01",
+    )  # fmt: skip
+    made = conversation.run("proposals", "create", conversation.id, "task/1", "x=1", *words, "--json")
+    shown = conversation.run("proposals", "show", made["id"], "--json")
+    assert shown["impact_assessment"] == {
+        "risk_level": "none", "estimated_time": "1 day", "affected_entities": ["task/2"], "reversible": True,
+        "dependencies": ["a review"], "potential_side_effects": ["a rebuild"],
+    }  # fmt: skip
+    names = ("category", "request_type", "context", "alternative_options", "required_approvals", "expires_at")
+    assert [shown[name] for name in names] == [
+        "cleanup",
+        "discuss",
+        "Friday",
+        ["wait"],
+        ["carol"],
+        "2030-01-01T00:00:00.000Z",
+    ]
+
+
+def test_a_proposal_is_sent_to_reviewers_or_to_whom_is_named(conversation):
+    """S4-35."""
+    conversation.run("agents", "register", "ann", "--capability", "review")
+    conversation.run("agents", "register", "bob", "--away")
+    create = ("proposals", "create", conversation.id, "task/1")
+    assert conversation.run(*create, "x=1", "--send", "--json")["delivered_to"] == ["ann"]
+    assert conversation.run(*create, "y=1", "--to", "bob", "--queue", "--json")["queued_for"] == ["bob"]
+    assert conversation.run_refused(*create, "z=1", "--to", "bob", code=1)["kind"] == "no-agents"
+    assert len(conversation.run("proposals", "list", "--json")["proposals"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("create", "{id}", "task/1"), 2, "no change was given"),
+        (("create", "{id}", "task/1", "status"), 2, "is not FIELD=VALUE"),
+        (("create", "{id}", "task/1", "+=x"), 2, "is not FIELD=VALUE"),
+        (("create", "{id}", "task/1", "x=1", "--before", "x"), 2, "is not FIELD=VALUE"),
+        (("create", "{id}", "task/1", "x=1", "--before", "x=2"), 3, "x is none, not 2"),
+        (("create", "{id}", "task/1", "x=1", "--category", "fun"), 2, "category"),
+        (("create", "{id}", "task/1", "x=1", "--queue"), 2, "--queue"),
+        (("create", "{id}", "42", "x=1"), 2, "is not an entity"),
+        (("list", "{id}", "--state", "open"), 2, "not a state"),
+        (("show", "zzzz"), 4, "zzzz"),
+    ],
+)
+def test_a_mistake_names_what_is_wrong(conversation, words, code, text):
+    error = conversation.run_refused("proposals", *(word.format(id=conversation.id) for word in words), code=code)
+    assert text in error["message"]
+
+
+def test_open_proposals_complete_and_closed_ones_where_they_are_asked_for(proposed):
+    proposed.run("proposals", "create", proposed.id, "task/42", "status=review", "--as", "planner")
+    assert len(list_values("PROPOSAL", proposed.store, proposed.id, "")) == 1
+    found = list_values("PROPOSAL", proposed.store, proposed.id, "", ended=True)
+    assert [text for _, text in found] == ["task/42: status (pending)", "task/42: status, labels (superseded)"]
+
+
+def test_the_text_of_the_message_says_what_is_proposed(proposed):
+    text = proposed.run("cat", proposed.proposal, "--json")["text"]
+    assert text == 'Proposal for task/42: status: none -> "done", labels: none -> ["ui"]\n\nall tests pass'

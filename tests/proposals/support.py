@@ -1,0 +1,60 @@
+"""Create proposals, and set accepted values as the resolution of a conflict does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.conversation.append import append
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import plain_message
+from scopes.history.transaction import append_message
+from scopes.model.message import Author
+from scopes.proposals.create import NewChange, create_proposal
+from scopes.proposals.list import list_proposals
+from scopes.proposals.proposal import value_claim, value_path
+
+ENTITY = "task/42"
+
+
+def create(
+    repository,
+    *changes,
+    entity=ENTITY,
+    agent="planner",
+    where="conv-001",
+    as_appended=False,
+    changes_document=None,
+    **options,
+):
+    """Create a proposal; a change is a NewChange or `field=text`."""
+    planned = [NewChange(c.partition("=")[0], "set", c.partition("=")[2]) if isinstance(c, str) else c for c in changes]
+    if not as_appended:
+        branch = StoreHandle(repository).branch(where)
+        return create_proposal(branch, entity, planned, author=Author(agent), **options)
+    entity_type, _, entity_id = entity.partition("/")
+    changed = [{"field_path": each.field, "operation": "update", "after": each.value} for each in planned]
+    payload = {"entity_type": entity_type, "entity_id": entity_id, "changes": changes_document or changed}
+    return append(repository, where, replace(plain_message(agent, "", kind="proposal"), payload=payload))
+
+
+def accepted_value(repository, field, value, *, where="conv-001", entity=ENTITY):
+    """Set the accepted value of a field."""
+    branch = StoreHandle(repository).branch(where)
+    path = value_path(*entity.split("/"), field)
+    message = plain_message("carol", f"{field} is {value}", kind="notice")
+    append_message(
+        repository, branch.conversation.id, branch.name, message, state_changes=lambda _: {path: value_claim(value)}
+    )
+
+
+def states(repository, where="conv-001"):
+    """Return the states of all proposals, oldest first by time of creation."""
+    rows = list_proposals(repository, where, include_closed=True).rows
+    return [row.proposal.state for row in sorted(rows, key=lambda row: order_of(repository, where, row.proposal.id))]
+
+
+def order_of(repository, where, proposal):
+    """Return the position of a message in the history of all branches."""
+    handle = StoreHandle(repository).conversation(where.partition("/")[0])
+    ids = [head.id for branch in handle.branches() for head in reversed(list(branch.headers()))]
+    return ids.index(proposal)
