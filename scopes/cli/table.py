@@ -13,7 +13,8 @@ _WRITING = frozenset({
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
-    "agents available", "agents away", "agents import", "send",
+    "agents available", "agents away", "agents import", "send", "facts propose", "facts promote", "facts accept",
+    "facts reject", "facts decide", "facts run", "facts key add",
 })  # fmt: skip
 
 
@@ -130,6 +131,7 @@ _READ_PAST = frozenset({
     "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
+    "facts list", "facts show", "facts explain", "facts log", "facts eligible",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -144,6 +146,7 @@ BRANCH = "branch"
 MERGE = "merge"
 UNDO = "undo"
 AGENTS = "agents"
+FACTS = "agree on facts"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -227,6 +230,18 @@ TABLE = Table(
         _command(AGENTS, "agents import", "Register the agent of an A2A agent card"),
         _command(AGENTS, "send", "Add a message and put it into the inboxes of agents"),
         _command(AGENTS, "inbox", "List the unread messages of an agent"),
+        _command(FACTS, "facts propose", "Propose a fact about a conversation"),
+        _command(FACTS, "facts list", "List the facts of a conversation"),
+        _command(FACTS, "facts show", "Show a fact or a proposal"),
+        _command(FACTS, "facts explain", "Show how a fact came about"),
+        _command(FACTS, "facts promote", "Make a fact of a proposal, if it is valid"),
+        _command(FACTS, "facts accept", "Approve a proposal: it becomes a fact"),
+        _command(FACTS, "facts reject", "Reject a proposal, with a reason"),
+        _command(FACTS, "facts decide", "Answer a question of an agent"),
+        _command(FACTS, "facts run", "Let agents derive facts until nothing changes"),
+        _command(FACTS, "facts log", "Show the cycles of a conversation, newest first"),
+        _command(FACTS, "facts eligible", "List the agents that the next cycle would run"),
+        _command(FACTS, "facts key add", "Add a context key"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -250,6 +265,8 @@ TABLE = Table(
         Group(("conversations", "merge-requests"), "Ask for merges, and answer (short: mr)"),
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
         Group(("agents",), "Register agents, and say who is available"),
+        Group(("facts",), "Validate what agents propose, and keep it as facts"),
+        Group(("facts", "key"), "Add context keys"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
