@@ -6,7 +6,7 @@ Agents run without a lock. Each cycle is one operation: what it added stays, wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -171,11 +171,13 @@ class Runner:
 
     def walk_cycles(self) -> Iterator[Cycle]:
         """Run and store cycles until nothing is dirty or a limit is reached, and yield each."""
-        while not self._is_over():
-            eligible = self._index.eligible(self._context.dirty)
-            cycle = self._store_cycle(eligible, self._ask(eligible, self._context))
-            self._cycles.append(cycle)
-            yield cycle
+        with ExitStack() as stack:
+            while not self._is_over():
+                eligible = self._index.eligible(self._context.dirty)
+                self._cycles.append(self._store_cycle(eligible, self._ask(eligible, self._context)))
+                if len(self._operations) == 1:
+                    stack.enter_context(same_command(self._repository, self._operations[0]))
+                yield self._cycles[-1]
 
     def result(self, notes: tuple[Note, ...] = ()) -> FactRun:
         """Return what was done until now."""
@@ -213,8 +215,7 @@ class Runner:
         return "waiting" if waiting else "converged"
 
     def _store_cycle(self, agents: Sequence[FactAgent], effects: Mapping[int, Effects]) -> Cycle:
-        earlier = same_command(self._repository, self._operations[0]) if self._operations else nullcontext()
-        with exclusive_write(self._repository), earlier:
+        with exclusive_write(self._repository):
             changed_meanwhile = self._reload()
             cycle = merge_cycle(self._context, agents, effects, self._limits.acceptance)
             self._context.dirty |= changed_meanwhile

@@ -109,7 +109,7 @@ def facts_show(context: typer.Context, conversation: ConversationArgument, fact:
 
     Examples:
       scopes facts show conv-001 budget
-      scopes facts show conv-001 Constraints/3f2a --json
+      scopes facts show conv-001 Constraints/samesite --json
     """
     invocation: Invocation = context.obj
     return invocation.show(show_fact(invocation.repository(), conversation, fact))

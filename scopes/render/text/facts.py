@@ -88,7 +88,8 @@ def render_fact_list(result: FactList, view: View) -> None:
 def render_proposed_fact_list(result: ProposedFactList, view: View) -> None:
     """Write a row for each question and each proposal."""
     if not view.terminal:
-        view.rows(_PROPOSED_COLUMNS, [*map(_question_cells, result.questions), *map(_proposed_cells, result.rows)])
+        rows = [*map(_question_cells, result.questions), *(_proposed_cells(row, view) for row in result.rows)]
+        view.rows(_PROPOSED_COLUMNS, rows)
     elif not result.rows and not result.questions:
         view.line("Nothing waits for a decision.")
     else:
@@ -183,7 +184,7 @@ def render_fact_decided(result: FactDecided, view: View) -> None:
 def render_fact_run(result: FactRun, view: View) -> None:
     """Write a row for each cycle and why the run ended."""
     view.rows(_CYCLE_COLUMNS, (_cycle_row(cycle) for cycle in result.cycles), title="Cycles")
-    text, style = _ENDINGS[result.ending]
+    text, style = _ENDINGS.get(result.ending, (result.ending, "warn"))
     parts = f": {counted(len(result.cycles), 'cycle')}, {counted(result.added, 'new fact')}, version {result.version}"
     if not view.terminal:
         view.aside(text + parts)
@@ -277,11 +278,11 @@ def _terminal_row(row: FactRow) -> tuple[Cell, ...]:
     return row.conversation, Span(f"{fact.key}/{fact.id}", "id"), fact.provenance.agent, Span(fact.content, style)
 
 
-def _proposed_cells(row: ProposedRow) -> tuple[Cell, ...]:
+def _proposed_cells(row: ProposedRow, view: View) -> tuple[Cell, ...]:
     fact = row.proposal
     return (
         row.conversation, "proposal", fact.key, fact.id, fact.provenance.agent, row.state, f"{fact.confidence:g}",
-        fact.proposed, fact.content,
+        full_time(view, fact.proposed), fact.content,
     )  # fmt: skip
 
 
