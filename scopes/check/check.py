@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from scopes.check.baseline import mark_known
 from scopes.check.findings import Finding, Level, Verdict, is_at_least, redacted
-from scopes.check.fingerprints import guess_directories, with_fingerprints
+from scopes.check.fingerprints import fingerprint_of_missing, guess_directories, with_fingerprints
 from scopes.check.judge import Judge, level_of
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
@@ -197,7 +197,7 @@ def _missing_run(name: str, reason: str, judge: Judge, level: Level) -> CheckedR
     """Return a run that is not there, with the verdict of `run/missing` unless that is off."""
     verdicts: tuple[Verdict, ...] = ()
     if level != "off":
-        finding = Finding(MISSING.id, level, reason, cure=CURE)
+        finding = Finding(MISSING.id, level, reason, cure=CURE, fingerprint=fingerprint_of_missing(MISSING.id, name))
         verdicts = (judge.apply_suppressions(Verdict(MISSING.id, level, "fail", findings=(finding,))),)
     return CheckedRun(name=name, conversation=None, title=None, calls=0, verdicts=verdicts)
 

@@ -25,6 +25,13 @@ from scopes.result import Result
 from scopes.secret_patterns import redact
 
 MODES = ("strict", "unordered", "subset", "superset")  # the words of agentevals
+_ENDS = "how calls and tests ended"
+_NOT_COMPARED = {
+    "strict": _ENDS,
+    "unordered": f"the order of the calls, and {_ENDS}",
+    "subset": f"the order of the calls, calls that the new run lacks, and {_ENDS}",
+    "superset": f"the order of the calls, calls that only the new run has, and {_ENDS}",
+}
 _MAX_TEXT = 300  # characters of a call
 
 
@@ -74,6 +81,11 @@ class RunComparison(Result):
     def is_broken(self) -> bool:
         """Return True if only the new run was cut off or failed."""
         return bool(self.faults_new) and not self.faults_old
+
+    @property
+    def not_compared(self) -> str:
+        """Return what the mode leaves out: a difference in it does not make the runs differ."""
+        return _NOT_COMPARED.get(self.mode, _ENDS)
 
     @property
     def exit_code(self) -> int:

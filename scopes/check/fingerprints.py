@@ -27,9 +27,17 @@ def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
         if finding.directory is not None:  # a command outside of the top of the workspace
             text += f"\n{_normalized(finding.directory, None)}"
         seen[text] += 1
-        digest = load("hashlib:sha256")(f"{text}\n{seen[text]}".encode("utf-8", "surrogatepass")).hexdigest()
-        findings.append(finding._replace(fingerprint=digest))
+        findings.append(finding._replace(fingerprint=_digest(f"{text}\n{seen[text]}")))
     return verdict._replace(findings=tuple(findings))
+
+
+def fingerprint_of_missing(rule: str, name: str) -> str:
+    """Return the fingerprint of the finding that a run is missing, by its name: the reason does not go into it."""
+    return _digest(f"{rule}\n{name}")
+
+
+def _digest(text: str) -> str:
+    return str(load("hashlib:sha256")(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 def guess_directories(run: Run) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from scopes.check.shell_command import Command
@@ -12,6 +13,7 @@ from scopes.lazy_patterns import compile_lazily
 ANY = "**"
 _MAX_STEPS = 1_000_000  # of a regular expression, whose time grows with the path to the power of the stars
 _TOKEN = compile_lazily(r"\*\*/|\*\*|\*|\?|.", re.DOTALL)
+_WILD = compile_lazily(r"[*?\[]")
 _BETWEEN_STARS = compile_lazily(r"(?<!\*)\*([^*/]+)(?=\*(?!\*))")
 
 
@@ -63,6 +65,24 @@ def matches_path(pattern: str, path: str) -> bool:
     if stars > 1 and len(path) ** stars > _MAX_STEPS:
         return _tokens(pattern).matches(path)
     return _path_expression(pattern).fullmatch(path) is not None
+
+
+def may_match_below(pattern: str, directory: str) -> bool:
+    """Return True if a pattern that begins with a name may match a file below a directory, which may be a glob.
+
+    One that may match in any directory, such as `*.lock` and `**/.git/**`, tells nothing about a single one.
+    """
+    parts, names = pattern.split("/"), [] if directory == "." else directory.split("/")
+    if _WILD.search(parts[0]) or len(names) >= len(parts) or ANY in "/".join(parts[: len(names)]):
+        return False
+    return all(_may_be(part, name) for part, name in zip(parts, names, strict=False))
+
+
+def _may_be(part: str, name: str) -> bool:
+    """Return True if a component of a pattern matches a name; as in a shell, a glob matches no hidden file by `*`."""
+    if not _WILD.search(name):
+        return matches_path(part, name)
+    return fnmatchcase(part, name) and (name[0] == "." or part[0] != ".")
 
 
 def _match(pattern: tuple[str, ...], words: tuple[str | None, ...]) -> bool:

@@ -25,6 +25,7 @@ from scopes.secret_patterns import redact
 
 # Rules about what a call does: their findings have its outcome.
 _ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared", "order/push-after-tests")
+_NEEDING = ("needs before", "needs after", "last after last")  # forms about an order of events
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
 
@@ -63,9 +64,12 @@ class Judge:
         return self._suppressions.apply(verdict)
 
     def notes(self) -> Iterator[Note]:
-        """Yield a note for each own rule, each suppression and the `paths` of each order rule that never applied."""
+        """Yield a note for each own rule, each suppression and the `paths` of each order rule that never applied.
+
+        That nothing matched is what `never A` and `at most N A` ask for, and a finding of `some A`.
+        """
         for rule in self._policy.own_rules if self._runs else ():
-            if rule.level != "off" and not self._matched[rule.id]:
+            if rule.level != "off" and not self._matched[rule.id] and rule.expectation.form in _NEEDING:
                 yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
         for each in self._suppressions.ended():
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")

@@ -15,15 +15,17 @@ from scopes.check.rules.base import Settings, event_of, event_of_text, place_of
 from scopes.check.rules.commands import match_of
 from scopes.check.rules.file_reads import list_reads
 from scopes.check.rules.net import fetched_addresses, host_of, hosts_of
-from scopes.check.rules.tests import has_pipefail, is_test, judge_test, runs_tests
+from scopes.check.rules.tests import has_pipefail, is_last_of_its_shell, is_test, judge_test, runs_tests
 from scopes.check.run import Run, Text
 from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import FILE_WRITES
 
 _AGENTS = ("subagent_type", "agent", "agent_type")
 _FETCHERS = frozenset({"curl", "wget", "http", "https"})
 _JUDGED = ("ok", "failed")
+_OTHER_STATUS = compile_lazily(r"(?:^|[;&|({\n])\s*!\s|(?<![&>|\d])&(?![&>|])")  # `! make`, `make &`
 
 
 class Place(NamedTuple):
@@ -112,7 +114,7 @@ class EventFinder:
             return
         for position, command in enumerate(call.commands):
             text = self._text_of(pattern, command, call)
-            if text is not None and self._has_ended(pattern.outcome, command, call):
+            if text is not None and self._has_ended(pattern.outcome, position, call):
                 place = Place(call.number, position)
                 attempted = call.attempted and not pattern.outcome
                 yield Found(event_of(call, text), place, attempted, place_of(self._run, call, position))
@@ -166,12 +168,15 @@ class EventFinder:
         passed = judge_test(call, self._settings).passed
         return self._matches_unknown if passed is None else passed is (pattern.outcome == "ok")
 
-    def _has_ended(self, outcome: Outcome, command: Command, call: Call) -> bool:
+    def _has_ended(self, outcome: Outcome, position: int, call: Call) -> bool:
         """Return True if a command ended as a pattern says: the exit code is that of its whole line."""
-        if outcome not in _JUDGED or call.outcome not in _JUDGED or len(call.commands) == 1:
+        line = call.shell or ""
+        is_alone = len(call.commands) == 1 and _OTHER_STATUS.search(line) is None
+        if outcome not in _JUDGED or call.outcome not in _JUDGED or is_alone:
             return not outcome or call.outcome == outcome
-        status = read_status(call.shell or "", [command.text], pipefail=has_pipefail(call))
-        if status.passed if call.outcome == "ok" else status.failed:
+        status = read_status(line, [call.commands[position].text], pipefail=has_pipefail(call))
+        is_passed = status.passed and is_last_of_its_shell(call, position)
+        if is_passed if call.outcome == "ok" else status.failed:
             return call.outcome == outcome
         return self._matches_unknown
 
@@ -183,7 +188,7 @@ def _is_guarded(call: Call, first: Command, last: Command) -> bool:
 def _written(command: Command) -> Iterator[str]:
     """Yield the files that a command writes, links or deletes: its redirections, and what it changes by its words."""
     yield from (each.target for each in command.redirections if each.kind != "read" and each.target is not None)
-    yield from (change.path for change in command.changes)
+    yield from (change.path for change in command.changes if change.kind != "directory")
 
 
 def _match_text(pattern: Pattern, text: Text) -> Found | None:

@@ -15,7 +15,7 @@ from scopes.check.shell_restored import RESTORING, restores_files
 from scopes.check.shell_scripts import SED_LETTERS, SED_LONG, SEDS
 from scopes.check.shell_state import Input, Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
-from scopes.check.shell_wrappers import Options, program_of, split_options
+from scopes.check.shell_wrappers import Options, is_abbreviation, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
 
 _MAX_OPERANDS: Final = 200
@@ -35,6 +35,12 @@ _CLONE_VALUED: Final = (
 _TARGET: Final = ("--target-directory", "--suffix")
 _IN_PLACE: Final = compile_lazily(r"-[nrEsuz]*i.*|--in-place(?:=.*)?")
 _PERL_IN_PLACE: Final = compile_lazily(r"-[0-9lnpawsTtW]*i.*")
+_FILE_NAME: Final = compile_lazily(r".+\.[A-Za-z]\w{0,4}")  # that is none of a branch, nor of a directory
+_WHOLE_TREE: Final = frozenset({".", "./", ":/", ":/."})
+_FROM_INDEX: Final = frozenset({None, "HEAD", "@"})  # what `git restore` takes without an option, and what equals it
+_ALL_FOUND: Final = frozenset(
+    {"-delete", "-depth", "-d", "-xdev", "-mount", "-print", "-type", "f", "d", "-P", "-H", "-L"}
+)
 _HARD_LINKS: Final = compile_lazily(r"-[a-zA-Z]*l[a-zA-Z]*|--link")
 _RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
 _FORCED: Final = compile_lazily(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
@@ -110,7 +116,9 @@ def resolve_changes(changes: Sequence[Change], directory: str | None, files: Fil
             resolved.append(change)
             continue
         source = change.source
-        if change.kind == "link":
+        if change.kind == "restore":
+            pass
+        elif change.kind == "link":
             source = resolve(path.rpartition("/")[0] or "/", source)
         elif source is not None:
             source = resolve(directory, source)
@@ -119,7 +127,7 @@ def resolve_changes(changes: Sequence[Change], directory: str | None, files: Fil
             path = files.follow(path) or path
         elif files.links:
             path = f"{files.follow(parent) or parent}{slash}{name}"
-        resolved.append(Change(change.kind, path, source))
+        resolved.append(change._replace(path=path, source=source))
     return tuple(resolved)
 
 
@@ -143,6 +151,7 @@ def _copies(words: tuple[Word, ...]) -> Iterator[Change]:
     program = program_of(words)
     options = _split(words, "tSmog" if program == "install" else "tS", _TARGET)
     if program == "install" and options.has("d"):
+        yield from (Change("directory", word.text) for word in options.operands)
         return
     into = options.value(("-t", "--target-directory"))
     sources = [word.text for word in options.operands]
@@ -157,16 +166,23 @@ def _copies(words: tuple[Word, ...]) -> Iterator[Change]:
     is_symbolic = program in {"ln", "gln", "cp", "gcp"} and any(_SYMBOLIC.fullmatch(word.text) for word in words[1:])
     is_directory = into is not None or len(sources) > 1 or target.endswith("/") or target in {".", ".."}
     kind: ChangeKind = "link" if is_symbolic else "copy"
-    if program.endswith("cp") and any(_RECURSIVE.fullmatch(word.text) for word in words[1:]):
-        yield Change("write", f"{target.rstrip('/') or target}/{{}}")
+    is_recursive = program.endswith("cp") and any(_RECURSIVE.fullmatch(word.text) for word in words[1:])
+    if is_recursive:
+        yield Change("write", f"{target.rstrip('/') or target}/{{}}", is_tree=any(map(_means_contents, sources)))
     for source in sources:
         base = source.rstrip("/").rsplit("/", 1)[-1]
+        is_tree = is_recursive or (program.endswith(("mv", "ln")) and not _FILE_NAME.fullmatch(base))
         if not is_directory:
-            yield Change(kind, target, source)
+            yield Change(kind, target, source, is_tree)
         if base.strip("."):
-            yield Change(kind, f"{target.rstrip('/') or target}/{base}", source)
-        if program == "mv":
-            yield Change("delete", source)
+            yield Change(kind, f"{target.rstrip('/') or target}/{base}", source, is_tree)
+        if program.endswith("mv"):
+            yield Change("delete", source, is_tree=True)
+
+
+def _means_contents(source: str) -> bool:
+    """Return True if a source of a copy is what is in a directory; for BSD also with a slash at the end."""
+    return source.endswith(("/", "/.")) or source in {".", ".."}
 
 
 def _all_written(words: tuple[Word, ...]) -> Iterator[Change]:
@@ -175,8 +191,16 @@ def _all_written(words: tuple[Word, ...]) -> Iterator[Change]:
 
 
 def _all_deleted(words: tuple[Word, ...]) -> Iterator[Change]:
-    letters = "ns" if program_of(words) == "shred" else ""
-    yield from (Change("delete", word.text) for word in _split(words, letters).operands)
+    program = program_of(words)
+    options = _split(words, "ns" if program == "shred" else "")
+    is_tree = program in {"rimraf", "trash"} or any(
+        name in {"-r", "-R"} or is_abbreviation(name, "--recursive") for name, _ in options.given
+    )
+    yield from (Change("delete", word.text, is_tree=is_tree) for word in options.operands)
+
+
+def _made(words: tuple[Word, ...]) -> Iterator[Change]:
+    yield from (Change("directory", word.text) for word in _split(words, "m", ("--mode",)).operands)
 
 
 def _edited(words: tuple[Word, ...]) -> Iterator[Change]:
@@ -200,8 +224,14 @@ def _without_in_place(word: Word) -> Word:
 
 
 def _found(words: tuple[Word, ...]) -> Iterator[Change]:
-    if any(word.text == "-delete" for word in words):
-        yield from (Change("delete", root.text) for root in roots_of_find(words))
+    """Yield the directories of `find -delete`; a filtered one is `DIRECTORY/{}` too, as not all in it is deleted."""
+    if not any(word.text == "-delete" for word in words):
+        return
+    roots = [root.text for root in roots_of_find(words)]
+    is_tree = _ALL_FOUND.issuperset({word.text for word in words[1:]} - set(roots))
+    for root in roots:
+        yield Change("delete", root, is_tree=is_tree)
+        yield Change("delete", f"{root.rstrip('/') or root}/{{}}", is_tree=is_tree)
 
 
 def _duplicated(words: tuple[Word, ...]) -> Iterator[Change]:
@@ -250,18 +280,19 @@ def _unpacked(words: tuple[Word, ...]) -> Iterator[Change]:
         is_unpacking = is_bundle or options.has("x") or any(name in {"--extract", "--get"} for name, _ in options.given)
     if is_unpacking:
         value = options.value((option, "--directory"))
-        yield Change("write", f"{'.' if value is None else value.text.rstrip('/')}/{{}}")
+        yield Change("write", f"{'.' if value is None else value.text.rstrip('/')}/{{}}", is_tree=True)
 
 
 def _synchronized(words: tuple[Word, ...]) -> Iterator[Change]:
     operands = _split(words, "efTBM").operands
     if len(operands) > 1 and ":" not in operands[-1].text:
         yield Change("write", operands[-1].text)
-        yield Change("write", f"{operands[-1].text.rstrip('/')}/{{}}")
+        is_tree = any(map(_means_contents, (word.text for word in operands[:-1])))
+        yield Change("write", f"{operands[-1].text.rstrip('/')}/{{}}", is_tree=is_tree)
 
 
 def _in_git(words: tuple[Word, ...]) -> Iterator[Change]:
-    """Yield what `git mv`, `git rm` and `git apply` change."""
+    """Yield what `git mv`, `git rm`, `git apply`, `git checkout` and `git restore` change."""
     verb = words[1].text if len(words) > 1 else ""
     if verb == "mv":
         yield from _copies((Word("mv", "mv"), *words[2:]))
@@ -273,15 +304,48 @@ def _in_git(words: tuple[Word, ...]) -> Iterator[Change]:
             operands[-1].text.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1].rsplit(":", 1)[-1] if operands else ""
         )
         target = operands[1].text.rstrip("/") if len(operands) > 1 else name
-        yield from (Change("write", f"{each}/{{}}") for each in (target,) if each)
+        yield from (Change("write", f"{each}/{{}}", is_tree=True) for each in (target,) if each)
+    elif verb in {"checkout", "restore"}:
+        yield from _restored(words[1:])
     elif verb in {"apply", "am"} and not any(_ONLY_SHOWN.fullmatch(word.text) for word in words):
         yield Change("write", "./{}")
+
+
+def _restored(words: tuple[Word, ...]) -> Iterator[Change]:
+    """Yield the files to which `git checkout` and `git restore` give the text of a commit, or of the index."""
+    is_restore = words[0].text == "restore"
+    end = next((n for n, word in enumerate(words) if word.text == "--"), len(words))
+    options = _split(words[:end], "s" if is_restore else "bB", ("--source", "--orphan", "--conflict"))
+    names = {name for name, _ in options.given}
+    operands = [word.text for word in options.operands]
+    given = options.value(("-s", "--source"))
+    source = None if given is None else given.text
+    if is_restore and names & {"-S", "--staged"} and not names & {"-W", "--worktree"}:
+        return
+    is_branch = bool(names & {"-b", "-B", "--orphan", "-t", "--track", "--detach"}) or not _names_files(operands)
+    if not is_restore and end == len(words) and is_branch:
+        return
+    if not is_restore and operands and (end < len(words) or not _is_file(operands[0])):
+        source = operands.pop(0)
+    source = None if source in _FROM_INDEX else source
+    for path in (*operands, *(word.text for word in words[end + 1 :])):
+        yield Change("restore", "./{}" if path in _WHOLE_TREE else path, source, is_tree=True)
+
+
+def _names_files(operands: Sequence[str]) -> bool:
+    return len(operands) > 1 or any(map(_is_file, operands))
+
+
+def _is_file(operand: str) -> bool:
+    """Return True if the first operand of `git checkout` is a file, as far as its name tells."""
+    return operand in _WHOLE_TREE or (_FILE_NAME.fullmatch(operand) is not None and ":" not in operand)
 
 
 _FINDERS: Final[Mapping[str, Callable[[tuple[Word, ...]], Iterator[Change]]]] = {
     **dict.fromkeys(("cp", "mv", "ln", "install", "gcp", "gmv", "gln", "ginstall"), _copies),
     **dict.fromkeys(("tee", "sponge", "truncate", "touch", "ed", "ex"), _all_written),
     **dict.fromkeys(("rm", "grm", "rmdir", "unlink", "shred", "trash", "rimraf"), _all_deleted),
+    "mkdir": _made,
     **dict.fromkeys((*SEDS, "perl", "ruby"), _edited),
     **dict.fromkeys(("find", "gfind"), _found),
     **dict.fromkeys(_OUTPUTS, _output),

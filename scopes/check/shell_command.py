@@ -18,19 +18,22 @@ class Redirection(NamedTuple):
     text: str = ""
 
 
-ChangeKind: TypeAlias = Literal["write", "copy", "link", "delete"]
+ChangeKind: TypeAlias = Literal["write", "copy", "link", "delete", "directory", "restore"]
 
 
 class Change(NamedTuple):
-    """A file that a program changes.
+    """A file that a program changes; a `directory` is made, a `restore` gives it the text of a commit.
 
-    path: resolved, where the directory is known
-    source: the file that it becomes a copy of, or what a link refers to; None if that is not known
+    path: resolved, where the directory is known; `DIRECTORY/{}` is any file below a directory
+    source: the file that it becomes a copy of, what a link refers to, or the commit if the command names one; None if
+        that is not known
+    is_tree: a directory counts with all that is below it
     """
 
     kind: ChangeKind
     path: str
     source: str | None = None
+    is_tree: bool = False
 
 
 class Setting(NamedTuple):

@@ -102,7 +102,7 @@ def check_runs(
             runs.repository,
             runs.scopes,
             policy,
-            missing=runs.missing,
+            missing=[(_relative_to(invocation.cwd, name), reason) for name, reason in runs.missing],
             left_out=runs.left_out,
             empty=runs.empty,
             baseline=known,
@@ -119,22 +119,25 @@ def check_runs(
 
 def with_relative_paths(checked: Checked, directory: str) -> Checked:
     """Return the verdicts with paths of transcripts below a directory relative to it; others stay absolute."""
-    prefix = directory.rstrip("/") + "/"
 
     def shorten(finding: Finding) -> Finding:
-        events = (each._replace(path=each.path and each.path.removeprefix(prefix)) for each in finding.events)
+        events = (each._replace(path=each.path and _relative_to(directory, each.path)) for each in finding.events)
         return finding._replace(events=tuple(events))
 
     runs = tuple(
         replace(
             run,
-            name=run.name.removeprefix(prefix),
-            sources=tuple(each._replace(path=each.path.removeprefix(prefix)) for each in run.sources),
+            name=_relative_to(directory, run.name),
+            sources=tuple(each._replace(path=_relative_to(directory, each.path)) for each in run.sources),
             verdicts=tuple(each._replace(findings=tuple(map(shorten, each.findings))) for each in run.verdicts),
         )
         for run in checked.runs
     )
     return replace(checked, runs=runs)
+
+
+def _relative_to(directory: str, path: str) -> str:
+    return path.removeprefix(directory.rstrip("/") + "/")
 
 
 def _progress(invocation: Invocation, runs: Runs) -> AbstractContextManager[Callable[[int], None]]:

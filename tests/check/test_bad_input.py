@@ -80,8 +80,8 @@ def test_a_baseline_of_another_format_is_a_mistake(folder, capsys):
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ('[[rule]]\nid = "ours/x"\nexpect = "never run(git psuh **)"\n', "rule ours/x matched no event: never run(git psuh **)"),
-        ('[[rule]]\nid = "ours/x"\nexpect = "never edit(scr/**)"\n', "rule ours/x matched no event: never edit(scr/**)"),
+        ('[[rule]]\nid = "ours/x"\nexpect = "run(git psuh **) needs tool(Task) before"\n', "rule ours/x matched no event: run(git psuh **) needs tool(Task) before"),
+        ('[[rule]]\nid = "ours/x"\nexpect = "last tool(Task) after last edit(scr/**)"\n', "rule ours/x matched no event: last tool(Task) after last edit(scr/**)"),
         ('[rules."order/tests-after-last-edit"]\npaths = ["scr/**"]\n', "`paths` of order/tests-after-last-edit matches no edited file: scr/**"),
         ('[[suppress]]\nrule = "shell/push"\nmatch = "git psuh"\nreason = "x"\nuntil = 2099-01-01\n', "the suppression of shell/push in line 1 covers no finding"),
     ],
@@ -92,6 +92,17 @@ def test_a_pattern_that_never_matches_is_noted(folder, capsys, text, note):
     (folder / "scopes-check.toml").write_text(text)
     code, output = run_check(capsys, "edit.jsonl")
     assert (code, f"note: {note}\n" in output) == (0, True), output
+
+
+@pytest.mark.parametrize(
+    "form", ["never {}", "never {} until test", "never {} after tool(Task)", "at most 2 {}", "some {}"]
+)
+def test_a_rule_of_which_nothing_is_what_it_asks_for_or_a_finding_is_not_noted(folder, capsys, form):
+    """That `never run(git push **)` matched nothing is good news."""
+    rule = f'[[rule]]\nid = "ours/x"\nlevel = "note"\nexpect = "{form.format("run(git push **)")}"\n'
+    (folder / "scopes-check.toml").write_text(f"tests = ['make test']\n{rule}")
+    code, output = run_check(capsys, "fine.jsonl")
+    assert (code, "matched no event" in output, "ours/x" in output) == (0, False, form == "some {}"), output
 
 
 def test_paths_of_which_one_matches_are_not_noted(folder, capsys):

@@ -126,6 +126,23 @@ def test_a_long_call_is_cut_when_it_is_shown_and_compared_whole():
     assert [len(text) for text in (*result.only_old, *result.only_new)] == [301, 301]
 
 
+@pytest.mark.parametrize(
+    ("mode", "left_out"),
+    [
+        ("strict", "how calls and tests ended"),
+        ("unordered", "the order of the calls, and how calls and tests ended"),
+        ("subset", "the order of the calls, calls that the new run lacks, and how calls and tests ended"),
+        ("superset", "the order of the calls, calls that only the new run has, and how calls and tests ended"),
+    ],
+)
+def test_the_report_says_what_the_mode_does_not_compare(tmp_path, capsys, mode, left_out):
+    """Two runs are equal although the tests of the new one failed: the same calls were made."""
+    old = write_session(tmp_path / "old.jsonl", ("Bash", {"command": "pytest"}, 0))
+    new = write_session(tmp_path / "new.jsonl", ("Bash", {"command": "pytest"}, 1))
+    code, output = run_check(capsys, "--compare", old, new, "--compare-mode", mode)
+    assert (code, f"\nnot compared: {left_out}\n" in output) == (0, True), output
+
+
 def cut_and_whole(tmp_path):
     whole = write_session(tmp_path / "whole.jsonl", ("Bash", {"command": "ls"}, 0), ("Bash", {"command": "make"}, 0))
     cut = tmp_path / "cut.jsonl"

@@ -17,6 +17,7 @@ from scopes.errors import Invalid
 from scopes.render.json_line import result_line
 from scopes.render.reports.sarif import write_sarif
 from tests.check.made_runs import judge, make_run, shell
+from tests.check.sessions import run_check
 
 TEXTS = st.text("ab /.-x", max_size=6)
 FINDINGS = st.lists(
@@ -200,3 +201,32 @@ def test_the_reason_why_a_baseline_cannot_be_read_is_in_plain_words(data, reason
     with pytest.raises(Invalid) as caught:
         read_baseline(data, "old.json")
     assert caught.value.message == f"old.json is no report of scopes check: {reason}"
+
+
+def test_a_missing_run_has_a_fingerprint_of_its_name_and_no_baseline_accepts_it(tmp_path, capsys, monkeypatch):
+    """In JSON, SARIF and for GitLab, wherever the check runs: it was empty."""
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        words = (
+            "gone.jsonl",
+            "lost.jsonl",
+            "--report",
+            "json=r.json",
+            "--report",
+            "sarif=r.sarif",
+            "--report",
+            "gitlab=q.json",
+        )
+        assert run_check(capsys, *words)[0] == 1
+        assert run_check(capsys, "gone.jsonl", "--baseline", "r.sarif")[0] == 1
+        report, sarif, quality = (
+            json.loads((tmp_path / name / file).read_text()) for file in ("r.json", "r.sarif", "q.json")
+        )
+        prints = [each["fingerprint"] for each in report["findings"]]
+        assert [each["partialFingerprints"]["scopes/v1"] for each in sarif["runs"][0]["results"]] == prints
+        assert len({each["fingerprint"] for each in quality}) == 2
+        found.append(prints)
+    assert found[0] == found[1]
+    assert [len(each) for each in dict.fromkeys(found[0])] == [64, 64]

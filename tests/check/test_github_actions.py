@@ -111,7 +111,9 @@ def test_a_summary_that_cannot_be_written_is_exit_code_8_too(store, tmp_path, mo
 
 
 def test_the_text_in_a_file_is_text_also_with_json_and_has_no_notes(store, tmp_path):
-    (tmp_path / "scopes-check.toml").write_text('[[rule]]\nid = "ours/x"\nexpect = "never run(nothing)"\n')
+    (tmp_path / "scopes-check.toml").write_text(
+        '[[rule]]\nid = "ours/x"\nexpect = "run(nothing) needs edit(x) before"\n'
+    )
     done = store.run_main("check", store.id, "--json", "--report", "text=t.txt")
     assert (tmp_path / "t.txt").read_text().startswith(f"{store.id}\n  error    order/tests-passed")
     assert json.loads(done.stdout)["result"] == "fail"

@@ -80,7 +80,7 @@ CLEAN = {
     "files/changes": make_run(read("a.py"), shell("git log | head > /dev/null")),
 }
 UNKNOWN = {
-    "order/tests-passed": (make_run("Done."), "no test ran"),
+    "order/tests-passed": (make_run("Done."), "no test ran; `tests` of the policy names the commands that count"),
     "files/outside-workspace": (make_run(edit("a"), directory=None), "the transcript names no working directory"),
     "budget/cost": (make_run(), "the transcript records no US dollars"),
     "budget/tokens": (make_run(), "the transcript records no tokens"),

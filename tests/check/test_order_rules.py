@@ -38,6 +38,15 @@ def test_a_test_run_follows_the_last_edit(repository, steps, expected):
     assert verdict_of(judge(repository, run_of(repository, *steps)), AFTER) == expected
 
 
+def test_a_finding_that_no_test_ran_names_the_setting_with_the_commands_that_count(repository):
+    def cure(*steps):
+        run = judge(repository, run_of(repository, *steps)).runs[0]
+        return next(finding.cure for finding in run.findings if finding.rule == AFTER)
+
+    assert cure(edit("app.py"), shell("check-all")).endswith("; `tests` of the policy names the commands that count")
+    assert "`tests` of the policy" not in cure(shell("pytest"), edit("app.py"))
+
+
 def test_only_edits_below_the_paths_of_the_policy_need_a_test_run(repository):
     conversation = run_of(repository, edit("docs/guide.md"))
     policy = Policy(parameters={AFTER: {"paths": ["src/**", "*.py"]}})
@@ -52,7 +61,7 @@ def test_only_edits_below_the_paths_of_the_policy_need_a_test_run(repository):
         ([shell("pytest", 1), shell("pytest", 0)], ("pass", "")),
         ([shell("pytest", 1), shell("pytest --version")], ("fail", "the last test run failed with exit code 1")),
         ([shell("pytest", 0), shell("pytest", 2)], ("fail", "the last test run failed with exit code 2")),
-        ([shell("ls")], ("unknown", "no test ran")),
+        ([shell("ls")], ("unknown", "no test ran; `tests` of the policy names the commands that count")),
     ],
 )
 def test_the_last_test_run_decides(repository, steps, expected):

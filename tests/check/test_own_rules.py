@@ -105,12 +105,12 @@ def test_a_pattern_of_words_is_matched_to_commands_and_not_to_text():
 
 def test_a_rule_and_a_suppression_that_never_apply_are_notes(repository):
     policy = parse_policy(
-        '[[rule]]\nid = "ours/x"\nexpect = "never run(git psuh **)"\n'
+        '[[rule]]\nid = "ours/x"\nexpect = "run(git psuh **) needs edit(x) before"\n'
         '[[suppress]]\nrule = "run/empty"\nreason = "old"\nuntil = 2027-01-01\n', "p.toml", {}
     )  # fmt: skip
     checked = judge(repository, run_of(repository, shell("git push")), policy)
     assert [note.text for note in checked.notes] == [
-        "rule ours/x matched no event: never run(git psuh **)",
+        "rule ours/x matched no event: run(git psuh **) needs edit(x) before",
         "the suppression of run/empty in line 4 covers no finding",
     ]
 

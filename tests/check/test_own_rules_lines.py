@@ -99,6 +99,14 @@ def test_a_command_behind_the_failed_tests_of_its_line_did_not_run_after_a_failu
         ("set -o pipefail; pg_dump x | gzip > x.gz", 0, True),
         ("pg_dump x; true", 0, None),
         ("pg_dump x || true", 0, None),
+        ("! pg_dump x", 0, None),
+        ("! pg_dump x", 1, None),
+        ("pg_dump x &", 0, None),
+        ("pg_dump x > x.sql 2>&1", 0, True),
+        ("pg_dump x &> x.sql", 0, True),
+        ("bash -c 'pg_dump x | gzip > x.gz'", 0, None),
+        ("bash -c 'pg_dump x; true'", 0, None),
+        ("bash -c 'pg_dump x'", 0, True),
     ],
 )
 def test_the_outcome_of_a_command_is_that_of_its_line_only_if_the_line_shows_it(line, code, kept):

@@ -23,13 +23,13 @@ LINES = [
     "sort -o a c", "sort c -o b", "sort --output=b c", "touch b", "touch -d yesterday a", "tar xf t.tar -C n", "tar -C n -xf t.tar",
     "echo 'w' | ed -s a", "cd d; rm f", "cd d && cp ../a f", "(cd d; mv f g)", "sh -c 'rm a'", "xargs rm <<< 'a c'", "git mv a b",
     "git rm -qf a", "patch -o b a p", "patch a p", "ln -s d l; cp a l/g", "ln -s d l; rm l/f", "ln -s d l; ln -s l m; rm m/f",
-    "ln -s d/f l; tee l <<< x", "tar xf t.tar", "tar -xf t.tar", "git apply p", "curl -so b file://$PWD/a", "cd n; curl -sO file://$OLDPWD/a",
+    "ln -s d/f l; tee l <<< x", "tar xf t.tar", "tar -xf t.tar", "git apply p", "curl -so b file://$PWD/a", "cd n; curl -sO file://$OLDPWD/a", "mkdir b", "mkdir -pm 700 n/p", "install -d b n/p",
     "curl -s --output-dir n -o x file://$PWD/a", "cat a > b", "cat a >> c", "cp a b && chmod 600 b && rm c",
 ]  # fmt: skip
 UNCHANGED = [  # and these change nothing
     "ls -l", "cat a", "sed s/1/2/ a", "sed -n 1p a", "perl -ne print a", "sort a", "find d -name f", "tar tf t.tar", "git status",
     "tar cf - a", "git apply --stat p", "git apply --check p", "curl -s file://$PWD/a",
-    "git rm --cached -q a", "install -d d", "head -1 a",
+    "git rm --cached -q a", "head -1 a",
 ]  # fmt: skip
 PATCH = "--- a\n+++ a\n@@ -1 +1 @@\n-1\n+9\n"
 NEEDED = ("ed", "patch", "perl", "shred", "git", "bash")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from scopes.check.findings import Finding
 from scopes.check.rules.base import Rule, Settings, Unknown, event_of, event_of_text
-from scopes.check.rules.tests import list_tests
+from scopes.check.rules.tests import COUNTING, list_tests
 from scopes.check.run import Run
 from scopes.lazy_patterns import compile_lazily
 
@@ -31,7 +31,8 @@ def _judge_tests(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
         return []
     what = "the last test run failed" if tests else "no test ran"
     events = (event_of_text(text, match[0]), *([event_of(tests[-1].call)] if tests else []))
-    return [Finding(TESTS, settings.level, f"the final text says that tests pass, and {what}", events, match=match[0])]
+    message = f"the final text says that tests pass, and {what}"
+    return [Finding(TESTS, settings.level, message, events, match=match[0], cure="" if tests else COUNTING)]
 
 
 def _sentence(text: str, position: int) -> str:

@@ -11,7 +11,7 @@ from scopes.check.exit_status import read_status, runs_only_after
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
-from scopes.check.rules.tests import has_pipefail, judge_test, list_tests, runs_tests
+from scopes.check.rules.tests import COUNTING, has_pipefail, judge_test, list_tests, runs_tests
 from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import path_in_workspaces, resolve
@@ -134,6 +134,7 @@ def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Findi
         return []
     events = [event_of(edit, path), *([event_of(tests[-1].call)] if tests else [])]
     missing = "the last test run is before the last edit" if tests else "files were edited and no test ran"
+    cure = "run the tests after the last edit, or limit `paths` to the files that the tests can see"
     return [
         Finding(
             rule=TESTS_AFTER_LAST_EDIT.id,
@@ -141,7 +142,7 @@ def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Findi
             message=missing,
             events=tuple(events),
             file=path,
-            cure="run the tests after the last edit, or limit `paths` to the files that the tests can see",
+            cure=cure if tests else f"{cure}; {COUNTING}",
         )
     ]
 
@@ -149,7 +150,7 @@ def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Findi
 def _judge_tests_passed(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     tests = list_tests(run, settings)
     if not tests:
-        return Unknown("no test ran")
+        return Unknown(f"no test ran; {COUNTING}")
     last = tests[-1]
     if last.passed is None:
         return Unknown(last.reason)
@@ -220,7 +221,8 @@ TESTS_AFTER_LAST_EDIT = Rule(
     "error",
     "Tests run after the last edit",
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
-    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. "
+    "command that matches a pattern of `tests`, in the workspace; one that found no test is none. "
+    "It states an order; it does not say whether the agent claimed more. "
     "What sed -i, perl -i, tee, cp, mv, patch and the output of cat, echo and printf change are edits too; it cannot "
     "see what other programs write. An edit that changes only comments does not count, nor one that `git checkout` or "
     "`git restore` undoes. `ignore` are files that no test looks at: documentation, settings of agents, "

@@ -32,6 +32,7 @@ _NO_RUN_OF = {
     "jest": frozenset({"-h", "-v"}),
     "vitest": frozenset({"-h", "-v"}),
 }  # which options make a runner run nothing: from their own --help
+COUNTING = "`tests` of the policy names the commands that count"
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
@@ -96,7 +97,8 @@ def judge_test(call: Call, settings: Settings) -> CheckedTest:
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
     status = read_status(call.shell, [each.text for each in tests], pipefail=has_pipefail(call))
-    if (status.passed and _is_last_of_its_shell(call, settings)) if passed else status.failed:
+    last = max(n for n, each in enumerate(call.commands) if runs_tests(each, settings))
+    if (status.passed and is_last_of_its_shell(call, last)) if passed else status.failed:
         return CheckedTest(call, passed)
     output = _output_of(call)
     if output is not None and has_failed(output, len(tests)):
@@ -114,10 +116,9 @@ def has_pipefail(call: Call) -> bool:
     )
 
 
-def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
-    """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
+def is_last_of_its_shell(call: Call, position: int) -> bool:
+    """Return True unless a command follows the one at a position in the same `bash -c`, or reads its output there."""
     commands = call.commands
-    position = max(n for n, each in enumerate(commands) if runs_tests(each, settings))
     wrappers = commands[position].wrappers
     is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
     return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])

@@ -59,9 +59,11 @@ def check(
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
 
-    Rules about commands read the recorded command lines. What cannot be read is shell/opaque. That finds mistakes and
-    carelessness; it is no sandbox: who wants to deceive it can write a program that it does not see run. What an agent
-    must not be able to do, forbid with its sandbox or with the permissions of the job.
+    Rules about commands read the recorded command lines. What cannot be read is shell/opaque.
+
+    check is not a sandbox: it reports what it reads in the transcript. That finds mistakes and carelessness, but an
+    agent that wants to deceive it can hide what a program of its own does. To make something impossible, use the
+    sandbox of the agent and the permissions of the job.
 
     The policy is scopes-check.toml: levels, parameters, rules of your own, and suppressions with a reason and a last
     day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
@@ -80,7 +82,8 @@ def check(
 
     --compare OLD NEW compares two runs of one task: tools, calls and their order, files, commands, tests, tokens, cost
     and time. They differ (exit code 1) if the calls are not the same in the same order; --compare-mode unordered
-    ignores the order, subset allows NEW to lack calls, and superset allows NEW to have more.
+    ignores the order, subset allows NEW to lack calls, and superset allows NEW to have more; both ignore the order too.
+    No mode compares how calls and tests ended.
 
     --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
     Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning

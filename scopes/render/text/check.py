@@ -177,6 +177,7 @@ def render_run_comparison(result: RunComparison, view: View) -> None:
         f" ({result.mode}): {counted(len(result.only_old), 'call')} only in the old run, "
         f"{len(result.only_new)} only in the new one{'; the new run has no good end' if result.is_broken else ''}",
     )
+    view.sentence(Span(f"not compared: {result.not_compared}", "dim"))
 
 
 def _write_uses(name: str, uses: Iterable[Use], view: View) -> None:
