@@ -108,8 +108,10 @@ def decide(
             proposal = choose_proposal(store, subject)
             name = f"{proposal.key}/{proposal.id}"
             if decision != "refine":
-                verb = "accept" if decision == "approved" else "reject"
-                raise Invalid(f"{name} is a proposal", hint=f"use: scopes facts {verb} {conversation_id} {name}")
+                hint = f"use: scopes facts accept {conversation_id} {name}"
+                if decision == "rejected":
+                    hint = f"use: scopes facts reject {conversation_id} {name} --reason TEXT"
+                raise Invalid(f"{name} is a proposal", hint=hint)
         record = _decision(name, decision, rationale, actor)
         changes = FactChanges(store, f"decide about {name} of {conversation_id}: {decision}")
         _record(store, context, record, changes)

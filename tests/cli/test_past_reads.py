@@ -86,6 +86,8 @@ CHANGES = (
     ("facts", "propose", "conv-001", "Seeds", "the parser is quick", "--id", "quick"),
     ("facts", "promote", "conv-001", "quick"),
     ("facts", "run", "conv-001", "--agent", "alice=true"),
+    ("facts", "propose", "conv-001", "Seeds", "the parser is small", "--id", "small"),
+    ("facts", "promote", "conv-001", "small"),
     ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
     ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
@@ -100,7 +102,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 11, 17, 19  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 13, 19, 21  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -308,3 +309,14 @@ def test_a_cycle_is_stored_as_it_ends(store, programs):
     stored = list(FactStore(store, ConversationId(CONV)).walk_cycles())
     assert [(cycle.number, cycle.version) for cycle in stored] == [(3, 3), (2, 3), (1, 2)]
     assert stored[2].ran[1].problem == "failed with exit code 3: oops"
+
+
+@pytest.mark.skipif(not (shutil.which("llm") and shutil.which("jq")), reason="needs llm with llm-echo, and jq")
+def test_a_model_takes_part_through_llm(store, programs):
+    """The pipeline of the README with the echo model: what it returns is what it was asked."""
+    ask = "jq -r '.facts[].content' | llm -m echo -s 'Name one likely cause'"
+    model = f'{ask} | jq -Rs \'{{facts: [{{key: "Hypotheses", content: ., confidence: 0.5, model: "echo"}}]}}\''
+    done = run(store, {**programs, "analyst": model})
+    (view,) = [row.fact for row in list_facts(store, CONV, key="Hypotheses").rows]
+    assert (done.ending, view.provenance.model) == ("converged", "echo")
+    assert "the cache is slow" in view.content

@@ -248,7 +248,7 @@ def facts_run(
       scopes agents register analyst --depends-on Seeds
       scopes facts run conv-001 --agent analyst="python3 analyst.py"
       scopes facts run conv-001 --review --timeout 30 --json
-      scopes config set --user scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
+      scopes config set scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
     """
     invocation: Invocation = context.obj
     for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts), ("timeout", timeout)):
