@@ -1,17 +1,38 @@
 """Start a command in a process group of its own, and kill it together with everything that it started.
 
-Two commands of the user are run: the summarizer, and the command of `bisect run`. What they read, write and mean is
-not here.
+Commands of the user are run: the summarizer, the command of `bisect run`, the programs of agents. What they read, write
+and mean is not here.
 """
 
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import IO, NamedTuple
+
+_FATAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_READ_BYTES = 65536
+_MAX_STDERR_BYTES = 2000
+_GRACE_SECONDS, _POLL_SECONDS = 1.0, 0.1
+
+
+class CommandFailed(Exception):
+    """A command did not start, failed, took too long or wrote too much; the text is a predicate of the command."""
+
+
+class CommandLimits(NamedTuple):
+    """How long a command may take, and how many bytes it may write."""
+
+    seconds: int
+    output_bytes: int
 
 
 def start_group(
@@ -46,3 +67,123 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a command and every process of its group; the caller waits for it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def before_fatal_signals(action: Callable[[], None]) -> Iterator[None]:
+    """Call `action` when SIGINT, SIGTERM or SIGHUP arrives in the block, and deliver the signal after the block.
+
+    In another thread than the main one, which gets the signals, nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
+        action()
+
+    before = {number: signal.signal(number, note) for number in _FATAL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if arrived:
+            signal.raise_signal(arrived[-1])
+
+
+def run_command(
+    command: str,
+    data: bytes,
+    limits: CommandLimits,
+    *,
+    environ: Mapping[str, str] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bytes:
+    """Run a command through the shell with `data` on standard input, and return what it wrote on standard output.
+
+    No process that it started survives it.
+    is_stopped: asked ten times a second; the command is killed once it is True
+
+    Raises:
+        CommandFailed: it did not start, failed, took too long, wrote too much, or was stopped.
+    """
+    try:
+        process = start_group(
+            ["/bin/sh", "-c", command], data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, environ=environ
+        )
+    except OSError as error:
+        raise CommandFailed(f"cannot be started: {error.strerror}") from error
+    try:
+        stdout, stderr = _OutputReader(process, limits, is_stopped).read()
+    finally:
+        kill_group(process)
+        process.wait()
+        for stream in _streams(process):
+            stream.close()
+    if process.returncode != 0:
+        last_line = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        code = process.returncode
+        how = f"failed with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+        raise CommandFailed(f"{how}: {last_line[:200]}")
+    return stdout
+
+
+class _OutputReader:
+    """Reads standard output, and the end of standard error, until both are closed.
+
+    A background process of the command may keep them open: it gets one more second after the command's exit.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], limits: CommandLimits, is_stopped: Callable[[], bool]) -> None:
+        self._process = process
+        self._limits = limits
+        self._is_stopped = is_stopped
+        self._deadline = time.monotonic() + limits.seconds
+        self._output = [b"", b""]
+
+    def read(self) -> tuple[bytes, bytes]:
+        with selectors.DefaultSelector() as selector:
+            for number, stream in enumerate(_streams(self._process)):
+                selector.register(stream, selectors.EVENT_READ, number)
+            while selector.get_map():
+                remaining = self._remaining()
+                if remaining <= 0:
+                    break
+                self._read_ready(selector, min(remaining, _POLL_SECONDS))
+        try:
+            self._process.wait(max(self._deadline - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired as error:
+            raise self._too_slow() from error
+        return self._output[0], self._output[1]
+
+    def _remaining(self) -> float:
+        """Return the seconds that are left; not more than 0 if the command has ended and only its output is open."""
+        if self._process.returncode is None and self._process.poll() is not None:
+            self._deadline = min(self._deadline, time.monotonic() + _GRACE_SECONDS)
+        remaining = self._deadline - time.monotonic()
+        if self._process.returncode is None:
+            if remaining <= 0:
+                raise self._too_slow()
+            if self._is_stopped():
+                raise CommandFailed("was stopped")
+        return remaining
+
+    def _read_ready(self, selector: selectors.BaseSelector, seconds: float) -> None:
+        for key, _ in selector.select(seconds):
+            data = os.read(key.fd, _READ_BYTES)
+            self._output[key.data] += data
+            if not data:
+                selector.unregister(key.fileobj)
+        self._output[1] = self._output[1][-_MAX_STDERR_BYTES:]
+        if len(self._output[0]) > self._limits.output_bytes:
+            raise CommandFailed(f"wrote more than {self._limits.output_bytes:,} bytes")
+
+    def _too_slow(self) -> CommandFailed:
+        return CommandFailed(f"took longer than {self._limits.seconds} seconds")
+
+
+def _streams(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
+    return [stream for stream in (process.stdout, process.stderr) if stream is not None]

@@ -85,7 +85,20 @@ def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segme
             found.append(f"the last record of {name}, in line {line}, is cut off")
         elif not is_stream_part(record.part):
             found.append(f"the record in line {line} of {name} cannot be read: calls may be missing")
+    if not found and is_stream_part(record.part) and _is_open_array(repository, commit, segments):
+        found.append(f"the array of records in {name} has no end: it is cut off")
     return found
+
+
+def _is_open_array(repository: Repository, commit: Oid, segments: Sequence[Segment]) -> bool:
+    """Return True if the records of an event stream are a JSON array that is not closed."""
+    spans = sorted((s.span.offset, s.span.length) for s in segments if s.span.length)
+    records = [(s.span.offset, s.span.length) for s in segments if s.span.length and s.unparsed is None]
+    if not records:
+        return False
+    wanted = sorted({spans[0], max(records)})
+    first, *_, last = (*read_spans(walk_chunks(repository, commit), wanted),) * 2
+    return first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and not last.rstrip().endswith(b"]")
 
 
 def find_other_sessions(

@@ -14,6 +14,8 @@ _WRITING = frozenset({
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
     "agents available", "agents away", "agents import", "send", "proposals create",
+    "facts propose", "facts promote", "facts accept",
+    "facts reject", "facts decide", "facts run", "facts key add",
 })  # fmt: skip
 
 
@@ -129,7 +131,9 @@ _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
     "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
-    "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show",
+    "agents list", "agents show", "agents export", "inbox",
+    "facts list", "facts show", "facts explain", "facts log", "facts eligible",
+    "proposals list", "proposals show",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -145,6 +149,7 @@ MERGE = "merge"
 UNDO = "undo"
 AGENTS = "agents"
 PROPOSE = "propose changes"
+FACTS = "agree on facts"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -231,6 +236,18 @@ TABLE = Table(
         _command(PROPOSE, "proposals create", "Propose to change fields of an entity"),
         _command(PROPOSE, "proposals list", "List the proposals of a conversation, open ones first"),
         _command(PROPOSE, "proposals show", "Show a proposal, its state and how it got there"),
+        _command(FACTS, "facts propose", "Propose a fact about a conversation"),
+        _command(FACTS, "facts list", "List the facts of a conversation"),
+        _command(FACTS, "facts show", "Show a fact or a proposal"),
+        _command(FACTS, "facts explain", "Show how a fact came about"),
+        _command(FACTS, "facts promote", "Make a fact of a proposal, if it is valid"),
+        _command(FACTS, "facts accept", "Approve a proposal: it becomes a fact"),
+        _command(FACTS, "facts reject", "Reject a proposal, with a reason"),
+        _command(FACTS, "facts decide", "Answer a question of an agent"),
+        _command(FACTS, "facts run", "Let agents derive facts until nothing changes"),
+        _command(FACTS, "facts log", "Show the cycles of a conversation, newest first"),
+        _command(FACTS, "facts eligible", "List the agents that the next cycle would run"),
+        _command(FACTS, "facts key add", "Add a context key"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -255,6 +272,8 @@ TABLE = Table(
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
         Group(("agents",), "Register agents, and say who is available"),
         Group(("proposals",), "Propose changes, review and apply them"),
+        Group(("facts",), "Validate what agents propose, and keep it as facts"),
+        Group(("facts", "key"), "Add context keys"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),

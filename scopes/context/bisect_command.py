@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, TextIO
 
-from scopes.child_process import kill_group, start_group
+from scopes.child_process import before_fatal_signals, kill_group, start_group
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.bisect import SKIP, BisectPoint
@@ -27,7 +23,6 @@ from scopes.store.trees import read_blob, walk_blobs
 from scopes.tokens.choose import TokenizerChoice
 
 INPUTS = ("context", "state", "message", "none")
-_FATAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 VARIABLES = ("SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION", "SCOPES_STORE")
 
 
@@ -67,7 +62,7 @@ class BisectCommand:
         environ = {**self.environ, **dict(zip(VARIABLES, variables, strict=True))}
         self.output.flush()
         child = _Child()
-        with child.killed_by_signals():
+        with before_fatal_signals(child.stop):
             child.start(self.command, environ, data, _descriptor(self.output))
             return child.wait(self.timeout_seconds)
 
@@ -111,15 +106,15 @@ class _Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._signal: int | None = None
+        self._is_stopped = False
 
     def start(self, command: Sequence[str], environ: Mapping[str, str], data: bytes | None, output: int) -> None:
         try:
             self._process = start_group(command, data, stdout=output, environ=environ)
         except OSError as error:
             raise Refused(f"cannot start {command[0]}: {error.strerror}", hint="check the command after --") from error
-        if self._signal is not None:
-            self._kill()
+        if self._is_stopped:
+            self.stop()
 
     def wait(self, timeout: float | None) -> int:
         """Return the exit code; after a timeout kill the process and return that of a skipped message."""
@@ -132,23 +127,9 @@ class _Child:
             self._process.wait()
             return SKIP
 
-    @contextmanager
-    def killed_by_signals(self) -> Iterator[None]:
-        """Kill the process when SIGINT, SIGTERM or SIGHUP arrives, and deliver the signal after the block."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in _FATAL}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            if self._signal is not None:
-                signal.raise_signal(self._signal)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._signal = number
+    def stop(self) -> None:
+        """Kill the process, or as soon as it starts."""
+        self._is_stopped = True
         self._kill()
 
     def _kill(self) -> None:

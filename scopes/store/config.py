@@ -34,8 +34,19 @@ ALIAS = "scopes.alias."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
+AGENT_SETTING = re.compile(r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|timeout)", re.IGNORECASE)
 _KEY = re.compile(
-    rf"scopes\.[a-z][a-z0-9-]*|scopes\.merge\.reuse|scopes\.check\.(?:hookfailure|hookunread)|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
+    "|".join(
+        (
+            r"scopes\.[a-z][a-z0-9-]*",
+            r"scopes\.merge\.reuse",
+            r"scopes\.check\.(?:hookfailure|hookunread)",
+            rf"{re.escape(_RULE)}[a-z-]+",
+            rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}",
+            MODEL_SETTING.pattern,
+            AGENT_SETTING.pattern.replace("?P<name>", "").replace("?P<field>", ""),
+        )
+    ),
     re.IGNORECASE,
 )
 _VALUES = {
@@ -94,9 +105,9 @@ class Config:
             Corrupt: the value is not UTF-8 text.
         """
         override = self._overrides.get(key.lower())
-        if override is not None and (override.origin in _TRUSTED_WITH_COMMANDS or key.lower() not in COMMANDS):
+        if override is not None and (override.origin in _TRUSTED_WITH_COMMANDS or not names_command(key)):
             return override.value
-        if key.lower() in NOT_FROM_STORE:
+        if key.lower() in NOT_FROM_STORE or names_command(key):
             return self._find_own(key)
         try:
             return str(self._files[key])
@@ -202,7 +213,13 @@ def read_user_values(prefix: str) -> dict[str, str]:
 
 def is_read_from_store(key: str) -> bool:
     """Return True if a store may set the key: it names no command and starts no work by itself."""
-    return key.lower() not in NOT_FROM_STORE and not key.lower().startswith(ALIAS)
+    return not (key.lower() in NOT_FROM_STORE or key.lower().startswith(ALIAS) or names_command(key))
+
+
+def names_command(key: str) -> bool:
+    """Return True if the value of a key is a command that scopes runs."""
+    agent = AGENT_SETTING.fullmatch(key)
+    return key.lower() in COMMANDS or (agent is not None and agent["field"].lower() == "command")
 
 
 def check_key(key: str) -> str:
@@ -219,7 +236,9 @@ def check_key(key: str) -> str:
 def is_known(key: str) -> bool:
     """Return True if a key is a setting of scopes."""
     name = key.lower()
-    return name in _NAMES or name.startswith((_RULE, ALIAS)) or MODEL_SETTING.fullmatch(key) is not None
+    if name in _NAMES or name.startswith((_RULE, ALIAS)):
+        return True
+    return any(pattern.fullmatch(key) is not None for pattern in (MODEL_SETTING, AGENT_SETTING))
 
 
 def check_known(key: str) -> None:
@@ -252,6 +271,9 @@ def check_value(key: str, value: str) -> str:
     elif model is not None:
         field = model["field"].lower()
         name, pattern = f"scopes.model.<name>.{field}", _MODEL_VALUES[field]
+    agent = AGENT_SETTING.fullmatch(key)
+    if agent is not None and agent["field"].lower() == "timeout":
+        name, pattern = "scopes.agent.<name>.timeout", _WHOLE_NUMBER
     wrong = pattern is not None and not pattern.fullmatch(value)
     if not wrong and pattern is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
         raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")

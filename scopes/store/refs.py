@@ -6,6 +6,8 @@ refs/scopes/active/<conversation>         symbolic: its active branch
 refs/scopes/operations                    the operation log
 refs/scopes/memory                        the memory entries of conversations
 refs/scopes/agents                        the registered agents
+refs/scopes/facts                         the facts of conversations
+refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
@@ -24,6 +26,8 @@ TRASH = "refs/scopes/trash/"
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"
+FACTS = "refs/scopes/facts"
+PROPOSED_FACTS = "refs/scopes/proposed-facts"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 _FEW = 16

@@ -26,6 +26,8 @@ SETTINGS = {
     "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
+    "scopes.agent.<name>.command": "the program of an agent for 'facts run' (a command: your own configuration only)",
+    "scopes.agent.<name>.timeout": "seconds that it may take in a cycle (default 60)",
     "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
     "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.check import headless_runs as made
@@ -36,6 +38,34 @@ def test_a_transcript_that_is_cut_off_never_passes(tmp_path, capsys, kind):
         assert code in {0, 1}
         passed += [len(data) - size] if code == 0 else []
     assert set(passed) <= {0, 1}
+
+
+def array_of_qwen(indent=None):
+    """Return what `qwen -o json` prints: one array, on one line or indented."""
+    first, *others = map(json.loads, made.QWEN_FAIL["stdout.jsonl"].splitlines())
+    answer = {"type": "text", "text": "Done."}
+    others[0]["message"]["content"] = [answer]
+    others[1]["result"] = answer["text"]
+    return json.dumps([first, *others], indent=indent)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("end", ["", "\n", ",", ",\n"])
+def test_an_array_of_events_without_its_end_is_cut_off(tmp_path, capsys, indent, end):
+    path = tmp_path / "stdout.json"
+    whole = array_of_qwen(indent)
+    path.write_text(f"{whole}\n")
+    assert run_check(capsys, path)[0] == 0
+    path.write_text(whole.removesuffix("]").rstrip() + end)
+    code, output = run_check(capsys, path)
+    assert (code, "the array of records in stdout.json has no end: it is cut off" in output) == (1, True)
+
+
+@pytest.mark.parametrize("after", ["", "\n", "\nlog: bye\n"])
+def test_text_behind_the_array_does_not_matter(tmp_path, capsys, after):
+    path = tmp_path / "stdout.json"
+    path.write_text(array_of_qwen() + after)
+    assert run_check(capsys, path)[0] == 0
 
 
 ENCODINGS = {

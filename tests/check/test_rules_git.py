@@ -15,7 +15,7 @@ git checkout -qb other && echo three > c && git add c && git commit -qm three &&
 echo stashed > a && git stash -q
 echo changed > a && echo new > untracked
 """
-KEPT = 'grep -q changed a && test -f untracked && git stash list | grep -q . && git rev-parse -q --verify other && git reflog | grep -q .'  # fmt: skip
+KEPT = 'grep -q changed a && test -f untracked && git stash list | grep -q . && git cat-file -e other:c && git reflog | grep -q .'  # fmt: skip
 LOSING = [
     "git reset --hard", "git reset --har HEAD", "git reset -q --hard HEAD~1", "git clean -f", "git clean -fd", "git clean -xdf",
     "git clean --force", "git checkout .", "git checkout -- .", "git checkout HEAD -- .", "git checkout -f", "git checkout --force merged",
@@ -25,13 +25,15 @@ LOSING = [
     "git stash drop 'stash@{0}'", "git reflog expire --expire=now --all", "git read-tree -u --reset HEAD", "git rm -f a",
     "git rm --force a", "git -C . reset --hard", "sudo() { \"$@\"; }; git -c a.b=c reset --hard", "env git clean -fd", "command git stash clear",
     "cd . && git restore .", "git() { command git \"$@\"; }; git reset --hard", "x=--hard; git reset $x", "nice git branch -D other",
+    "git branch -f other main", "git branch other main --force", "git reset --hard -q && git checkout -B other main",
+    "git add a && git reset -q --merge", "git switch -C other", "git checkout -qB other", "git switch --force-create=other",
 ]  # fmt: skip
 KEEPING = [
     "git reset", "git reset --soft HEAD~1", "git reset --mixed", "git reset --keep HEAD", "git clean -n", "git clean -nfd",
     "git clean --dry-run -f", "git checkout merged", "git checkout -b topic", "git switch -c topic", "git restore --staged .",
     "git restore -S .", "git branch -d merged", "git branch -d other", "git branch -m other renamed && git branch other renamed",
     "git stash list", "git stash show", "git stash apply", "git reflog", "git reflog show", "git rm --cached a", "git rm -f --cached a",
-    "git rm -n -f a", "git read-tree HEAD", "git branch other2 -f main", "git log --hard", "git commit -qam '--hard'", "echo git reset --hard",
+    "git rm -n -f a", "git read-tree HEAD", "git log --hard", "git commit -qam '--hard'", "echo git reset --hard",
 ]  # fmt: skip
 FORCED = [
     "git push -f origin merged:main", "git push --force origin merged:main", "git push origin +merged:main",

@@ -22,6 +22,7 @@ from tests.support.random_ids import hashed_counter
 TRANSCRIPT = Path(__file__).parent.parent / "faults" / "transcript.jsonl"
 MESSAGE_LIST = json.dumps([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}])
 MESSAGE_LINE = json.dumps({"author": "carol", "text": "hello"}) + "\n"
+ASKING = """echo '{"questions": [{"key": "Seeds", "id": "drop-ie11", "text": "Drop it?"}]}'"""
 INPUTS = {"git": "diff --git a/a.py b/a.py\n", "curl": MESSAGE_LIST, "echo": MESSAGE_LINE}
 EXAMPLES = {
     path: inspect_command(TABLE, command).examples.splitlines()
@@ -58,6 +59,13 @@ BEFORE = {
     "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
+    "scopes agents register analyst": (("agents", "remove", "analyst"),),
+    "scopes facts run": (("facts", "promote", "conv-001", "budget"),),
+    "scopes facts decide conv-001 drop-ie11": (
+        ("facts", "promote", "conv-001", "budget"),
+        ("facts", "run", "conv-001", "--agent", f"analyst={ASKING}"),
+    ),
+    "scopes facts propose conv-001 Seeds": (("facts", "promote", "conv-001", "budget"),),
     "scopes agents register carol": (("agents", "remove", "carol"),),
     "scopes conv abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
     "scopes config unset": (("config", "set", "scopes.durability", "fast"),),
@@ -110,6 +118,9 @@ def make_store(directory):
     for name in ("reviewer", "tester", "carol"):
         store.run("agents", "register", name, "--capability", "review", "--json")
     store.fork("The login fails on Safari.")
+    store.run("agents", "register", "analyst", "--depends-on", "Seeds")
+    for fact_id, key in (("budget", "Seeds"), ("cache", "Strategies"), ("samesite", "Constraints")):
+        store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--id", fact_id)
     store.run("branch", store.id, "again", "--no-switch")
     store.run("branch", store.id, "release", "--no-switch")
     for number in range(5):

@@ -66,6 +66,11 @@ READS = {
     "inbox": ("inbox", "alice"),
     "proposals list": ("proposals", "list", "conv-001"),
     "proposals show": ("proposals", "show", "conv-001", "{proposal}"),
+    "facts list": ("facts", "list", "conv-001"),
+    "facts show": ("facts", "show", "conv-001", "quick"),
+    "facts explain": ("facts", "explain", "conv-001", "quick"),
+    "facts log": ("facts", "log", "conv-001", "--json"),
+    "facts eligible": ("facts", "eligible", "conv-001"),
     "memory list": ("memory", "list"),
     "memory show": ("memory", "show", "{entry}"),
     "memory search": ("memory", "search", "redis"),
@@ -80,7 +85,12 @@ CHANGES = (
     ("tag", "conv-001", "v1"),
     ("append", "conv-001/main", "--as", "alice", "--kind", "decision", "--topic", "cache", "redis"),
     ("memory", "add", "the cache is redis", "--topic", "redis", "--action", "measure it"),
-    ("agents", "register", "alice", "--capability", "parse"),
+    ("agents", "register", "alice", "--capability", "parse", "--depends-on", "Seeds"),
+    ("facts", "propose", "conv-001", "Seeds", "the parser is quick", "--id", "quick"),
+    ("facts", "promote", "conv-001", "quick"),
+    ("facts", "run", "conv-001", "--agent", "alice=true"),
+    ("facts", "propose", "conv-001", "Seeds", "the parser is small", "--id", "small"),
+    ("facts", "promote", "conv-001", "small"),
     ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
     ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
@@ -95,7 +105,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 9, 15, 17  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 14, 20, 22  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

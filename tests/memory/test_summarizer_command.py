@@ -116,7 +116,7 @@ def test_a_shell_that_cannot_be_started_is_refused(monkeypatch):
     def fail(*_words, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("scopes.memory.summarizer_command.subprocess.Popen", fail)
+    monkeypatch.setattr("scopes.child_process.subprocess.Popen", fail)
     with pytest.raises(Refused, match="the summarizer cannot be started: Permission denied"):
         run_summarizer("cat", "", 5)
 

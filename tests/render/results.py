@@ -110,6 +110,7 @@ from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
+from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
 
@@ -1262,6 +1263,7 @@ SAMPLES = {
             ),
         ),
     },
+    "facts": FACTS,
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),

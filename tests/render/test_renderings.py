@@ -19,6 +19,7 @@ import scopes.check
 import scopes.context
 import scopes.conversation
 import scopes.exporters
+import scopes.facts
 import scopes.importers
 import scopes.memory
 import scopes.merge
@@ -42,6 +43,7 @@ MODULES = [
         scopes.context,
         scopes.conversation,
         scopes.exporters,
+        scopes.facts,
         scopes.check,
         scopes.importers,
         scopes.merge,

@@ -19,7 +19,7 @@ from scopes.lazy_patterns import compile_lazily
 _ID = "shell/recursive-delete"
 _NOWHERE = "/dev/null"  # the workspace of a run without one: all paths are outside
 _OUTSIDE = "a path outside of the workspace"
-_HOME = compile_lazily(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
+HOME = compile_lazily(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 _EVERYTHING = compile_lazily(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
 _TEMPORARY = compile_lazily(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
 _RSYNC_VALUED = ("--rsh", "--exclude", "--include", "--filter", "--files-from", "--exclude-from", "--include-from")
@@ -103,7 +103,7 @@ def _archived(command: Command) -> Iterator[str]:
 
 def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
     first = run.directory or call.directory
-    home = _HOME.match(first or "")
+    home = HOME.match(first or "")
     workspace = _find_workspace(run, call)
     for word, known in _targets(command):
         allow = settings.parameters["allow"]

@@ -150,7 +150,7 @@ def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | No
 
 
 def _is_reset(flags: Flags) -> bool:
-    return is_given(flags.options, "--hard")
+    return is_given(flags.options, "--hard", "--merge")
 
 
 def _is_clean(flags: Flags) -> bool:
@@ -167,11 +167,25 @@ def _is_whole_tree(flags: Flags) -> bool:
 
 
 def _is_checkout(flags: Flags) -> bool:
-    return "-f" in flags.options or is_given(flags.options, "--force") or _is_whole_tree(flags)
+    return _is_forced(flags) or _is_whole_tree(flags)
 
 
 def _is_switch(flags: Flags) -> bool:
-    return "-f" in flags.options or is_given(flags.options, "--force", "--discard-changes")
+    return _is_forced(flags) or is_given(flags.options, "--discard-changes")
+
+
+def _is_branch_reset(flags: Flags) -> bool:
+    """Return True if `checkout -B` or `switch -C` moves a branch that may be there to another commit."""
+    return bool(flags.options & {"-B", "-C"}) or is_given(flags.options, "--force-create")
+
+
+def _is_branch_moved(flags: Flags) -> bool:
+    """Return True if `branch -f` moves a branch to another commit."""
+    return _is_forced(flags) and bool(flags.operands) and not flags.options & _OTHER_BRANCH
+
+
+def _is_submodule(flags: Flags) -> bool:
+    return flags.operands[:1] == ("deinit",) and _is_forced(flags)
 
 
 def _is_restore(flags: Flags) -> bool:
@@ -228,6 +242,13 @@ def _always(_: Flags) -> bool:
     return True
 
 
+def _never(_: Flags) -> bool:
+    return False
+
+
+_OTHER_BRANCH: Final = frozenset(
+    {"-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy", "-u", "--set-upstream-to", "--unset-upstream"}
+)
 _LOSSES: Final[Mapping[str, tuple[Callable[[Flags], bool], str]]] = {
     "reset": (_is_reset, "throws away uncommitted changes"),
     "clean": (_is_clean, "deletes files that are not in git"),
@@ -241,9 +262,15 @@ _LOSSES: Final[Mapping[str, tuple[Callable[[Flags], bool], str]]] = {
     "checkout-index": (_is_forced, "throws away uncommitted changes"),
     "rm": (_is_removal, "deletes files with their changes"),
     "worktree": (_is_worktree, "throws away uncommitted changes"),
+    "submodule": (_is_submodule, "throws away changes of submodules"),
     "fetch": (_is_overwriting, "overwrites a branch"),
     "filter-branch": (_always, "rewrites the history"),
     "filter-repo": (_always, "rewrites the history"),
+}
+_BRANCH_RESETS: Final[Mapping[str, Callable[[Flags], bool]]] = {
+    "checkout": _is_branch_reset,
+    "switch": _is_branch_reset,
+    "branch": _is_branch_moved,
 }
 _LOSS_VALUED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "clean": ("e", ("--exclude",)),
@@ -278,6 +305,8 @@ def _judge_loss(verb: str, words: Sequence[str | None], command: Command, run: R
         is_unasked = verb == "clean" and not flags.options & {"-n", "--dry-run"} and _needs_no_force(command)
         if loses(flags) or is_unasked or (verb in _RESTORING and _answers_all(flags, command)):
             return f"git {verb} {what}"
+        if _BRANCH_RESETS.get(verb, _never)(flags):
+            return f"git {verb} moves a branch away from its commits"
     if _overwrites_all(command, run):
         return f"{command.program} overwrites the working tree with what git prints"
     restores = settings.parameters["files"] and _restores_file(verb, words, command)
@@ -399,13 +428,14 @@ HISTORY_LOSS = Rule(
     "shell/history-loss",
     "error",
     "No git command throws away changes or history",
-    "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
-    "tree, also by `yes | git checkout -p`, `git archive HEAD | tar x` and `git diff | git apply -R`, switch "
-    "--discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, gc --prune=now, "
-    "filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of another repository. "
-    "It cannot see whether there was anything to lose. To restore single files is usual work: `files = true` reports "
-    "it too, with every `git apply -R` and `git show REV:FILE > FILE`. In a directory that `scratch` matches, outside "
-    "of the workspace, nothing is reported. `allow` accepts single commands.",
+    "Decided from the words of git commands: reset --hard and --merge, clean -f, checkout -f, checkout and restore of "
+    "the whole tree, also by `yes | git checkout -p`, `git archive HEAD | tar x` and `git diff | git apply -R`, switch "
+    "--discard-changes, branch -D and -f, checkout -B, switch -C, submodule deinit -f, stash drop and clear, reflog "
+    "expire and delete, update-ref -d, gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, "
+    "and update-ref of a branch of another repository. It cannot see whether there was anything to lose, as in a "
+    "branch of `checkout -B` that is new. To restore single files is usual work: `files = true` reports it too, with "
+    "every `git apply -R` and `git show REV:FILE > FILE`. In a directory that `scratch` matches, outside of the "
+    "workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
     (
         ALLOW,

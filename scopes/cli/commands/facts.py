@@ -1,0 +1,329 @@
+"""`scopes facts propose`, `list`, `show`, `explain`, `promote`, `accept`, `reject`, `decide`, `run` and others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, TypeAlias
+
+import typer
+
+from scopes.cli.arguments import AuthorName, ConversationArgument
+from scopes.cli.input import open_input
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid, check_not_negative
+from scopes.facts.cycle import Acceptance, Cycle
+from scopes.facts.decide import accept, decide, promote, reject
+from scopes.facts.fact import DECISIONS
+from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles, show_fact
+from scopes.facts.propose import Proposal, add_key, propose
+from scopes.facts.run import RunLimits, run_programs
+from scopes.render.progress import progress
+
+FactName: TypeAlias = Annotated[str, typer.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
+OfConversation: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
+]
+OfKey: TypeAlias = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only those of this context key")]
+MAX_CONTENT_BYTES = 1_000_000
+_DURATION = re.compile(r"(\d{1,6})([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def facts_propose(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The context key, such as Constraints")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; - reads standard input")],
+    author: AuthorName = None,
+    fact_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", metavar="0..1", help="How sure the author is")] = 1.0,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
+    prompt_hash: Annotated[
+        str | None, typer.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
+    ] = None,
+    sources: Annotated[
+        list[str] | None, typer.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
+    ] = None,
+    invalidates: Annotated[
+        str | None, typer.Option("--invalidates", metavar="ID", help="The fact of the same key that it takes back")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="TIME", help="When it can no longer be promoted: 30m, 12h, 7d")
+    ] = None,
+) -> int:
+    """Propose a fact about a conversation.
+
+    A proposal is no fact. It becomes one by facts promote, if it is valid, or by facts accept, if a person approves it
+    as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has added. Facts
+    are never edited: a later one with --invalidates takes an earlier one back.
+
+    Examples:
+      scopes facts propose conv-001 Constraints "The session cookie must be SameSite=Lax"
+      scopes facts propose conv-001 Hypotheses - --as analyst --confidence 0.7 --source k3x9 < finding.txt
+      scopes facts propose conv-001 Seeds "Budget is 20 days" --id budget-2 --invalidates budget --expires 7d
+    """
+    invocation: Invocation = context.obj
+    given = Proposal(
+        key=key,
+        content=_read_content(invocation) if text == "-" else text,
+        agent=author or invocation.repository().caller.actor,
+        id=fact_id,
+        confidence=confidence,
+        model=model,
+        prompt_hash=prompt_hash,
+        sources=sources or (),
+        invalidates=invalidates,
+        expires_seconds=None if expires is None else _read_duration(expires),
+    )
+    return invocation.show(propose(invocation.repository(), conversation, given))
+
+
+def facts_list(
+    context: typer.Context,
+    conversation: OfConversation = None,
+    key: OfKey = None,
+    proposed: Annotated[
+        bool, typer.Option("--proposed", help="What waits for a decision: proposals, and questions of agents")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
+    ] = False,
+) -> int:
+    """List the facts of a conversation.
+
+    Examples:
+      scopes facts list conv-001
+      scopes facts list conv-001 --key Constraints --json
+      scopes facts list --proposed
+    """
+    invocation: Invocation = context.obj
+    function = list_proposed if proposed else list_facts
+    return invocation.show(function(invocation.repository(), conversation, key=key, everything=everything))
+
+
+def facts_show(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+    """Show a fact or a proposal.
+
+    Examples:
+      scopes facts show conv-001 budget
+      scopes facts show conv-001 Constraints/samesite --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(show_fact(invocation.repository(), conversation, fact))
+
+
+def facts_explain(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+    """Show how a fact came about.
+
+    Of a fact that a run added: the cycle, the agent, the keys for which it ran, and the facts that it had not read
+    before. Of a proposal: why it cannot be promoted, if it cannot.
+
+    Examples:
+      scopes facts explain conv-001 budget
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(explain_fact(invocation.repository(), conversation, fact))
+
+
+def facts_promote(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+    """Make a fact of a proposal, if it is valid.
+
+    Valid is a proposal with text, a known key, a confidence from 0 to 1, an author, and an id that no fact with other
+    text has. Otherwise the reasons are printed and the proposal stays.
+
+    Examples:
+      scopes facts promote conv-001 budget
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(promote(invocation.repository(), conversation, fact))
+
+
+def facts_accept(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    fact: FactName,
+    author: AuthorName = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")] = "",
+) -> int:
+    """Approve a proposal: it becomes a fact.
+
+    The decision is recorded with your name. A proposal that is not valid stays, as with facts promote.
+
+    Examples:
+      scopes facts accept conv-001 budget
+      scopes facts accept conv-001 budget --as carol --reason "confirmed by the customer"
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    actor = author or repository.caller.actor
+    return invocation.show(accept(repository, conversation, fact, actor=actor, rationale=reason))
+
+
+def facts_reject(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    fact: FactName,
+    author: AuthorName = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; required")] = "",
+) -> int:
+    """Reject a proposal, with a reason.
+
+    It stays in the list of all proposals, and no run accepts the same statement again.
+
+    Examples:
+      scopes facts reject conv-001 budget --reason "that was last year"
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    return invocation.show(
+        reject(repository, conversation, fact, actor=author or repository.caller.actor, reason=reason)
+    )
+
+
+def facts_decide(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    subject: Annotated[str, typer.Argument(metavar="QUESTION|FACT", help="The question, or a proposal to refine")],
+    decision: Annotated[str, typer.Argument(metavar="DECISION", help="approved, rejected or refine")],
+    author: AuthorName = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
+) -> int:
+    """Answer a question of an agent.
+
+    The agents that depend on its key run again in the next facts run, and read the decision. With refine an agent is
+    asked to propose something better.
+
+    Examples:
+      scopes facts list conv-001 --proposed
+      scopes facts decide conv-001 drop-ie11 approved --reason "0.1 % of users"
+      scopes facts decide conv-001 Strategies/cache refine --reason "say how it is invalidated"
+    """
+    invocation: Invocation = context.obj
+    if decision not in DECISIONS:
+        raise Invalid(f"{decision!a} is not a decision", hint=f"decisions: {', '.join(DECISIONS)}")
+    repository = invocation.repository()
+    actor = author or repository.caller.actor
+    return invocation.show(decide(repository, conversation, subject, decision, actor=actor, rationale=reason))
+
+
+def facts_run(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent, before that of the settings"),
+    ] = None,
+    max_cycles: Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop after so many cycles")] = 100,
+    max_facts: Annotated[
+        int, typer.Option("--max-facts", metavar="N", help="Stop when the conversation has so many facts")
+    ] = 10_000,
+    timeout: Annotated[
+        int | None, typer.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
+    ] = None,
+    min_confidence: Annotated[
+        float, typer.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
+    ] = 0.0,
+    review: Annotated[bool, typer.Option("--review", help="A person decides about every fact")] = False,
+    all_keys: Annotated[
+        bool, typer.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
+    ] = False,
+) -> int:
+    """Let agents derive facts until nothing changes.
+
+    In each cycle the registered agents run that depend on a key with new facts; in the first one of a conversation all
+    keys count as new. Each is a program: it reads a JSON object on standard input and writes one with facts, questions
+    and traces on standard output. All that they return is applied by the number of the agent, then in the order in
+    which it wrote it, so the result does not depend on who was faster. An agent that fails contributes nothing. The run
+    has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it waits:
+    decide, and run it again.
+
+    Each cycle is stored as it ends. At a limit the exit code is 9 and what was added stays; undo takes the whole run
+    back. The program of an agent is in the setting scopes.agent.<name>.command of your own configuration, never in that
+    of a store.
+
+    Examples:
+      scopes agents register analyst --depends-on Seeds
+      scopes facts run conv-001 --agent analyst="python3 analyst.py"
+      scopes facts run conv-001 --review --timeout 30 --json
+      scopes config set scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
+    """
+    invocation: Invocation = context.obj
+    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts), ("timeout", timeout)):
+        check_not_negative(value, what, "0 or more")
+    limits = RunLimits(
+        cycles=max_cycles, all_keys=all_keys, seconds=timeout, acceptance=Acceptance(review, min_confidence, max_facts)
+    )
+    repository = invocation.repository()
+    with progress(invocation.output(), "running cycles") as on_progress:
+
+        def report(_: Cycle) -> None:
+            on_progress(1)
+
+        result = run_programs(repository, conversation, dict(_read_commands(agents or ())), limits, on_cycle=report)
+    return invocation.show(result)
+
+
+def facts_log(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    limit: Annotated[int | None, typer.Option("-n", metavar="N", help="Only the newest N cycles")] = None,
+    explain_order: Annotated[
+        bool, typer.Option("--explain-order", help="Every effect, in the order in which it was applied")
+    ] = False,
+) -> int:
+    """Show the cycles of a conversation, newest first.
+
+    Examples:
+      scopes facts log conv-001
+      scopes facts log conv-001 -n 1 --explain-order
+    """
+    invocation: Invocation = context.obj
+    check_not_negative(limit, "number of cycles", "0 or more")
+    return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
+
+
+def facts_eligible(context: typer.Context, conversation: ConversationArgument) -> int:
+    """List the agents that the next cycle would run.
+
+    Examples:
+      scopes facts eligible conv-001
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(list_eligible(invocation.repository(), conversation))
+
+
+def facts_key_add(
+    context: typer.Context, key: Annotated[str, typer.Argument(metavar="KEY", help="One word, such as Requirements")]
+) -> int:
+    """Add a context key.
+
+    It is one of all conversations, beside Seeds, Hypotheses, Strategies, Constraints and Signals.
+
+    Examples:
+      scopes facts key add Requirements
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(add_key(invocation.repository(create=True), key))
+
+
+def _read_commands(words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for word in words:
+        name, equals, command = word.partition("=")
+        if not equals or not name or not command.strip():
+            raise Invalid(f"{word!a} names no agent and command", hint='for example: --agent analyst="python3 a.py"')
+        yield name, command
+
+
+def _read_content(invocation: Invocation) -> str:
+    with open_input(invocation, "-") as stream:
+        return stream.read(MAX_CONTENT_BYTES).decode("utf-8", "replace").strip()
+
+
+def _read_duration(text: str) -> int:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise Invalid(f"{text!a} is not a time", hint="for example: 30m, 12h, 7d")
+    return int(match[1]) * _SECONDS[match[2]]

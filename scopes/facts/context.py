@@ -1,0 +1,113 @@
+"""The context of a conversation: its facts by key, what changed since agents last ran, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from scopes.facts.fact import KEYS, Fact, ProposedFact, Question
+
+
+class StoredFacts(Protocol):
+    """Facts that are read when they are needed: the cost of a cycle depends on what is dirty, not on what exists."""
+
+    def find(self, key: str, fact_id: str) -> Fact | None:
+        """Return one fact; None if there is none."""
+
+    def walk(self, key: str) -> Iterator[Fact]:
+        """Yield the facts of a key, by id."""
+
+    def keys(self) -> frozenset[str]:
+        """Return the keys that have facts."""
+
+    def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
+        """Return a proposal, pending or rejected; None if there is none."""
+
+
+class NoFacts:
+    """The facts of a conversation that has none."""
+
+    def find(self, key: str, fact_id: str) -> Fact | None:
+        """Return None."""
+        del key, fact_id
+        return None
+
+    def walk(self, key: str) -> Iterator[Fact]:
+        """Yield nothing."""
+        del key
+        return iter(())
+
+    def keys(self) -> frozenset[str]:
+        """Return no key."""
+        return frozenset()
+
+    def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
+        """Return None."""
+        del key, fact_id
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class FactContext:
+    """The facts of one conversation; facts are only added (S2-14).
+
+    Attributes:
+        stored: The facts that were there when the context was read.
+        added: The facts that came since, by key, then by id.
+        count: The number of all facts.
+        more_keys: The keys beside `KEYS`.
+        dirty: The keys with new facts or decisions since agents last ran (S2-7); all keys before they ever ran (S2-6).
+        version: How many merges added facts (S2-13).
+        cycles: How many cycles have run.
+        questions: What agents asked and nobody has answered, by id.
+        decided: The subjects about which a person has decided.
+    """
+
+    stored: StoredFacts = field(default_factory=NoFacts)
+    added: dict[str, dict[str, Fact]] = field(default_factory=dict)
+    count: int = 0
+    more_keys: frozenset[str] = frozenset()
+    dirty: frozenset[str] = frozenset()
+    version: int = 0
+    cycles: int = 0
+    questions: dict[str, Question] = field(default_factory=dict)
+    decided: frozenset[str] = frozenset()
+
+    def known_key(self, name: str) -> str | None:
+        """Return the key of a name, whatever its case; None if it is unknown."""
+        folded = name.casefold()
+        return next((key for key in self.known_keys() if key.casefold() == folded), None)
+
+    def known_keys(self) -> tuple[str, ...]:
+        """Return the keys: those that every conversation has, then the others by name."""
+        return (*KEYS, *sorted(self.more_keys))
+
+    def find(self, key: str, fact_id: str) -> Fact | None:
+        """Return a fact; None if there is none."""
+        return self.added.get(key, {}).get(fact_id) or self.stored.find(key, fact_id)
+
+    def walk(self, keys: Iterable[str] | None = None) -> Iterator[Fact]:
+        """Yield the facts of some keys, or of all, key by key and by id."""
+        for key in sorted(self.keys_with_facts()) if keys is None else keys:
+            facts = {fact.id: fact for fact in self.stored.walk(key)} | self.added.get(key, {})
+            yield from (facts[fact_id] for fact_id in sorted(facts))
+
+    def keys_with_facts(self) -> frozenset[str]:
+        """Return the keys that have facts."""
+        return self.stored.keys() | self.added.keys()
+
+    def add(self, fact: Fact) -> None:
+        """Add a fact, whose id is not taken."""
+        self.added.setdefault(fact.key, {})[fact.id] = fact
+        self.count += 1
+
+    @property
+    def has_converged(self) -> bool:
+        """True if nothing is dirty: no agent has anything new to read (S2-8)."""
+        return not self.dirty
+
+
+def taken_back(facts: Iterable[Fact]) -> frozenset[tuple[str, str]]:
+    """Return key and id of the facts that others of them take back."""
+    return frozenset((fact.key, fact.invalidates) for fact in facts if fact.invalidates is not None)

@@ -1,0 +1,296 @@
+"""`facts list`, `show`, `explain`, `log` and `eligible`: what is accepted, what waits, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from scopes.clock import format_seconds
+from scopes.errors import Ambiguous, NotFound
+from scopes.facts.context import FactContext
+from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
+from scopes.facts.decide import is_expired
+from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
+from scopes.facts.propose import require_key
+from scopes.facts.run import list_agents
+from scopes.facts.store import FactStore
+from scopes.facts.validation import find_problems
+from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.ids import ConversationId, Oid
+from scopes.result import Note, Result
+from scopes.store.refs import FACTS
+from scopes.store.repository import Repository, read_commit
+
+ProposalState: TypeAlias = Literal["pending", "rejected", "expired"]
+
+
+class FactRow(NamedTuple):
+    """A fact of a conversation; `taken_back_by` is the id of the fact that takes it back."""
+
+    conversation: ConversationId
+    fact: Fact
+    taken_back_by: str | None
+
+
+class ProposedRow(NamedTuple):
+    """A proposal of a conversation; a pending one that was not validated in time is expired (S2-20)."""
+
+    conversation: ConversationId
+    proposal: ProposedFact
+    state: ProposalState
+
+
+class QuestionRow(NamedTuple):
+    """A question that waits for a person."""
+
+    conversation: ConversationId
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactList(Result):
+    """Facts by conversation, key and id."""
+
+    rows: tuple[FactRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedFactList(Result):
+    """Proposals by conversation, key and id, and the questions that wait for a person."""
+
+    rows: tuple[ProposedRow, ...]
+    questions: tuple[QuestionRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactView(Result):
+    """One fact, with the time at which it was added and how.
+
+    Attributes:
+        commit: The commit of refs/scopes/facts that added it; None if it is damaged.
+        cycle, applied: The cycle that added it, and where in it; None if no run did.
+        because: The dirty keys for which its agent ran in that cycle.
+        read: The facts of these keys that the cycle before added, as `KEY/ID`.
+        decision: What a person decided about the proposal.
+        is_explained: Asks for how it came about.
+    """
+
+    row: FactRow
+    commit: Oid | None
+    added: str | None
+    cycle: int | None
+    applied: Applied | None
+    because: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    decision: HumanDecision | None
+    is_explained: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedFactView(Result):
+    """One proposal, and why it cannot be promoted; empty if it can."""
+
+    row: ProposedRow
+    problems: tuple[str, ...]
+    decision: HumanDecision | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactLog(Result):
+    """The cycles of a conversation, newest first, and the decisions of people.
+
+    `explains_order` asks for every effect in the order in which it was applied (S2-23).
+    """
+
+    conversation: ConversationId
+    cycles: tuple[Cycle, ...]
+    decisions: tuple[HumanDecision, ...]
+    explains_order: bool = False
+
+
+class EligibleRow(NamedTuple):
+    """An agent, and the dirty keys for which it would run."""
+
+    agent: FactAgent
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EligibleAgents(Result):
+    """The agents that the next cycle would run, by number (S2-5), and the dirty keys."""
+
+    conversation: ConversationId
+    rows: tuple[EligibleRow, ...]
+    dirty: tuple[str, ...]
+
+
+def list_facts(
+    repository: Repository, conversation: str | None = None, *, key: str | None = None, everything: bool = False
+) -> FactList:
+    """List facts of one conversation or of all; those that were taken back only with `everything`.
+
+    Raises:
+        NotFound, Ambiguous: the conversation.
+        Invalid: the key is unknown.
+    """
+    rows = []
+    for store in _stores(repository, conversation):
+        context = store.read_context()
+        keys = None if key is None else [require_key(context, key)]
+        facts = list(context.walk(keys))
+        later = {(fact.key, fact.invalidates): fact.id for fact in facts if fact.invalidates is not None}
+        found = (FactRow(store.conversation, fact, later.get((fact.key, fact.id))) for fact in facts)
+        rows += [row for row in found if everything or row.taken_back_by is None]
+    return FactList(rows=tuple(rows))
+
+
+def list_proposed(
+    repository: Repository, conversation: str | None = None, *, key: str | None = None, everything: bool = False
+) -> ProposedFactList:
+    """List proposals and questions that wait for a decision; rejected and expired ones only with `everything`.
+
+    Raises:
+        NotFound, Ambiguous: the conversation.
+        Invalid: the key is unknown.
+    """
+    rows, questions = [], []
+    for store in _stores(repository, conversation):
+        context = store.read_context()
+        wanted = None if key is None else require_key(context, key)
+        found = (_proposed_row(store, each) for each in store.walk_proposals() if wanted in {None, each.key})
+        rows += [row for row in found if everything or row.state == "pending"]
+        questions += [
+            QuestionRow(store.conversation, each) for each in context.questions.values() if wanted in {None, each.key}
+        ]
+    return ProposedFactList(rows=tuple(rows), questions=tuple(questions))
+
+
+def show_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
+    """Show a fact or a proposal by its id, a unique prefix of it, or `KEY/ID`; a fact before a proposal.
+
+    Raises:
+        NotFound, Ambiguous: the conversation, or there is no such fact or proposal, or several.
+    """
+    store = FactStore(repository, resolve_conversation(repository, conversation))
+    context = store.read_context()
+    decisions = {each.subject: each for each in store.walk_decisions()}
+    facts = {f"{fact.key}/{fact.id}": fact for fact in context.walk()}
+    proposals = {f"{each.key}/{each.id}": each for each in store.walk_proposals()}
+    found = _match(name, facts) or _match(name, proposals)
+    if not found:
+        hint = f"list them: scopes facts list {store.conversation}"
+        raise NotFound(f"{store.conversation} has no fact {name!a} and no such proposal", hint=hint)
+    if len(found) > 1:
+        raise Ambiguous(f"{name!a} matches several facts: {', '.join(found[:8])}", hint="name one as KEY/ID")
+    if found[0] in facts:
+        return _fact_view(store, context, facts[found[0]], decisions.get(found[0]))
+    proposal = proposals[found[0]]
+    problems = tuple(find_problems(proposal, context))
+    return ProposedFactView(row=_proposed_row(store, proposal), problems=problems, decision=decisions.get(found[0]))
+
+
+def explain_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
+    """Show how a fact came about, or why a proposal is none yet; raises as `show_fact`."""
+    view = show_fact(repository, conversation, name)
+    return replace(view, is_explained=True) if isinstance(view, FactView) else view
+
+
+def log_cycles(
+    repository: Repository, conversation: str, *, limit: int | None = None, explain_order: bool = False
+) -> FactLog:
+    """Return the newest cycles of a conversation.
+
+    Raises:
+        NotFound, Ambiguous: the conversation.
+    """
+    store = FactStore(repository, resolve_conversation(repository, conversation))
+    cycles = tuple(cycle for cycle, _ in zip(store.walk_cycles(), range(limit or 10**9), strict=False))
+    decisions = tuple(store.walk_decisions())
+    return FactLog(conversation=store.conversation, cycles=cycles, decisions=decisions, explains_order=explain_order)
+
+
+def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
+    """Return the agents that the next cycle would run.
+
+    Raises:
+        NotFound, Ambiguous: the conversation.
+    """
+    store = FactStore(repository, resolve_conversation(repository, conversation))
+    dirty = store.read_context().dirty
+    agents, notes = list_agents(repository)
+    found = DependencyIndex.of(agents).eligible(dirty)
+    rows = tuple(EligibleRow(agent, find_reasons(agent, dirty)) for agent in found)
+    if not agents:
+        hint = "scopes agents register NAME --depends-on KEY"
+        notes = (*notes, Note("no available agent depends on a key", hint))
+    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(dirty)), notes=notes)
+
+
+def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:
+    names = conversation_ids(repository) if conversation is None else [resolve_conversation(repository, conversation)]
+    return [FactStore(repository, name) for name in names]
+
+
+def _proposed_row(store: FactStore, proposal: ProposedFact) -> ProposedRow:
+    is_late = proposal.state == "pending" and is_expired(proposal)
+    return ProposedRow(store.conversation, proposal, "expired" if is_late else proposal.state)
+
+
+def _match(name: str, found: dict[str, Fact] | dict[str, ProposedFact]) -> list[str]:
+    exact = [each for each in found if name in {each, each.partition("/")[2]}]
+    return exact or [each for each in found if each.startswith(name) or each.partition("/")[2].startswith(name)]
+
+
+def _fact_view(store: FactStore, context: FactContext, fact: Fact, decision: HumanDecision | None) -> FactView:
+    later = {(each.key, each.invalidates): each.id for each in context.walk([fact.key])}
+    commit, added = _find_commit(store, fact)
+    cycle, applied = _find_cycle(store, fact)
+    ran = None if cycle is None or applied is None else next(x for x in cycle.ran if x.agent == applied.agent)
+    row = FactRow(store.conversation, fact, later.get((fact.key, fact.id)))
+    return FactView(
+        row=row,
+        commit=commit,
+        added=added,
+        cycle=None if cycle is None else cycle.number,
+        applied=applied,
+        because=() if ran is None else ran.because,
+        read=() if cycle is None or ran is None else _read_new(store, cycle, ran.because),
+        decision=decision,
+    )
+
+
+def _find_cycle(store: FactStore, fact: Fact) -> tuple[Cycle, Applied] | tuple[None, None]:
+    """Return the cycle that added a fact, and where in it."""
+    for cycle in store.walk_cycles():
+        for each in cycle.applied:
+            if (each.key, each.id, each.outcome) == (fact.key, fact.id, "added"):
+                return cycle, each
+        if cycle.version < fact.version:
+            break
+    return None, None
+
+
+def _read_new(store: FactStore, cycle: Cycle, because: Container[str]) -> tuple[str, ...]:
+    """Return the facts, as `KEY/ID`, that the cycle before one added for some keys: what made its agents run."""
+    before = next((each for each in store.walk_cycles() if each.number == cycle.number - 1), None)
+    applied = () if before is None else before.applied
+    return tuple(f"{each.key}/{each.id}" for each in applied if each.outcome == "added" and each.key in because)
+
+
+def _find_commit(store: FactStore, fact: Fact) -> tuple[Oid | None, str | None]:
+    """Return the commit of refs/scopes/facts that added a fact, and its time, by a binary search along the history."""
+    history: list[Oid] = []
+    commit = store.commits[FACTS]
+    while commit is not None:
+        history.append(commit)
+        parents = read_commit(store.repository, commit).parents
+        commit = parents[0] if parents else None
+    low, high = 0, len(history) - 1  # history[low] has the fact
+    while low < high:
+        middle = (low + high + 1) // 2
+        if FactStore(store.repository, store.conversation, {FACTS: history[middle]}).find(fact.key, fact.id) is None:
+            high = middle - 1
+        else:
+            low = middle
+    return history[low], format_seconds(read_commit(store.repository, history[low]).time)

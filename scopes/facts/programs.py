@@ -1,0 +1,193 @@
+"""The programs of agents: a cycle as JSON on standard input, effects as JSON on standard output, in any language.
+
+Input, one JSON object:
+    {"scopes": 1, "conversation", "cycle", "version", "agent": {"number", "name", "dependencies"}, "dirty": [KEY],
+     "facts": [FACT of the dirty keys that the agent depends on], "decisions": [{"subject", "decision", "rationale"}]}
+Output, one JSON object, each field optional; nothing at all means no effects:
+    {"facts": [{"key", "content", "id", "confidence", "model", "prompt_hash", "sources", "invalidates"}],
+     "questions": [{"key", "text", "id"}], "traces": [TEXT]}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any, Final, NamedTuple
+
+from scopes.child_process import CommandFailed, CommandLimits, before_fatal_signals, run_command
+from scopes.clock import now
+from scopes.facts.context import FactContext, taken_back
+from scopes.facts.cycle import Effects, FactAgent, find_reasons
+from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Provenance, Question, derive_id, describe
+from scopes.ids import ConversationId, Oid, is_oid
+from scopes.loading import load
+
+MAX_OUTPUT_BYTES: Final = 10_000_000
+DEFAULT_SECONDS: Final = 60
+_MAX_AT_ONCE: Final = 8
+_MAX_EFFECTS: Final = 10_000
+_MAX_TRACE_CHARACTERS: Final = 500
+_MAX_TRACES: Final = 20
+_FACT_FIELDS: Final = frozenset(
+    {"key", "content", "id", "confidence", "model", "prompt_hash", "sources", "invalidates"}
+)
+_QUESTION_FIELDS: Final = frozenset({"key", "text", "id"})
+_FIELDS: Final = frozenset({"facts", "questions", "traces"})
+
+
+class Program(NamedTuple):
+    """The command of an agent, and how many seconds it may take in a cycle."""
+
+    command: str
+    seconds: int = DEFAULT_SECONDS
+
+
+class UnreadableEffects(Exception):
+    """What a program wrote is not an object of effects; the text is a predicate of the agent."""
+
+
+class ProgramRunner:
+    """Runs the programs of agents, up to eight at once; each sees the context as it was before the cycle."""
+
+    def __init__(
+        self, conversation: ConversationId, programs: Mapping[int, Program], decisions: Sequence[HumanDecision]
+    ) -> None:
+        self._conversation = conversation
+        self._programs = programs
+        self._decisions = decisions
+        self._stopped = Event()
+
+    def ask(self, agents: Sequence[FactAgent], context: FactContext) -> dict[int, Effects]:
+        """Return the effects of each agent, by number; one that fails has a problem and no effects (S2-19)."""
+        facts = self._facts_of(agents, context)
+        inputs = [self._input(agent, context, facts) for agent in agents]
+        # Programs are in process groups of their own: Ctrl-C does not reach them.
+        with before_fatal_signals(self._stopped.set), ThreadPoolExecutor(_MAX_AT_ONCE) as pool:
+            answers = list(pool.map(self._run, agents, inputs))
+        return {agent.number: effects for agent, effects in zip(agents, answers, strict=True)}
+
+    def _facts_of(self, agents: Sequence[FactAgent], context: FactContext) -> Mapping[str, Sequence[Fact]]:
+        """Return the facts of the dirty keys on which an agent depends, without those that were taken back."""
+        wanted = {key for agent in agents for key in find_reasons(agent, context.dirty)}
+        found = {}
+        for key in wanted:
+            facts = list(context.walk([key]))
+            gone = taken_back(facts)
+            found[key] = [fact for fact in facts if (fact.key, fact.id) not in gone]
+        return found
+
+    def _input(self, agent: FactAgent, context: FactContext, facts: Mapping[str, Sequence[Fact]]) -> bytes:
+        dirty = find_reasons(agent, context.dirty)
+        document = {
+            "scopes": 1,
+            "conversation": self._conversation,
+            "cycle": context.cycles + 1,
+            "version": context.version,
+            "agent": {"number": agent.number, "name": agent.name, "dependencies": list(agent.dependencies)},
+            "dirty": list(dirty),
+            "facts": [describe(fact) for key in dirty for fact in facts[key]],
+            "decisions": [
+                {"subject": each.subject, "decision": each.decision, "rationale": each.rationale}
+                for each in self._decisions
+            ],
+        }
+        return (json.dumps(document, ensure_ascii=True) + "\n").encode()
+
+    def _run(self, agent: FactAgent, data: bytes) -> Effects:
+        program = self._programs[agent.number]
+        environ = {**os.environ, "SCOPES_CONVERSATION": self._conversation, "SCOPES_AGENT": agent.name}
+        limits = CommandLimits(program.seconds, MAX_OUTPUT_BYTES)
+        try:
+            output = run_command(program.command, data, limits, environ=environ, is_stopped=self._stopped.is_set)
+            return read_effects(output, agent)
+        except (CommandFailed, UnreadableEffects) as error:
+            return Effects(problem=str(error))
+
+
+def read_effects(output: bytes, agent: FactAgent) -> Effects:
+    """Read what the program of an agent wrote.
+
+    Raises:
+        UnreadableEffects: it is not one JSON object of the form above.
+    """
+    text = output.decode("utf-8", "replace").strip()
+    try:
+        document = json.loads(text) if text else {}
+    except (ValueError, RecursionError) as error:
+        raise UnreadableEffects(f"wrote no JSON object: {text[:80]!a}") from error
+    if not isinstance(document, dict):
+        raise UnreadableEffects(f"wrote JSON that is no object: {text[:80]!a}")
+    _check_fields("output", document, _FIELDS)
+    facts, questions, traces = (_list_of(document, name) for name in ("facts", "questions", "traces"))
+    return Effects(
+        facts=tuple(_read_fact(each, agent) for each in facts),
+        questions=tuple(_read_question(each, agent) for each in questions),
+        traces=tuple(str(each)[:_MAX_TRACE_CHARACTERS] for each in traces[:_MAX_TRACES]),
+    )
+
+
+def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
+    if not isinstance(value, dict):
+        raise UnreadableEffects("wrote a fact that is no object")
+    _check_fields("a fact", value, _FACT_FIELDS)
+    key, content = _text(value, "key"), _text(value, "content")
+    if key is None or content is None:
+        raise UnreadableEffects("wrote a fact without key or content")
+    confidence, sources = value.get("confidence", 1.0), value.get("sources", [])
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise UnreadableEffects(f"wrote the confidence {str(confidence)[:40]!a}, which is no number")
+    if not isinstance(sources, list) or not all(isinstance(each, str) and is_oid(each) for each in sources):
+        raise UnreadableEffects("wrote sources that are no commits: they are object ids of 40 digits")
+    return ProposedFact(
+        key=key,
+        id=_text(value, "id") or derive_id(key, content),
+        content=content,
+        confidence=float(confidence),
+        provenance=Provenance(
+            agent=agent.name,
+            number=agent.number,
+            model=_text(value, "model"),
+            prompt_hash=_text(value, "prompt_hash"),
+            sources=tuple(map(Oid, sources)),
+        ),
+        invalidates=_text(value, "invalidates"),
+        proposed=now(),
+    )
+
+
+def _read_question(value: object, agent: FactAgent) -> Question:
+    if not isinstance(value, dict):
+        raise UnreadableEffects("wrote a question that is no object")
+    _check_fields("a question", value, _QUESTION_FIELDS)
+    key, text = _text(value, "key"), _text(value, "text")
+    if key is None or text is None or not text.strip():
+        raise UnreadableEffects("wrote a question without key or text")
+    return Question(id=_text(value, "id") or derive_id(key, text), key=key, text=text, agent=agent.name)
+
+
+def _list_of(document: Mapping[str, Any], name: str) -> list[Any]:
+    found = document.get(name, [])
+    if not isinstance(found, list):
+        raise UnreadableEffects(f"wrote {name!a} that is no list")
+    if len(found) > _MAX_EFFECTS:
+        raise UnreadableEffects(f"wrote {len(found):,} {name}; at most {_MAX_EFFECTS:,} are allowed in a cycle")
+    return found
+
+
+def _check_fields(what: str, document: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse a field that scopes does not know: a misspelled one would be lost without a word."""
+    unknown = next((name for name in document if name not in known), None)
+    if unknown is not None:
+        near = load("difflib:get_close_matches")(unknown, known, 1)
+        hint = f", did you mean {near[0]!a}?" if near else f"; fields are {', '.join(sorted(known))}"
+        raise UnreadableEffects(f"wrote the unknown field {unknown[:80]!a} in {what}{hint}")
+
+
+def _text(document: Mapping[str, Any], name: str) -> str | None:
+    value = document.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UnreadableEffects(f"wrote {name!a} that is no text")
+    return value

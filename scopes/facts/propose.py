@@ -1,0 +1,149 @@
+"""`facts propose` and `facts key add`: propose a fact about a conversation, and add a context key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scopes.agents.registry import Registry
+from scopes.clock import format_time, now, now_nanoseconds
+from scopes.errors import Conflicted, Invalid
+from scopes.facts.context import FactContext
+from scopes.facts.fact import ProposedFact, Provenance, derive_id
+from scopes.facts.store import FactChanges, FactStore
+from scopes.facts.validation import find_problems
+from scopes.history.revisions import resolve_conversation, resolve_revision
+from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
+from scopes.loading import load
+from scopes.result import Note, Result
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+_MAX_KEY_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactProposed(Result):
+    """A proposal that was stored, or was there already: then `operation` is None."""
+
+    conversation: ConversationId
+    fact: ProposedFact
+    operation: OperationId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyAdded(Result):
+    """A context key that was added for all conversations, or was there already: then `operation` is None."""
+
+    key: str
+    operation: OperationId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What `propose` is given.
+
+    Attributes:
+        id: Names it; None for one that is derived from key and content.
+        sources: Messages or revisions that it is drawn from.
+        expires_seconds: After how many seconds it can no longer be promoted (S2-20); None for never.
+    """
+
+    key: str
+    content: str
+    agent: str
+    id: str | None = None
+    confidence: float = 1.0
+    model: str | None = None
+    prompt_hash: str | None = None
+    sources: Sequence[str] = ()
+    invalidates: str | None = None
+    expires_seconds: int | None = None
+
+
+def propose(repository: Repository, conversation: str, given: Proposal) -> FactProposed:
+    """Store a proposal; what could never become a fact is stored too, with a note that says why (S2-10).
+
+    Raises:
+        NotFound, Ambiguous: the conversation or a source.
+        Invalid: the key is unknown.
+        Conflicted: a proposal of this id waits already, with other content.
+    """
+    conversation_id = resolve_conversation(repository, conversation)
+    sources = tuple(Oid(resolve_revision(repository, each).oid) for each in given.sources)
+    with exclusive_write(repository):
+        store = FactStore(repository, conversation_id)
+        context = store.read_context()
+        agent = Registry(repository).find_named(given.agent)
+        key = require_key(context, given.key)
+        fact_id = given.id or derive_id(key, given.content)
+        expires = given.expires_seconds
+        fact = ProposedFact(
+            key=key,
+            id=fact_id,
+            content=given.content,
+            confidence=given.confidence,
+            provenance=Provenance(
+                agent=parse_agent_name(given.agent),
+                number=None if agent is None else agent.number,
+                model=given.model,
+                prompt_hash=given.prompt_hash,
+                sources=sources,
+            ),
+            invalidates=given.invalidates,
+            proposed=now(),
+            expires=None if expires is None else format_time(now_nanoseconds() + expires * 10**9),
+        )
+        operation = _store(store, fact)
+        problems = find_problems(fact, context)
+    hint = f"see: scopes facts explain {key}/{fact_id}"
+    notes = (Note(f"it cannot be promoted as it is: {'; '.join(problems)}", hint),) if problems else ()
+    return FactProposed(conversation=conversation_id, fact=fact, operation=operation, notes=notes)
+
+
+def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
+    earlier = store.find_proposal(fact.key, fact.id)
+    if earlier is not None and earlier.state == "pending":
+        if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
+            return None
+        raise Conflicted(
+            f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
+            hint=f"decide about that one first, or give another --id; see: scopes facts show {fact.key}/{fact.id}",
+        )
+    changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
+    changes.propose(store.proposal_change(fact.key, fact.id, fact))
+    return changes.commit("facts-propose")
+
+
+def add_key(repository: Repository, key: str) -> KeyAdded:
+    """Add a context key for all conversations (S2-11).
+
+    Raises:
+        Invalid: it is no word.
+    """
+    is_word = key.isprintable() and not any(character.isspace() or character == "/" for character in key)
+    if not key or not is_word or len(key) > _MAX_KEY_CHARACTERS:
+        raise Invalid(f"{key[:_MAX_KEY_CHARACTERS]!a} cannot be a context key", hint="one word, such as Requirements")
+    with exclusive_write(repository):
+        store = FactStore(repository, ConversationId(""))  # keys belong to no conversation
+        known = FactContext(more_keys=store.read_more_keys()).known_key(key)
+        if known is not None:
+            return KeyAdded(key=known, operation=None)
+        changes = FactChanges(store, f"add the context key {key}")
+        changes.add_key(key)
+        return KeyAdded(key=key, operation=changes.commit("facts-key"))
+
+
+def require_key(context: FactContext, name: str) -> str:
+    """Return the key of a name, whatever its case.
+
+    Raises:
+        Invalid: it is unknown; the hint has the nearest one.
+    """
+    key = context.known_key(name)
+    if key is not None:
+        return key
+    known = {each.casefold(): each for each in context.known_keys()}
+    near = load("difflib:get_close_matches")(name.casefold(), known, 1)
+    hint = f"did you mean {known[near[0]]}?" if near else f"keys: {', '.join(context.known_keys())}"
+    raise Invalid(f"unknown context key {name!a}", hint=f"{hint}; to add it: scopes facts key add {name}")

@@ -1,0 +1,244 @@
+"""`facts run`: let agents run cycle by cycle until no key is dirty (S2-2 to S2-8, S2-18, S2-19).
+
+Agents run without a lock. Each cycle is one operation: what it added stays, whatever comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from scopes.agents.registry import Registry
+from scopes.errors import BudgetExhausted, Invalid
+from scopes.facts.context import FactContext
+from scopes.facts.cycle import Acceptance, Cycle, DependencyIndex, Effects, FactAgent, merge_cycle
+from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
+from scopes.facts.store import FactChanges, FactStore
+from scopes.history.revisions import resolve_conversation
+from scopes.history.transaction import same_command
+from scopes.ids import ConversationId, OperationId
+from scopes.result import Note, Result, plural
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+Ending: TypeAlias = Literal["converged", "waiting", "cycles", "facts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """When a run stops, and which proposals become facts in it.
+
+    Attributes:
+        cycles: At most this number of cycles (S2-18).
+        all_keys: Every key with facts counts as new, as before the first run.
+        seconds: What an agent may take in a cycle if no setting says so.
+    """
+
+    cycles: int = 100
+    all_keys: bool = False
+    seconds: int | None = None
+    acceptance: Acceptance = field(default_factory=Acceptance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRun(Result):
+    """What a run did: its cycles, and why it ended.
+
+    Attributes:
+        ending: `converged` if no key is dirty; `waiting` if none is and a person has to decide; `cycles` or `facts` if
+            a limit was reached, with what was added until then.
+        added: The number of new facts.
+        waiting: The number of open questions and pending proposals of the conversation.
+        operations: One for each cycle; `undo` takes them back in one step.
+    """
+
+    conversation: ConversationId
+    ending: Ending
+    cycles: tuple[Cycle, ...]
+    version: int
+    added: int
+    waiting: int
+    operations: tuple[OperationId, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """The code of a used-up budget if a limit was reached."""
+        return BudgetExhausted.exit_code if self.ending in {"cycles", "facts"} else 0
+
+
+class Asks(Protocol):
+    """Asks agents for their effects in one cycle, given the context as it was before it."""
+
+    def __call__(self, agents: Sequence[FactAgent], context: FactContext, /) -> Mapping[int, Effects]:
+        """Return the effects by the number of the agent; one without effects may be missing."""
+
+
+def run_programs(
+    repository: Repository,
+    conversation: str,
+    commands: Mapping[str, str],
+    limits: RunLimits,
+    *,
+    on_cycle: Callable[[Cycle], None] = lambda _: None,
+) -> FactRun:
+    """Run the programs of the registered agents until no key is dirty, or a limit is reached.
+
+    commands: commands by the name of an agent, before those of the settings scopes.agent.<name>.command
+    on_cycle: called after each cycle
+
+    Raises:
+        NotFound, Ambiguous: the conversation, or an agent of `commands`.
+        Invalid: no agent has a command and a dependency.
+    """
+    conversation_id = resolve_conversation(repository, conversation)
+    agents, notes = list_agents(repository)
+    programs = find_programs(repository, agents, commands, limits.seconds)
+    without = [agent for agent in agents if agent.number not in programs]
+    agents = [agent for agent in agents if agent.number in programs]
+    if not agents:
+        hint = 'scopes agents register NAME --depends-on KEY, then --agent NAME="COMMAND"'
+        raise Invalid("no registered agent depends on a key and has a command", hint=hint)
+    if without:
+        names = ", ".join(agent.name for agent in without[:5])
+        notes = (*notes, Note(f"no command, so not run: {names}", "set one: --agent NAME=COMMAND"))
+    decisions = tuple(FactStore(repository, conversation_id).walk_decisions())
+    runner = ProgramRunner(conversation_id, programs, decisions)
+    run = Runner(repository, conversation_id, agents, runner.ask, limits)
+    for cycle in run.walk_cycles():
+        on_cycle(cycle)
+    return run.result(notes)
+
+
+def list_agents(repository: Repository) -> tuple[list[FactAgent], tuple[Note, ...]]:
+    """Return the available agents that depend on a key, by number, and notes about the registry."""
+    registry = Registry(repository)
+    found = [
+        FactAgent(agent.number, agent.name, agent.dependencies)
+        for agent in registry.agents
+        if agent.dependencies and agent.available
+    ]
+    return found, registry.notes
+
+
+def find_programs(
+    repository: Repository, agents: Sequence[FactAgent], commands: Mapping[str, str], seconds: int | None
+) -> dict[int, Program]:
+    """Return the programs of agents by number: a given command, or that of the user's settings.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a command is given for nobody, or for an agent that depends on nothing.
+    """
+    registry = Registry(repository)
+    given = {registry.find(name).number: command for name, command in commands.items()}
+    known = {agent.number for agent in agents}
+    for name in commands:
+        if registry.find(name).number not in known:
+            hint = f"scopes agents update {name} --depends-on KEY, or scopes agents available {name}"
+            raise Invalid(f"{name} depends on no key or is away, so it never runs", hint=hint)
+    programs = {}
+    for agent in agents:
+        command = given.get(agent.number) or repository.config.find(f"scopes.agent.{agent.name}.command")
+        if command and command.strip():
+            setting = repository.config.find_integer(f"scopes.agent.{agent.name}.timeout", DEFAULT_SECONDS)
+            programs[agent.number] = Program(command, seconds or setting)
+    return programs
+
+
+class Runner:
+    """Runs cycles for one conversation, and stores each."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        agents: Sequence[FactAgent],
+        ask: Asks,
+        limits: RunLimits,
+    ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._index = DependencyIndex.of(agents)
+        self._ask = ask
+        self._limits = limits
+        self._store = FactStore(repository, conversation)
+        self._context = self._store.read_context()
+        if limits.all_keys:
+            self._context.dirty = self._context.keys_with_facts()
+        self._cycles: list[Cycle] = []
+        self._operations: list[OperationId] = []
+
+    def walk_cycles(self) -> Iterator[Cycle]:
+        """Run and store cycles until nothing is dirty or a limit is reached, and yield each."""
+        with ExitStack() as stack:
+            while not self._is_over():
+                eligible = self._index.eligible(self._context.dirty)
+                self._cycles.append(self._store_cycle(eligible, self._ask(eligible, self._context)))
+                if len(self._operations) == 1:
+                    stack.enter_context(same_command(self._repository, self._operations[0]))
+                yield self._cycles[-1]
+
+    def result(self, notes: tuple[Note, ...] = ()) -> FactRun:
+        """Return what was done until now."""
+        pending = sum(
+            each.state == "pending" for each in FactStore(self._repository, self._conversation).walk_proposals()
+        )
+        waiting = len(self._context.questions) + pending
+        failed = sorted({each.name for cycle in self._cycles for each in cycle.ran if each.problem is not None})
+        if failed:
+            hint = f"see: scopes facts log {self._conversation}"
+            notes = (
+                *notes,
+                Note(f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:5])}", hint),
+            )
+        return FactRun(
+            conversation=self._conversation,
+            ending=self._ending(waiting),
+            cycles=tuple(self._cycles),
+            version=self._context.version,
+            added=sum(each.outcome == "added" for cycle in self._cycles for each in cycle.applied),
+            waiting=waiting,
+            operations=tuple(self._operations),
+            notes=notes,
+        )
+
+    def _is_over(self) -> bool:
+        is_full = bool(self._cycles) and self._cycles[-1].is_full
+        return self._context.has_converged or is_full or len(self._cycles) >= self._limits.cycles
+
+    def _ending(self, waiting: int) -> Ending:
+        if self._cycles and self._cycles[-1].is_full:
+            return "facts"
+        if not self._context.has_converged:
+            return "cycles"
+        return "waiting" if waiting else "converged"
+
+    def _store_cycle(self, agents: Sequence[FactAgent], effects: Mapping[int, Effects]) -> Cycle:
+        with exclusive_write(self._repository):
+            changed_meanwhile = self._reload()
+            cycle = merge_cycle(self._context, agents, effects, self._limits.acceptance)
+            self._context.dirty |= changed_meanwhile
+            added = sum(each.outcome == "added" for each in cycle.applied)
+            summary = f"cycle {cycle.number} of {self._conversation}: {added} {plural(added, 'fact')}"
+            changes = FactChanges(self._store, summary)
+            changes.add(self._store.cycle_change(cycle) | self._store.context_change(self._context))
+            for each in cycle.applied:
+                fact = self._context.find(each.key, each.id) if each.outcome == "added" else None
+                if fact is not None:
+                    changes.add(self._store.fact_change(fact))
+                    if self._store.find_proposal(fact.key, fact.id) is not None:
+                        changes.propose(self._store.proposal_change(fact.key, fact.id, None))
+            for proposal in cycle.proposals:
+                changes.propose(self._store.proposal_change(proposal.key, proposal.id, proposal))
+            self._operations.append(changes.commit("facts-run"))
+            self._store = FactStore(self._repository, self._conversation)
+        return cycle
+
+    def _reload(self) -> frozenset[str]:
+        """Read what another command has changed while agents ran; return the keys that stay dirty because of it."""
+        if self._store.is_current:
+            return frozenset()
+        self._store = FactStore(self._repository, self._conversation)
+        self._context = self._store.read_context()
+        return self._context.dirty

@@ -1,0 +1,257 @@
+"""Storage of facts and proposals: two refs, so that a proposal is never where a fact is (S2-9).
+
+    refs/scopes/facts            <conversation>/facts/<key>/<2 hex>/<id>=    a fact
+                                 <conversation>/cycles/<number>.json         a cycle of a run
+                                 <conversation>/decisions/<subject>=         a decision of a person
+                                 <conversation>/context.json                 version, dirty keys, open questions
+                                 keys/<name>=                                a key beside those that always exist
+    refs/scopes/proposed-facts   <conversation>/<key>/<2 hex>/<id>=          a proposal
+
+The history can be read with plain git. Every change is an operation, so undo works.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from scopes.errors import Corrupt, Invalid
+from scopes.facts.context import FactContext
+from scopes.facts.cycle import Cycle
+from scopes.facts.cycle_record import decode_cycle, encode_cycle
+from scopes.facts.fact import (
+    Fact,
+    HumanDecision,
+    ProposedFact,
+    Question,
+    decode_decision,
+    decode_fact,
+    decode_proposed,
+    encode_decision,
+    encode_fact,
+    encode_proposed,
+)
+from scopes.history.metadata import write_metadata
+from scopes.history.transaction import RefTransaction
+from scopes.ids import ConversationId, Oid, OperationId
+from scopes.model import encoding
+from scopes.model.path_encoding import decode_component, encode_component, leaf
+from scopes.store.refs import FACTS, PROPOSED_FACTS
+from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, walk_blobs
+
+_REFS = (FACTS, PROPOSED_FACTS)
+_FACTS, _CYCLES, _DECISIONS, _CONTEXT, _KEYS = "facts", "cycles", "decisions", "context.json", "keys"
+
+
+class FactStore:
+    """The facts and proposals of one conversation."""
+
+    def __init__(
+        self, repository: Repository, conversation: ConversationId, commits: Mapping[str, Oid | None] | None = None
+    ) -> None:
+        """Read the refs, or what they were at other commits.
+
+        Raises:
+            NotFound: an object is missing.
+        """
+        self.repository = repository
+        self.conversation = conversation
+        self.commits = {ref: _commit_of(repository, ref) for ref in _REFS} if commits is None else dict(commits)
+        self._trees = {
+            ref: None if commit is None else read_commit(repository, commit).tree
+            for ref, commit in self.commits.items()
+        }
+
+    @property
+    def is_current(self) -> bool:
+        """True unless another command has changed facts or proposals of the store."""
+        return all(_commit_of(self.repository, ref) == commit for ref, commit in self.commits.items())
+
+    def read_context(self) -> FactContext:
+        """Return the context; its facts are read when they are needed."""
+        document = self._read_context_file()
+        questions = document.get("questions")
+        found = [_decode_question(each) for each in questions] if isinstance(questions, list) else []
+        dirty = document.get("dirty")
+        context = FactContext(
+            stored=self,
+            count=_number(document.get("count")),
+            more_keys=self.read_more_keys(),
+            version=_number(document.get("version")),
+            cycles=_number(document.get("cycles")),
+            questions={each.id: each for each in found if each is not None},
+            decided=frozenset(self._names(f"{self.conversation}/{_DECISIONS}")),
+        )
+        has_run = isinstance(dirty, list) and context.cycles > 0
+        context.dirty = frozenset(map(str, dirty)) if has_run and isinstance(dirty, list) else self.keys()
+        return context
+
+    def read_more_keys(self) -> frozenset[str]:
+        """Return the keys of all conversations beside those that always exist."""
+        return frozenset(self._names(_KEYS))
+
+    def find(self, key: str, fact_id: str) -> Fact | None:
+        """Return a fact; None if there is none, or it is damaged."""
+        data = self._find_blob(FACTS, self._path(_FACTS, key, fact_id))
+        with suppress(Corrupt):
+            return None if data is None else decode_fact(data)
+        return None
+
+    def walk(self, key: str) -> Iterator[Fact]:
+        """Yield the facts of a key, by id; damaged ones are left out."""
+        facts = []
+        for data in self._walk_blobs(FACTS, f"{self.conversation}/{_FACTS}/{encode_component(key)}"):
+            with suppress(Corrupt):
+                facts.append(decode_fact(data))
+        yield from sorted(facts, key=lambda fact: fact.id)
+
+    def keys(self) -> frozenset[str]:
+        """Return the keys that have facts."""
+        return frozenset(self._names(f"{self.conversation}/{_FACTS}"))
+
+    def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
+        """Return a proposal; None if there is none, or it is damaged."""
+        data = self._find_blob(PROPOSED_FACTS, self._path("", key, fact_id))
+        with suppress(Corrupt):
+            return None if data is None else decode_proposed(data)
+        return None
+
+    def walk_proposals(self) -> Iterator[ProposedFact]:
+        """Yield the proposals, by key and id; damaged ones are left out."""
+        found = []
+        for data in self._walk_blobs(PROPOSED_FACTS, self.conversation):
+            with suppress(Corrupt):
+                found.append(decode_proposed(data))
+        yield from sorted(found, key=lambda fact: (fact.key, fact.id))
+
+    def walk_decisions(self) -> Iterator[HumanDecision]:
+        """Yield the decisions of people, the newest one of each subject, in the order of time."""
+        found = []
+        for data in self._walk_blobs(FACTS, f"{self.conversation}/{_DECISIONS}"):
+            with suppress(Corrupt):
+                found.append(decode_decision(data))
+        yield from sorted(found, key=lambda each: (each.timestamp, each.subject))
+
+    def walk_cycles(self) -> Iterator[Cycle]:
+        """Yield the cycles, the newest one first; damaged ones are left out."""
+        directory = self._find_tree(FACTS, f"{self.conversation}/{_CYCLES}")
+        entries = {} if directory is None else read_tree(self.repository, directory)
+        for name in sorted(entries, reverse=True):
+            with suppress(Corrupt):
+                yield decode_cycle(read_blob(self.repository, entries[name].oid))
+
+    def fact_change(self, fact: Fact) -> dict[str, BlobChange]:
+        """Return the change of refs/scopes/facts that adds a fact."""
+        return {self._path(_FACTS, fact.key, fact.id): encode_fact(fact)}
+
+    def proposal_change(self, key: str, fact_id: str, proposal: ProposedFact | None) -> dict[str, BlobChange]:
+        """Return the change of refs/scopes/proposed-facts that stores a proposal; None removes it."""
+        return {self._path("", key, fact_id): None if proposal is None else encode_proposed(proposal)}
+
+    def decision_change(self, decision: HumanDecision) -> dict[str, BlobChange]:
+        """Return the change of refs/scopes/facts that stores a decision."""
+        return {f"{self.conversation}/{_DECISIONS}/{leaf(decision.subject)}": encode_decision(decision)}
+
+    def cycle_change(self, cycle: Cycle) -> dict[str, BlobChange]:
+        """Return the change of refs/scopes/facts that stores a cycle."""
+        return {f"{self.conversation}/{_CYCLES}/{cycle.number:06d}.json": encode_cycle(cycle)}
+
+    def context_change(self, context: FactContext) -> dict[str, BlobChange]:
+        """Return the change of refs/scopes/facts that stores the state of a context, without its facts."""
+        document = {
+            "v": 1,
+            "version": context.version,
+            "cycles": context.cycles,
+            "count": context.count,
+            "dirty": sorted(context.dirty),
+            "questions": [
+                {"id": each.id, "key": each.key, "text": each.text, "agent": each.agent}
+                for each in context.questions.values()
+            ],
+        }
+        data = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        return {f"{self.conversation}/{_CONTEXT}": data.encode("utf-8", "backslashreplace")}
+
+    def _read_context_file(self) -> Mapping[str, object]:
+        data = self._find_blob(FACTS, f"{self.conversation}/{_CONTEXT}")
+        document = encoding.load(data) if data is not None else {}
+        if not isinstance(document, dict):
+            raise Corrupt(f"the facts of {self.conversation} are damaged", hint="see: scopes verify")
+        return document
+
+    def _names(self, path: str) -> Iterator[str]:
+        """Yield the decoded names of a directory of refs/scopes/facts."""
+        directory = self._find_tree(FACTS, path)
+        for name in {} if directory is None else read_tree(self.repository, directory):
+            with suppress(Invalid):
+                yield decode_component(name.removesuffix("="))
+
+    def _find_blob(self, ref: str, path: str) -> bytes | None:
+        tree = self._trees.get(ref)
+        return None if tree is None else find_blob(self.repository, tree, path)
+
+    def _find_tree(self, ref: str, path: str) -> Oid | None:
+        tree = self._trees.get(ref)
+        entry = None if tree is None else find_entry(self.repository, tree, path)
+        return entry.oid if entry is not None and entry.is_tree else None
+
+    def _walk_blobs(self, ref: str, path: str) -> Iterator[bytes]:
+        directory = self._find_tree(ref, path)
+        for _, oid in walk_blobs(self.repository, directory) if directory is not None else ():
+            yield read_blob(self.repository, oid)
+
+    def _path(self, directory: str, key: str, fact_id: str) -> str:
+        bucket = hashlib.sha256(fact_id.encode("utf-8", "surrogatepass")).hexdigest()[:2]
+        inside = f"{directory}/" if directory else ""
+        return f"{self.conversation}/{inside}{encode_component(key)}/{bucket}/{leaf(fact_id)}"
+
+
+class FactChanges:
+    """Changes of the two refs for one operation; requires `exclusive_write`."""
+
+    def __init__(self, store: FactStore, summary: str) -> None:
+        self._store = store
+        self._summary = summary
+        self._changes: dict[str, dict[str, BlobChange]] = {FACTS: {}, PROPOSED_FACTS: {}}
+
+    def add(self, changes: Mapping[str, BlobChange]) -> None:
+        """Change facts, cycles, decisions or the context."""
+        self._changes[FACTS].update(changes)
+
+    def propose(self, changes: Mapping[str, BlobChange]) -> None:
+        """Change proposals."""
+        self._changes[PROPOSED_FACTS].update(changes)
+
+    def add_key(self, key: str) -> None:
+        """Add a key for all conversations."""
+        self._changes[FACTS][f"{_KEYS}/{leaf(key)}"] = b""
+
+    def commit(self, kind: str) -> OperationId:
+        """Write the commits and record the operation."""
+        store = self._store
+        transaction = RefTransaction(store.repository)
+        for ref, changes in self._changes.items():
+            if changes:
+                previous = store.commits[ref]
+                commit = write_metadata(store.repository, previous, changes, self._summary)
+                transaction.move_ref(ref, previous, commit)
+        return transaction.commit(kind, self._summary).id
+
+
+def _commit_of(repository: Repository, ref: str) -> Oid | None:
+    value = repository.find_ref(ref)
+    return None if value is None else Oid(value)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _decode_question(value: object) -> Question | None:
+    match value:
+        case {"id": str(question), "key": str(key), "text": str(text), "agent": str(agent)}:
+            return Question(id=question, key=key, text=text, agent=agent)
+    return None
