@@ -73,11 +73,13 @@ class FactContext:
     cycles: int = 0
     questions: dict[str, Question] = field(default_factory=dict)
     decided: frozenset[str] = frozenset()
+    _by_folded_name: dict[str, str] | None = field(default=None, init=False, repr=False)
 
     def known_key(self, name: str) -> str | None:
         """Return the key of a name, whatever its case; None if it is unknown."""
-        folded = name.casefold()
-        return next((key for key in self.known_keys() if key.casefold() == folded), None)
+        if self._by_folded_name is None:
+            self._by_folded_name = {key.casefold(): key for key in self.known_keys()}
+        return self._by_folded_name.get(name.casefold())
 
     def known_keys(self) -> tuple[str, ...]:
         """Return the keys: those that every conversation has, then the others by name."""

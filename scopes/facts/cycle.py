@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Question
-from scopes.facts.validation import find_problems, is_same, promote
+from scopes.facts.validation import ValidationError, is_same, promote
 
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]
 
@@ -194,17 +194,18 @@ class _Merge:
         if taken is not None:
             same = is_same(fact, taken)
             return ("known", "") if same else ("conflict", f"agent {taken.provenance.agent} said otherwise")
-        problems = find_problems(fact, self.context)
-        if problems:
-            return "invalid", "; ".join(problems)
         earlier = self.context.stored.find_proposal(fact.key, fact.id)
         if earlier is not None and earlier.state == "rejected" and earlier.content == fact.content:
             return "rejected", earlier.reason or ""
+        try:
+            promoted = promote(fact, self.context)
+        except ValidationError as error:
+            return "invalid", "; ".join(error.reasons)
         if self.acceptance.review or fact.confidence < self.acceptance.min_confidence:
             return self._propose(fact)
         if self.context.count >= self.acceptance.max_facts:
             return "over limit", f"there are {self.acceptance.max_facts:,} facts"
-        self.context.add(promote(fact, self.context))
+        self.context.add(promoted)
         self.dirty.add(fact.key)
         return "added", ""
 

@@ -163,9 +163,9 @@ class Runner:
         self._ask = ask
         self._limits = limits
         self._store = FactStore(repository, conversation)
-        self._context = self._store.read_context()
+        self.context = self._store.read_context()
         if limits.all_keys:
-            self._context.dirty = self._context.keys_with_facts()
+            self.context.dirty = self.context.keys_with_facts()
         self._cycles: list[Cycle] = []
         self._operations: list[OperationId] = []
 
@@ -173,8 +173,8 @@ class Runner:
         """Run and store cycles until nothing is dirty or a limit is reached, and yield each."""
         with ExitStack() as stack:
             while not self._is_over():
-                eligible = self._index.eligible(self._context.dirty)
-                self._cycles.append(self._store_cycle(eligible, self._ask(eligible, self._context)))
+                eligible = self._index.eligible(self.context.dirty)
+                self._cycles.append(self._store_cycle(eligible, self._ask(eligible, self.context)))
                 if len(self._operations) == 1:
                     stack.enter_context(same_command(self._repository, self._operations[0]))
                 yield self._cycles[-1]
@@ -184,7 +184,7 @@ class Runner:
         pending = sum(
             each.state == "pending" for each in FactStore(self._repository, self._conversation).walk_proposals()
         )
-        waiting = len(self._context.questions) + pending
+        waiting = len(self.context.questions) + pending
         failed = sorted({each.name for cycle in self._cycles for each in cycle.ran if each.problem is not None})
         if failed:
             hint = f"see: scopes facts log {self._conversation}"
@@ -196,7 +196,7 @@ class Runner:
             conversation=self._conversation,
             ending=self._ending(waiting),
             cycles=tuple(self._cycles),
-            version=self._context.version,
+            version=self.context.version,
             added=sum(each.outcome == "added" for cycle in self._cycles for each in cycle.applied),
             waiting=waiting,
             operations=tuple(self._operations),
@@ -205,26 +205,26 @@ class Runner:
 
     def _is_over(self) -> bool:
         is_full = bool(self._cycles) and self._cycles[-1].is_full
-        return self._context.has_converged or is_full or len(self._cycles) >= self._limits.cycles
+        return self.context.has_converged or is_full or len(self._cycles) >= self._limits.cycles
 
     def _ending(self, waiting: int) -> Ending:
         if self._cycles and self._cycles[-1].is_full:
             return "facts"
-        if not self._context.has_converged:
+        if not self.context.has_converged:
             return "cycles"
         return "waiting" if waiting else "converged"
 
     def _store_cycle(self, agents: Sequence[FactAgent], effects: Mapping[int, Effects]) -> Cycle:
         with exclusive_write(self._repository):
             changed_meanwhile = self._reload()
-            cycle = merge_cycle(self._context, agents, effects, self._limits.acceptance)
-            self._context.dirty |= changed_meanwhile
+            cycle = merge_cycle(self.context, agents, effects, self._limits.acceptance)
+            self.context.dirty |= changed_meanwhile
             added = sum(each.outcome == "added" for each in cycle.applied)
             summary = f"cycle {cycle.number} of {self._conversation}: {added} {plural(added, 'fact')}"
             changes = FactChanges(self._store, summary)
-            changes.add(self._store.cycle_change(cycle) | self._store.context_change(self._context))
+            changes.add(self._store.cycle_change(cycle) | self._store.context_change(self.context))
             for each in cycle.applied:
-                fact = self._context.find(each.key, each.id) if each.outcome == "added" else None
+                fact = self.context.find(each.key, each.id) if each.outcome == "added" else None
                 if fact is not None:
                     changes.add(self._store.fact_change(fact))
                     if self._store.find_proposal(fact.key, fact.id) is not None:
@@ -240,5 +240,5 @@ class Runner:
         if self._store.is_current:
             return frozenset()
         self._store = FactStore(self._repository, self._conversation)
-        self._context = self._store.read_context()
-        return self._context.dirty
+        self.context = self._store.read_context()
+        return self.context.dirty

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from scopes.errors import Corrupt, Invalid
 from scopes.facts.context import FactContext
@@ -38,10 +38,13 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
 from scopes.model.path_encoding import decode_component, encode_component, leaf
+from scopes.store.objects import TreeEntry
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, walk_blobs
+from scopes.store.trees import BlobChange, read_blob, walk_blobs
 
+_IN_ONE_PACK = 50  # files; from here on one pack is written and synced faster than a file for each
 _REFS = (FACTS, PROPOSED_FACTS)
 _FACTS, _CYCLES, _DECISIONS, _CONTEXT, _KEYS = "facts", "cycles", "decisions", "context.json", "keys"
 
@@ -64,6 +67,7 @@ class FactStore:
             ref: None if commit is None else read_commit(repository, commit).tree
             for ref, commit in self.commits.items()
         }
+        self._directories: dict[tuple[str, str], Mapping[str, TreeEntry]] = {}
 
     @property
     def is_current(self) -> bool:
@@ -137,8 +141,7 @@ class FactStore:
 
     def walk_cycles(self) -> Iterator[Cycle]:
         """Yield the cycles, the newest one first; damaged ones are left out."""
-        directory = self._find_tree(FACTS, f"{self.conversation}/{_CYCLES}")
-        entries = {} if directory is None else read_tree(self.repository, directory)
+        entries = self._entries(FACTS, f"{self.conversation}/{_CYCLES}")
         for name in sorted(entries, reverse=True):
             with suppress(Corrupt):
                 yield decode_cycle(read_blob(self.repository, entries[name].oid))
@@ -184,19 +187,26 @@ class FactStore:
 
     def _names(self, path: str) -> Iterator[str]:
         """Yield the decoded names of a directory of refs/scopes/facts."""
-        directory = self._find_tree(FACTS, path)
-        for name in {} if directory is None else read_tree(self.repository, directory):
+        for name in self._entries(FACTS, path):
             with suppress(Invalid):
                 yield decode_component(name.removesuffix("="))
 
     def _find_blob(self, ref: str, path: str) -> bytes | None:
-        tree = self._trees.get(ref)
-        return None if tree is None else find_blob(self.repository, tree, path)
+        directory, _, name = path.rpartition("/")
+        entry = self._entries(ref, directory).get(name)
+        return None if entry is None or entry.is_tree else read_blob(self.repository, entry.oid)
 
     def _find_tree(self, ref: str, path: str) -> Oid | None:
-        tree = self._trees.get(ref)
-        entry = None if tree is None else find_entry(self.repository, tree, path)
+        directory, _, name = path.rpartition("/")
+        entry = self._entries(ref, directory).get(name)
         return entry.oid if entry is not None and entry.is_tree else None
+
+    def _entries(self, ref: str, path: str) -> Mapping[str, TreeEntry]:
+        """Return the entries of a directory, empty if there is none; each is read once."""
+        if (ref, path) not in self._directories:
+            tree = self._find_tree(ref, path) if path else self._trees.get(ref)
+            self._directories[ref, path] = {} if tree is None else read_tree(self.repository, tree)
+        return self._directories[ref, path]
 
     def _walk_blobs(self, ref: str, path: str) -> Iterator[bytes]:
         directory = self._find_tree(ref, path)
@@ -233,11 +243,13 @@ class FactChanges:
         """Write the commits and record the operation."""
         store = self._store
         transaction = RefTransaction(store.repository)
-        for ref, changes in self._changes.items():
-            if changes:
-                previous = store.commits[ref]
-                commit = write_metadata(store.repository, previous, changes, self._summary)
-                transaction.move_ref(ref, previous, commit)
+        count = sum(map(len, self._changes.values()))
+        in_pack = bulk_objects(store.repository) if count >= _IN_ONE_PACK else nullcontext(store.repository)
+        with in_pack as objects:
+            for ref, changes in self._changes.items():
+                if changes:
+                    previous = store.commits[ref]
+                    transaction.move_ref(ref, previous, write_metadata(objects, previous, changes, self._summary))
         return transaction.commit(kind, self._summary).id
 
 

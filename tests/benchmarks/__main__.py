@@ -21,6 +21,7 @@ from tests.benchmarks import (
     bulk,
     checking,
     contexts,
+    fact_cycles,
     importing,
     listing,
     merging,
@@ -49,6 +50,7 @@ GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "retrieval": retrieval.measure,
     "context": contexts.measure,
     "rebase": replaying.measure,
+    "facts": fact_cycles.measure,
     "size": packing.measure,
     "writers": writers.measure,
 }
