@@ -14,6 +14,7 @@ _WRITING = frozenset({
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
     "agents available", "agents away", "agents import", "send", "proposals create",
+    "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add",
 })  # fmt: skip
@@ -133,7 +134,7 @@ _READ_PAST = frozenset({
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
-    "proposals list", "proposals show",
+    "proposals list", "proposals show", "proposals test",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -236,6 +237,12 @@ TABLE = Table(
         _command(PROPOSE, "proposals create", "Propose to change fields of an entity"),
         _command(PROPOSE, "proposals list", "List the proposals of a conversation, open ones first"),
         _command(PROPOSE, "proposals show", "Show a proposal, its state and how it got there"),
+        _command(PROPOSE, "proposals test", "Show what applying a proposal would change"),
+        _command(PROPOSE, "proposals accept", "Accept a proposal, and apply it"),
+        _command(PROPOSE, "proposals reject", "Reject a proposal, with a reason"),
+        _command(PROPOSE, "proposals modify", "Accept a proposal with other values, and apply it"),
+        _command(PROPOSE, "proposals apply", "Apply an accepted proposal"),
+        _command(PROPOSE, "proposals rollback", "Take back an applied proposal"),
         _command(FACTS, "facts propose", "Propose a fact about a conversation"),
         _command(FACTS, "facts list", "List the facts of a conversation"),
         _command(FACTS, "facts show", "Show a fact or a proposal"),

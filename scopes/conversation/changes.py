@@ -236,6 +236,18 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
         case {"id": str(conflict_id), **resolution}:
             before = {"status": "open"}
             yield _change(time, f"conflicts.{conflict_id}", "UPDATE", before, resolution, cause, head.id)
+    yield from _changes_of_entity(head, message, time, cause)
+
+
+def _changes_of_entity(head: MessageHeader, message: Message, time: str, cause: str) -> Iterator[Change]:
+    """Yield the accepted values that a message changed, which applied a proposal or took it back."""
+    match message.extra.get("review"):
+        case {"entity_type": str(entity), "entity_id": str(name), "changes": list(changed)}:
+            for change in changed:
+                match change:
+                    case {"field": str(field), "before": before, "after": after}:
+                        path = f"entities.{entity}.{name}.{field}"
+                        yield _change(time, path, _verb(before, after), before, after, cause, head.id)
 
 
 def _operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:

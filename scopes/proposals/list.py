@@ -10,12 +10,11 @@ from scopes.errors import Invalid
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.messages import display_time, read_body, walk_headers_oldest_first
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal
-from scopes.proposals.state import KIND, locate, read_proposals, walk_branches
+from scopes.merge.divergence import state_of
+from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
+from scopes.proposals.state import KIND, REVIEW, locate, read_proposals, walk_branches
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
-
-REVIEW = "review"  # the field of a message that reviews a proposal
 
 
 class ProposalRow(NamedTuple):
@@ -50,7 +49,7 @@ class ProposalList(Result):
 class ProposalView(Result):
     """One proposal with the messages that led to its state, oldest first.
 
-    `rollback_version` is the commit before it was applied, while it can be rolled back.
+    `rollback_version` is the commit before it was applied, if it can be rolled back: its values are still accepted.
     """
 
     conversation: ConversationId
@@ -97,7 +96,11 @@ def show_proposal(repository: Repository, where: str | None, name: str) -> Propo
     history = tuple(_walk_history(repository, found.tip, found.proposal))
     version = None
     if found.proposal.state == APPLIED and not found.proposal.rolled_back:
-        version = next((each.parent for each in reversed(history) if each.decision == "apply"), None)
+        state = state_of(repository, found.tip)
+        entity = found.proposal.entity_type, found.proposal.entity_id
+        values = (read_value(repository, state, value_path(*entity, name)) for name in found.proposal.fields)
+        if all(is_same(value, each.result) for value, each in zip(values, found.proposal.changes, strict=True)):
+            version = next((each.parent for each in reversed(history) if each.decision == "apply"), None)
     return ProposalView(
         conversation=found.branch.conversation.id,
         branch=found.branch.name,

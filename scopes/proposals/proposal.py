@@ -55,6 +55,7 @@ class Proposal:
         claims: What its message wrote below `state/proposals`, by path.
         state: One of STATES.
         superseded_by: The proposal of the same agent that took its place.
+        modified: The values that a reviewer gave it instead, by field; they are in `changes` already.
         rolled_back: True if it was applied and taken back.
         approvals: Who has approved it, if it needs several approvals.
     """
@@ -70,6 +71,7 @@ class Proposal:
     claims: Mapping[str, bytes] = field(default_factory=dict)
     state: str = PENDING
     superseded_by: MessageId | None = None
+    modified: Mapping[str, Any] = field(default_factory=dict)
     rolled_back: bool = False
     approvals: tuple[str, ...] = ()
 

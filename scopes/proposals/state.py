@@ -39,6 +39,7 @@ from scopes.store.repository import Objects, Repository, read_tree
 from scopes.store.trees import find_blob, find_entry
 
 KIND = "proposal"
+REVIEW = "review"  # the field of a message that reviews a proposal
 _STORED = (APPLIED, REJECTED, ACCEPTED, EXPIRED)  # of two reviews that a merge kept, the first one here counts
 
 
@@ -137,11 +138,13 @@ def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, s
     review = _read_review(repository, state, proposal)
     if review is not None:
         after = review.get("after")
+        modified = after if isinstance(after, dict) else {}
         return replace(
             proposal,
             state=str(review["status"]),
             rolled_back=review.get("rolled_back") is True,
-            changes=with_values(proposal.changes, after if isinstance(after, dict) else {}),
+            modified=modified,
+            changes=with_values(proposal.changes, modified),
             approvals=_read_approvals(repository, state, proposal),
         )
     expiry = parse_time(proposal.expires_at or "")

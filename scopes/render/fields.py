@@ -30,6 +30,7 @@ _ROWS = {
     "agent-list": "agents",
     "inbox": "messages",
     "proposal-list": "proposals",
+    "proposal-test": "values",
     "eligible-agents": "agents",
     "fact-list": "facts",
     "fact-log": "cycles",

@@ -56,6 +56,8 @@ BEFORE = {
     "scopes mr show": REQUESTED,
     "scopes mr merge": REQUESTED,
     "scopes mr close": REQUESTED,
+    "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
+    "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
     "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
@@ -253,7 +255,7 @@ def test_every_example_of_the_help_runs(path, store_of_examples):
         store = store_of_examples(number)
         beginning = max((key for key in BEFORE if example.startswith(key)), key=len, default=None)
         for words in () if beginning is None else BEFORE[beginning]:
-            done = store.run_main(*words)
+            done = store.run_main(*with_names(store, path, words))
             assert done.returncode in {0, 3}, (words, done.stderr)
         words, given = calls_in(example)
         words = with_names(store, path, words)

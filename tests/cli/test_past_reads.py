@@ -66,6 +66,7 @@ READS = {
     "inbox": ("inbox", "alice"),
     "proposals list": ("proposals", "list", "conv-001"),
     "proposals show": ("proposals", "show", "conv-001", "{proposal}"),
+    "proposals test": ("proposals", "test", "conv-001", "{proposal}"),
     "facts list": ("facts", "list", "conv-001"),
     "facts show": ("facts", "show", "conv-001", "quick"),
     "facts explain": ("facts", "explain", "conv-001", "quick"),

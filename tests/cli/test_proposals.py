@@ -115,3 +115,69 @@ def test_open_proposals_complete_and_closed_ones_where_they_are_asked_for(propos
 def test_the_text_of_the_message_says_what_is_proposed(proposed):
     text = proposed.run("cat", proposed.proposal, "--json")["text"]
     assert text == 'Proposal for task/42: status: none -> "done", labels: none -> ["ui"]\n\nall tests pass'
+
+
+def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
+    """S4-58."""
+    assert (
+        proposed.run("proposals", "test", proposed.proposal)
+        == 'status\tnone\tnone\t"done"\tno\nlabels\tnone\tnone\t["ui"]\tno\n'
+    )
+    assert proposed.run("proposals", "accept", proposed.proposal[:8], "--as", "carol") == f"{proposed.proposal}\n"
+    shown = proposed.run("proposals", "show", proposed.proposal, "--json")
+    assert (shown["state"], shown["rollback"]["can_rollback"]) == ("applied", True)
+    assert [each["decision"] for each in shown["history"]] == ["create", "accept", "apply"]
+    done = proposed.run("proposals", "rollback", proposed.proposal, "--reason", "the build fails", "--json")
+    assert (done["state"], done["rolled_back"], done["values"][0]["after"]) == ("applied", True, None)
+    proposed.run("undo")
+    assert proposed.run("blame", proposed.id, "--key", "entities/task/42/status", "--json")["rows"][0]["value"] == {
+        "value": "done"
+    }
+    proposed.run("undo")
+    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+
+
+def test_accepting_and_applying_can_be_two_commands(proposed):
+    """S4-58, S4-59: the exit code of a conflict is 3, also of a test."""
+    name = proposed.proposal
+    assert proposed.run("proposals", "accept", name, "--no-apply", "--json")["state"] == "accepted"
+    assert proposed.run("proposals", "apply", name, "--json")["state"] == "applied"
+    other = proposed.run("proposals", "create", proposed.id, "task/42", "status=review", "--as", "bob").strip()
+    third = proposed.run("proposals", "create", proposed.id, "task/42", "status=closed", "--as", "carol").strip()
+    proposed.run("proposals", "accept", third, "--no-apply")
+    proposed.run("proposals", "accept", other)
+    assert proposed.run("proposals", "test", third, "--json", code=3)["conflicts"] == 1
+    error = proposed.run_refused("proposals", "apply", third, code=3)
+    assert (error["kind"], error["message"]) == ("conflicted", 'the entity has changed: status is "review", not "done"')
+
+
+def test_a_proposal_is_modified_or_rejected(proposed):
+    done = proposed.run("proposals", "modify", proposed.proposal, "--set", "status=review", "--rating", "3", "--json")
+    assert (done["decision"], done["state"], done["values"][0]["after"]) == ("modify", "applied", "review")
+    other = proposed.run("proposals", "create", proposed.id, "task/42", "owner=bob").strip()
+    rejected = proposed.run(
+        "proposals", "reject", proposed.id, other, "--reason", "OTHER", "--feedback", "no", "--json"
+    )
+    assert (rejected["decision"], rejected["state"]) == ("reject", "rejected")
+    shown = proposed.run("proposals", "show", other)
+    assert "reject: rejected, other, no" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("reject", "{proposal}"), 2, "--reason"),
+        (("reject", "{proposal}", "--reason", "fun"), 2, "not a reason"),
+        (("accept", "{proposal}", "--rating", "9"), 2, "not a rating"),
+        (("modify", "{proposal}"), 2, "no other value"),
+        (("modify", "{proposal}", "--set", "owner"), 2, "is not FIELD=VALUE"),
+        (("apply", "{proposal}"), 1, "is pending and cannot be applied"),
+        (("rollback", "{proposal}"), 1, "is pending and cannot be rolled back"),
+        (("test", "conv-999", "{proposal}"), 4, "conv-999"),
+    ],
+)
+def test_a_review_that_is_not_possible_is_refused(proposed, words, code, text):
+    """S4-58."""
+    error = proposed.run_refused("proposals", *(word.format(proposal=proposed.proposal) for word in words), code=code)
+    assert text in error["message"]
+    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"

@@ -8,10 +8,13 @@ from scopes.conversation.append import append
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.transaction import append_message
+from scopes.merge.divergence import state_of
 from scopes.model.message import Author
+from scopes.model.path_encoding import decode_component
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.list import list_proposals
-from scopes.proposals.proposal import value_claim, value_path
+from scopes.proposals.proposal import read_value, value_claim, value_path
+from scopes.store.trees import walk_blobs
 
 ENTITY = "task/42"
 
@@ -45,6 +48,19 @@ def accepted_value(repository, field, value, *, where="conv-001", entity=ENTITY)
     append_message(
         repository, branch.conversation.id, branch.name, message, state_changes=lambda _: {path: value_claim(value)}
     )
+
+
+def values(repository, where="conv-001", entity=ENTITY):
+    """Return the accepted values of an entity on a branch, by field."""
+    tip = StoreHandle(repository).branch(where).tip
+    prefix = value_path(*entity.split("/"), "")[: -len("%=")]
+    state = state_of(repository, tip)
+    paths = [path for path, _ in walk_blobs(repository, state)] if state is not None else []
+    return {
+        decode_component(path[len(prefix) : -1]): read_value(repository, state, path)
+        for path in paths
+        if path.startswith(prefix)
+    }
 
 
 def states(repository, where="conv-001"):

@@ -97,9 +97,11 @@ from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolu
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
+from scopes.proposals.apply import ProposalTested
 from scopes.proposals.create import ProposalCreated
 from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
 from scopes.proposals.proposal import FieldChange, Proposal
+from scopes.proposals.steps import ProposalReviewed, ValueChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
@@ -659,6 +661,7 @@ PROPOSAL = Proposal(
     approvals=("carol",),
 )  # fmt: skip
 SUPERSEDED_PROPOSAL = replace(PROPOSAL, state="superseded", superseded_by=CALL.id, details={}, approvals=())
+NEW_STATUS = ValueChange("status", "todo", "todo", "done", False)
 PROPOSED = ProposalEvent(PROMPT.id, None, "create", "pending", "planner", format_seconds(NOW_SECONDS - 86_400), {})
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
 REMEMBERED = MemoryEntry(
@@ -1250,6 +1253,27 @@ SAMPLES = {
             conversation=CONVERSATION, rows=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
         ),
         "empty-list": ProposalList(conversation=CONVERSATION, rows=()),
+        "accepted": ProposalReviewed(
+            conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="accepted"), decision="accept",
+            messages=(CALL.id,), operation=OPERATION,
+        ),
+        "approved": ProposalReviewed(
+            conversation=CONVERSATION, branch="main", proposal=PROPOSAL, decision="approve", messages=(CALL.id,),
+            operation=OPERATION, waiting_for=("bob",),
+        ),
+        "accepted-and-applied": ProposalReviewed(
+            conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="applied"), decision="accept",
+            messages=(CALL.id, SECURE.id), operation=OPERATION, values=(NEW_STATUS,), expired=(PROMPT.id,),
+        ),
+        "rolled-back": ProposalReviewed(
+            conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="applied", rolled_back=True),
+            decision="rollback", messages=(CALL.id,), operation=OPERATION, values=(ValueChange("status", "done", "done", None, False),),
+        ),
+        "tested": ProposalTested(conversation=CONVERSATION, branch="main", proposal=PROPOSAL, values=(NEW_STATUS,), expired=(CALL.id,)),
+        "tested-conflict": ProposalTested(
+            conversation=CONVERSATION, branch="main", proposal=PROPOSAL,
+            values=(NEW_STATUS, ValueChange("owner", "bob", "carol", None, True)),
+        ),
         "pending": ProposalView(conversation=CONVERSATION, branch="main", proposal=PROPOSAL, history=(PROPOSED,)),
         "superseded": ProposalView(
             conversation=CONVERSATION, branch="main", proposal=SUPERSEDED_PROPOSAL, history=(PROPOSED,)

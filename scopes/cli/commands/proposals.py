@@ -1,4 +1,4 @@
-"""`scopes proposals create`, `list` and `show`."""
+"""`scopes proposals create`, `list`, `show`, `test`, `accept`, `reject`, `modify`, `apply` and `rollback`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
     ConversationOrBranchArgument,
+    Reason,
     ScopeOrLatestArgument,
     author_of,
     split_branch,
@@ -21,8 +22,10 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.model import encoding
+from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import Delivery, NewChange, create_proposal
 from scopes.proposals.list import list_proposals, show_proposal
+from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 
 ScopeOrProposal: TypeAlias = Annotated[
     str,
@@ -33,6 +36,11 @@ ProposalAfterScope: TypeAlias = Annotated[
     typer.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
 ]
 Texts: TypeAlias = list[str] | None
+FeedbackText: TypeAlias = Annotated[str, typer.Option("--feedback", metavar="TEXT", help="What you say about it")]
+Rating: TypeAlias = Annotated[int | None, typer.Option("--rating", metavar="N", help="How good it is, from 1 to 5")]
+Apply: TypeAlias = Annotated[
+    bool, typer.Option("--apply/--no-apply", help="Apply it at once, or let `proposals apply` do that later")
+]
 Entity: TypeAlias = Annotated[str, typer.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
 Changes: TypeAlias = Annotated[
     Texts, typer.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
@@ -191,6 +199,168 @@ def proposals_show(context: typer.Context, first: ScopeOrProposal, second: Propo
     invocation: Invocation = context.obj
     where, name = split_scope(first, second)
     return invocation.show(show_proposal(invocation.repository(), where, name))
+
+
+def proposals_test(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+    """Show what applying a proposal would change.
+
+    It is applied to a copy that is thrown away: no ref moves, and no operation is recorded. The exit code is 3 if a
+    field has another value than the proposal expects.
+
+    Examples:
+      scopes proposals test p7q2
+      scopes proposals test conv-001 p7q2 --json
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    return invocation.show(try_proposal(invocation.repository(), where, name, author=author_of(invocation, None, None)))
+
+
+def proposals_accept(
+    context: typer.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    apply: Apply = True,
+    feedback: FeedbackText = "",
+    rating: Rating = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Accept a proposal, and apply it.
+
+    The values become the accepted values of the entity. With --no-apply the proposal is only accepted; `scopes
+    proposals apply` applies it later. A proposal that needs the approval of several agents is accepted when the last of
+    them accepts it. `scopes undo` takes all of it back.
+
+    Examples:
+      scopes proposals accept p7q2 --as carol
+      scopes proposals accept conv-001 p7q2 --no-apply --feedback "after the release" --rating 4
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    result = accept_proposal(
+        invocation.repository(),
+        where,
+        name,
+        author=author_of(invocation, author, author_kind),
+        feedback=Feedback(feedback, rating),
+        apply=apply,
+    )
+    return invocation.show(result)
+
+
+def proposals_reject(
+    context: typer.Context,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="REASON", help="too-risky, poor-timing, unwanted-change, ..., or other")
+    ],
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    feedback: FeedbackText = "",
+    rating: Rating = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Reject a proposal, with a reason.
+
+    The reasons are incorrect-analysis, unwanted-change, poor-timing, insufficient-context, better-alternative-exists,
+    too-risky and other; other needs a text, with --feedback.
+
+    Examples:
+      scopes proposals reject p7q2 --reason TOO_RISKY --feedback "not before the release"
+      scopes proposals reject conv-001 p7q2 --reason poor-timing --as carol
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    result = reject_proposal(
+        invocation.repository(),
+        where,
+        name,
+        reason=reason,
+        author=author_of(invocation, author, author_kind),
+        feedback=Feedback(feedback, rating),
+    )
+    return invocation.show(result)
+
+
+def proposals_modify(
+    context: typer.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    values: Annotated[
+        Texts, typer.Option("--set", metavar="FIELD=VALUE", help="The value to take instead, as JSON or text")
+    ] = None,
+    apply: Apply = True,
+    feedback: FeedbackText = "",
+    rating: Rating = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Accept a proposal with other values, and apply it.
+
+    Only fields that the proposal changes can have another value. Otherwise it is like `scopes proposals accept`.
+
+    Examples:
+      scopes proposals modify p7q2 --set owner=carol --as carol
+      scopes proposals modify conv-001 p7q2 --set owner=null --no-apply
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    result = modify_proposal(
+        invocation.repository(),
+        where,
+        name,
+        parse_values("--set", values),
+        author=author_of(invocation, author, author_kind),
+        feedback=Feedback(feedback, rating),
+        apply=apply,
+    )
+    return invocation.show(result)
+
+
+def proposals_apply(
+    context: typer.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Apply an accepted proposal.
+
+    If a field has another value than the proposal expects, nothing is changed (exit code 3). Other pending proposals
+    that expect the value from before expire.
+
+    Examples:
+      scopes proposals apply p7q2
+      scopes proposals apply conv-001 p7q2 --as carol
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    who = author_of(invocation, author, author_kind)
+    return invocation.show(apply_proposal(invocation.repository(), where, name, author=who))
+
+
+def proposals_rollback(
+    context: typer.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    reason: Reason = "",
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Take back an applied proposal.
+
+    A new message restores the values from before it was applied; if one of them was changed since, nothing is changed
+    (exit code 3). `scopes undo` instead takes back your last command.
+
+    Examples:
+      scopes proposals rollback p7q2 --reason "the build fails"
+      scopes proposals rollback conv-001/main p7q2
+    """
+    invocation: Invocation = context.obj
+    where, name = split_scope(first, second)
+    who = author_of(invocation, author, author_kind)
+    return invocation.show(rollback_proposal(invocation.repository(), where, name, author=who, reason=reason))
 
 
 def split_scope(first: str, second: str | None) -> tuple[str | None, str]:

@@ -1,4 +1,4 @@
-"""Render proposals: the list, one proposal with its history, and what was created."""
+"""Render proposals: the list, one proposal with its history, what was created, reviewed or tested."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
+    from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
     from scopes.proposals.proposal import FieldChange, Proposal
+    from scopes.proposals.steps import ProposalReviewed, ValueChange
     from scopes.render.color import Style
 
 _STYLES: dict[str, Style] = {
@@ -41,6 +43,7 @@ _TERMINAL_COLUMNS = (
     Column("Confidence"),
     Column("Age", "time"),
 )
+_TEST_COLUMNS = Column("Field"), Column("Before"), Column("Current"), Column("After"), Column("Conflict")
 _FIELDS = {
     "rationale": "Rationale",
     "category": "Category",
@@ -116,6 +119,52 @@ def render_proposal_created(result: ProposalCreated, view: View) -> None:
     write_hint(view, UNDO_HINT)
 
 
+@render_text.register
+def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
+    """Write the new state and the values that were changed; in a pipe the id of the proposal."""
+    proposal = result.proposal
+    name = identifier(view, proposal.id)
+    remarks = [f"waiting for the approval of {', '.join(result.waiting_for)}"] if result.waiting_for else []
+    remarks += [f"expired: {', '.join(each[:SHORT_ID_LENGTH] for each in result.expired)}"] if result.expired else []
+    if not view.terminal:
+        view.line(name)
+        for text in remarks:
+            view.aside(text)
+        return
+    view.sentence(
+        "proposal ",
+        name,
+        " for ",
+        Span(proposal.entity, "heading"),
+        " is still " if result.waiting_for else " is now ",
+        _state(proposal),
+    )
+    for value in result.values:
+        view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", indent=4)
+    for text in remarks:
+        view.aside(text)
+    if proposal.state == "accepted":
+        write_hint(view, f"apply it: scopes proposals apply {proposal.id[:SHORT_ID_LENGTH]}")
+    write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_proposal_tested(result: ProposalTested, view: View) -> None:
+    """Write each field with what it would be, and what the proposal expects if that is something else."""
+    if not view.terminal:
+        view.rows(_TEST_COLUMNS, map(_tested_row, result.values))
+        return
+    proposal = result.proposal
+    name = identifier(view, proposal.id)
+    outcome = Span("would stop on a conflict", "bad") if result.conflicts else Span("can be applied", "good")
+    view.sentence("proposal ", name, " for ", Span(proposal.entity, "heading"), " ", outcome, ":")
+    for value in result.values:
+        conflict = (Span(f", but the proposal expects {shown(value.before)}", "bad"),) if value.conflict else ()
+        view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", *conflict, indent=4)
+    if result.expired:
+        view.line("would expire: ", ", ".join(each[:SHORT_ID_LENGTH] for each in result.expired))
+
+
 def change_line(change: FieldChange) -> str:
     """Return a change as `status: "todo" -> "done"`."""
     return f"{change.field}: {shown(change.before)} -> {shown(change.result)}"
@@ -159,6 +208,11 @@ def _event(event: ProposalEvent, view: View) -> tuple[str | Span, ...]:
         identifier(view, event.message), " ", Span(event.author, "agent"), " ", short_time(view, event.time), " ",
         ", ".join(words),
     )  # fmt: skip
+
+
+def _tested_row(value: ValueChange) -> tuple[Cell, ...]:
+    texts = (shown(each) for each in (value.before, value.current, value.after))
+    return value.field, *texts, "yes" if value.conflict else "no"
 
 
 def _confidence(proposal: Proposal) -> str:

@@ -9,9 +9,11 @@ from scopes.render.dispatch import to_wire
 from scopes.render.text.phrases import confidence
 
 if TYPE_CHECKING:
+    from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalView
     from scopes.proposals.proposal import FieldChange, Proposal
+    from scopes.proposals.steps import ProposalReviewed, ValueChange
 
 
 @to_wire.register
@@ -58,6 +60,44 @@ def format_proposal_created(result: ProposalCreated) -> dict[str, object]:
     }
 
 
+@to_wire.register
+def format_proposal_reviewed(result: ProposalReviewed) -> dict[str, object]:
+    """Return a proposal with its new state, and the accepted values that were changed."""
+    return {
+        "kind": "proposal-reviewed",
+        "id": result.proposal.id,
+        "decision": result.decision,
+        "state": result.proposal.state,
+        "rolled_back": result.proposal.rolled_back,
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "entity_type": result.proposal.entity_type,
+        "entity_id": result.proposal.entity_id,
+        "values": [_value_object(value) for value in result.values],
+        "expired": list(result.expired),
+        "waiting_for": list(result.waiting_for),
+        "messages": list(result.messages),
+        "operation": result.operation,
+    }
+
+
+@to_wire.register
+def format_proposal_tested(result: ProposalTested) -> dict[str, object]:
+    """Return what applying a proposal would change, with `conflict` for values that it does not expect."""
+    return {
+        "kind": "proposal-test",
+        "id": result.proposal.id,
+        "state": result.proposal.state,
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "entity_type": result.proposal.entity_type,
+        "entity_id": result.proposal.entity_id,
+        "values": [_value_object(value) for value in result.values],
+        "conflicts": result.conflicts,
+        "expired": list(result.expired),
+    }
+
+
 def proposal_object(proposal: Proposal) -> dict[str, object]:
     """Return a proposal with the fields of its document; its confidence also as a word."""
     level = None if proposal.confidence is None else confidence(proposal.confidence).partition(" (")[0]
@@ -92,6 +132,16 @@ def change_object(change: FieldChange) -> dict[str, object]:
         "operation": change.operation,
         "before": change.before,
         "after": change.after,
+    }
+
+
+def _value_object(value: ValueChange) -> dict[str, object]:
+    return {
+        "field": value.field,
+        "before": value.before,
+        "current": value.current,
+        "after": value.after,
+        "conflict": value.conflict,
     }
 
 

@@ -1,0 +1,148 @@
+"""The messages that change the state of a proposal, and how they are written: all of one command in one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from scopes.errors import Refused
+from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.merge.divergence import state_of
+from scopes.model import encoding
+from scopes.model.claims import REVIEWS
+from scopes.model.message import Author, Message
+from scopes.model.path_encoding import leaf
+from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Proposal
+from scopes.proposals.state import REVIEW, Located
+from scopes.result import Result
+from scopes.store.repository import Objects
+from scopes.store.trees import BlobChange, find_blob
+
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    PENDING: frozenset({ACCEPTED, REJECTED, SUPERSEDED, EXPIRED}),
+    ACCEPTED: frozenset({APPLIED}),
+}
+"""The states that follow a state (S4-58); the others are final. A proposal that was rolled back stays applied."""
+
+
+class ValueChange(NamedTuple):
+    """The accepted value of a field: what a proposal expects, what there is, and what would be instead."""
+
+    field: str
+    before: Any
+    current: Any
+    after: Any
+    conflict: bool
+
+
+class Step(NamedTuple):
+    """A message and the changes to the state that come with it."""
+
+    message: Message
+    changes: Mapping[str, BlobChange]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalReviewed(Result):
+    """A proposal whose state was changed on a branch.
+
+    Attributes:
+        proposal: The proposal with its new state.
+        decision: `accept`, `approve`, `reject`, `modify`, `apply` or `rollback`.
+        messages: The new messages; a proposal that is applied when it is accepted has two.
+        values: The accepted values that were changed.
+        expired: Other proposals that this makes expire.
+        waiting_for: Who has to approve it too.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    proposal: Proposal
+    decision: str
+    messages: tuple[MessageId, ...]
+    operation: OperationId
+    values: tuple[ValueChange, ...] = ()
+    expired: tuple[MessageId, ...] = ()
+    waiting_for: tuple[str, ...] = ()
+
+
+def review_message(
+    proposal: Proposal, author: Author, decision: str, state: str, details: Mapping[str, Any]
+) -> Message:
+    """Return the message of a review; `state` is the state of the proposal after it."""
+    text = f"{decision} the proposal for {proposal.entity} by {proposal.agent}"
+    words = [str(details[name]) for name in ("reason", "feedback") if details.get(name)]
+    message = plain_message(check_author(author), f"{text}: {': '.join(words)}" if words else text, kind="notice")
+    document = {"proposal": proposal.id, "decision": decision, "state": state, **details}
+    return replace(message, reply_to=proposal.id, extra={REVIEW: document})
+
+
+def review_claim(proposal: Proposal, state: str, **fields: Any) -> dict[str, BlobChange]:
+    """Return the change to the state that records the state of a proposal; claims alone, without author and reason."""
+    modified = {"after": dict(proposal.modified)} if proposal.modified else {}
+    return {leaf(REVIEWS, proposal.id): encoding.dump({"status": state, **modified, **fields})}
+
+
+def removed_claims(objects: Objects, tip: Oid, proposal: Proposal) -> dict[str, BlobChange]:
+    """Return the changes to the state of a tip that remove what a proposal claims; not what a newer one does."""
+    state = state_of(objects, tip)
+    return {
+        path: None
+        for path, claim in proposal.claims.items()
+        if state is not None and find_blob(objects, state, path) == claim
+    }
+
+
+def write_steps(objects: Objects, tip: Oid, steps: Sequence[Step]) -> Oid:
+    """Write the commits of steps on top of a tip and return the last one; no ref is moved."""
+    for step in steps:
+        blob = write_message_blob(objects, step.message)
+        tip = write_message_commit(objects, tip, step.message, blob, state_changes=step.changes)
+    return tip
+
+
+def commit_steps(found: Located, steps: Sequence[Step], verb: str) -> OperationId:
+    """Write steps on the branch of a proposal, as one operation; call it inside `exclusive_write`.
+
+    Raises:
+        Busy, Inaccessible: nothing was written.
+    """
+    branch = found.branch
+    tx = Transaction(branch.repository, branch.conversation.id)
+    tx.move_branch(branch.name, found.tip, write_steps(branch.repository, found.tip, steps))
+    return tx.commit("review", f"{verb} proposal {found.proposal.id[:8]} of {branch}").id
+
+
+def require_transition(found: Located, state: str) -> None:
+    """Refuse a change that does not follow from the state of a proposal.
+
+    Raises:
+        Refused: the new state does not follow from it.
+    """
+    if state not in TRANSITIONS.get(found.proposal.state, ()):
+        raise refusal(found, f"cannot be {state}")
+
+
+def refusal(found: Located, text: str) -> Refused:
+    """Return the error that names the state of a proposal, and what can be done."""
+    proposal = found.proposal
+    state = "applied and rolled back" if proposal.rolled_back else proposal.state
+    return Refused(f"proposal {proposal.id[:8]} is {state} and {text}", hint=_cure(found))
+
+
+def _cure(found: Located) -> str:
+    """Return what can be done about a proposal in its state."""
+    proposal, name = found.proposal, found.proposal.id[:12]
+    again = f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
+    if proposal.state == PENDING:
+        return f"accept it first: scopes proposals accept {name}"
+    if proposal.state == ACCEPTED:
+        return f"apply it: scopes proposals apply {name}"
+    if proposal.state == APPLIED and not proposal.rolled_back:
+        return f"take it back: scopes proposals rollback {name}"
+    if proposal.superseded_by is not None:
+        return f"see the newer one: scopes proposals show {proposal.superseded_by[:12]}"
+    return again
