@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from scopes.check.default_tests import DEFAULT_TESTS
 from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.policy_sources import NoFiles, PolicySource
@@ -42,15 +43,6 @@ FORMS_HINT = (
 )
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
-DEFAULT_TESTS = (
-    "pytest **", "python* -m pytest **", "python* -m unittest **", "go test **", "cargo test **", "cargo nextest **",
-    "npm test **", "npm run test* **", "pnpm test **", "pnpm run test* **", "yarn test **", "bun test **",
-    "make *test* **", "make check **", "mise run *test* **", "mise *test* **", "just *test* **", "task *test* **",
-    "npx jest **", "npx vitest **", "uv run pytest **", "uv run python* -m pytest **", "poetry run pytest **",
-    "pipenv run pytest **", "hatch test **", "bundle exec rspec **", "mix test **", "deno test **", "bazel test **",
-    "tox **", "nox **", "jest **", "vitest **", "ctest **", "rspec **", "phpunit **", "mvn test **", "mvn verify **",
-    "gradle test **", "gradlew test **", "dotnet test **", "swift test **",
-)  # fmt: skip
 
 
 class Suppression(NamedTuple):

@@ -27,12 +27,15 @@ _EACH = (
     (compile_lazily(r"(FAIL|ok  )\t\S.*"), r"^FAIL"),
     (compile_lazily(r"test result: (FAILED|ok)\. \d+ passed; \d+ failed;.*"), r"^test result: FAILED"),
 )
-# What test runners print if there was no test to run, and what they print if there was one.
+# What test runners and shells print if there was no test to run, or no test runner; and if there was one.
 _NONE = compile_lazily(
     r"(?:=+ )?(?:no tests ran|\d+ deselected)(?:, \d+ warnings?)? in \d+(?:\.\d+)?s(?: =+)?|collected 0 items|"
     r"Ran 0 tests in .*|NO TESTS RAN(?: \(.*\))?|No test(?:s| files) found, exiting with code \d+|"
     r"\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|running 0 tests|"
-    r"0 examples, 0 failures.*|No tests executed!|No tests were found!!!|\[INFO\] No tests to run\."
+    r"0 examples, 0 failures.*|No tests executed!|No tests were found!!!|\[INFO\] No tests to run\.|"
+    r"\S*: No module named '?(?:pytest|unittest|coverage|tox|nox|nose2?)'?|"
+    r"(?:\S*: )?(?:line \d+: )?(?:\S+: command not found|command not found: \S+)|(?:\S+: \d+: )?\S+: not found|"
+    r"npm (?:error|ERR!) Missing script: \S+|make: \*\*\* No rule to make target .*|error: Failed to spawn: .*"
 )
 _SOME = compile_lazily(
     rf"(?:=+ )?(?:.*, )?\d+ (?:failed|passed|skipped|xfailed|xpassed|errors?|rerun)(?:, {_COUNT})* in \d.*|"
