@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from scopes.check.calls import Call
 from scopes.check.deleted_tests import find_deleted_tests
+from scopes.check.find_searches import Search, find_search, list_candidates
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_path, may_match_below
 from scopes.check.rules.base import FILE_NAME, TOP, Parameter, Rule, Settings, Unknown, event_of
@@ -34,6 +36,14 @@ _OUTSIDE_ALLOWED = [
     "**/.claude/plans/**", "**/.claude/projects/*/memory/**",
 ]  # fmt: skip
 _WEAKENED_CURE = "see whether the change is right; a suppression with a reason accepts it"
+# Names of the files that are usually below protected directories; `x.` stands for any name.
+_USUAL = {
+    ".github/workflows/**": ("x.yml", "x.yaml", "ci.yml"), ".github/actions/**": ("action.yml", "action.yaml"),
+    ".circleci/**": ("config.yml",), ".claude/**": ("settings.json", "settings.local.json"),
+    ".codex/**": ("config.toml",),
+    ".gemini/**": ("settings.json",), ".git/**": ("config", "HEAD", "pre-commit"), ".husky/**": ("pre-commit",),
+}  # fmt: skip
+_LITTER = ("*.py[co]", "__pycache__", "*.orig", "*.rej", "*.bak", "*~", "*.sw?", "*.tmp", "*.log", ".DS_Store", "*.o")
 _WORKTREE = compile_lazily(r"(?:.*/)?\.claude/worktrees/[^/]+/")
 _LOCK = compile_lazily(r"(?:.*/)?\.git/(?:.*/)?[\w.-]+\.lock")  # what a git that was killed leaves
 _COMPUTED = compile_lazily(r"[$`]")
@@ -47,6 +57,7 @@ class Write(NamedTuple):
 
     follows: what a link at the end of the path refers to is written, not the link
     change: what a program does to it
+    search: the path is where a `find` starts, whose files are changed
     """
 
     call: Call
@@ -55,6 +66,7 @@ class Write(NamedTuple):
     edit: FileEdit | None = None
     follows: bool = True
     change: Change | None = None
+    search: Search | None = None
 
 
 def list_writes(run: Run) -> Iterator[Write]:
@@ -85,12 +97,15 @@ def _list_changes(run: Run) -> Iterator[Write]:
     """Yield every file that a call writes, and what the programs of its commands write, delete or link."""
     yield from list_writes(run)
     for call in run.calls:
-        for command in call.commands:
+        for position, command in enumerate(call.commands):
             for change in command.changes:
                 if change.kind == "directory" or (change.kind == "restore" and change.source is None):
                     continue
                 follows = change.kind in {"write", "copy"}
-                yield Write(call, change.path, command.directory, follows=follows, change=change)
+                write = Write(call, change.path, command.directory, follows=follows, change=change)
+                write = write._replace(search=find_search(call, position, change))
+                roots = [] if write.search is None else write.search.roots
+                yield from (write._replace(path=root) for root in roots or [write.path])
 
 
 def _list_made(run: Run) -> Iterator[Write]:
@@ -160,8 +175,12 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
         path, pattern = next(
             ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
         )
+        if write.search is not None:
+            path, pattern = _find_protected_among(write, write.search, patterns, run)
         message = f"changes {path}, which is protected by {pattern}"
-        if pattern is None and write.change is not None and write.change.is_tree:
+        if write.search is not None:
+            message = f"changes files in {path}, in which {pattern} is protected"
+        elif pattern is None and write.change is not None and write.change.is_tree:
             path, pattern = _find_protected_below(write, write.change, patterns, run)
             message = f"changes {path}, in which {pattern} is protected"
         if pattern is not None:
@@ -188,6 +207,36 @@ def _find_protected_below(write: Write, change: Change, patterns: Sequence[str],
             if found is not None:
                 return path, found
     return "", None
+
+
+def _find_protected_among(write: Write, search: Search, patterns: Sequence[str], run: Run) -> tuple[str, str | None]:
+    """Return where a search starts, and a pattern that protects files which it changes; None if there is none.
+
+    A search in all of the workspace is for a kind of files: it counts if usual files of the protected ones are of it.
+    """
+    places = dict.fromkeys(filter(None, (run.directory, *run.workspaces)))
+    for place in places:
+        start = relative_to(write.path, place)
+        is_around = start in {None, TOP}
+        if start is None and relative_to(place, write.path) is None:
+            continue
+        for pattern in patterns:
+            usual = next((names for name, names in _USUAL.items() if pattern.startswith(name)), ("x",))
+            known = (each for each in _list_known_files(run, write.call) if matches_path(pattern, each))
+            for file in (*list_candidates(pattern, search, place, usual), *known):
+                is_left = _WORKTREE.match(file) or _LOCK.fullmatch(file) or (is_around and _is_unusual(file, pattern))
+                if not is_left and matches_path(pattern, file) and search.may_change(f"{place.rstrip('/')}/{file}"):
+                    return start or TOP, pattern
+    return "", None
+
+
+def _is_unusual(file: str, pattern: str) -> bool:
+    """Return True if a file that a pattern protects would be one that is usually not there, or that is no loss."""
+    name = file.rpartition("/")[2]
+    usual = next((names for start, names in _USUAL.items() if pattern.startswith(start)), None)
+    if usual is None:
+        return any(fnmatchcase(name, each) for each in _LITTER)
+    return not any(name == each or name.endswith(each[1:]) for each in usual if each == name or each.startswith("x."))
 
 
 def _directories_of(write: Write, run: Run) -> list[str]:
