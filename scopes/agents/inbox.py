@@ -119,6 +119,11 @@ def remove_entries(registry: Registry, agent: Agent) -> dict[str, BlobChange]:
     return {_path(agent.number, entry): None for entry in walk_entries(registry, agent.number)}
 
 
+def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict[str, BlobChange]:
+    """Return the changes that take one message out of the inbox of an agent."""
+    return {_path(agent.number, each): None for each in walk_entries(registry, agent.number) if each.message == message}
+
+
 def _inbox(registry: Registry, agent: Agent) -> Inbox:
     entries = list(walk_entries(registry, agent.number))
     delivered = [entry for entry in entries if not entry.queued]

@@ -112,6 +112,7 @@ from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
+from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1287,6 +1288,7 @@ SAMPLES = {
             ),
         ),
     },
+    "collaborations": COLLABORATIONS,
     "facts": FACTS,
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
