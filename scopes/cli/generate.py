@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import get_args
 
 from scopes.check.compare import MODES
 from scopes.check.hook import AGENTS
@@ -22,6 +23,8 @@ from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES
 from scopes.model.merge_request import REQUEST_STATES
 from scopes.model.message import AUTHOR_KINDS, KINDS
+from scopes.model.validation import Category, RequestType, Risk
+from scopes.proposals.proposal import REJECTION_REASONS, STATES
 from scopes.store.settings import CHOICES, SETTINGS
 
 PAGES = "man/man1"
@@ -34,6 +37,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "conversations conflicts list --status": STATUSES,
     "conversations bisect run --input": INPUTS,
     "--state": (*REQUEST_STATES, "all"),
+    "proposals list --state": STATES,
+    "proposals reject --reason": REJECTION_REASONS,
+    "proposals create --category": get_args(Category),
+    "proposals create --risk": get_args(Risk),
+    "proposals create --request-type": get_args(RequestType),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
     "check --hook": AGENTS,

@@ -74,6 +74,7 @@ Name = Annotated[str, AfterValidator(_agent_name)]
 Category: TypeAlias = Literal[
     "optimization", "breakdown", "reorganization", "cleanup", "enhancement", "bug-fix", "automation"
 ]
+RequestType: TypeAlias = Literal["review", "approve", "apply", "discuss"]
 Risk: TypeAlias = Literal["none", "low", "medium", "high", "critical"]
 
 

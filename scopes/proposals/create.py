@@ -14,10 +14,10 @@ from scopes.errors import Conflicted, Invalid
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import check_author, plain_message
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.loading import load
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.message import Author
-from scopes.model.validation import check_payload
 from scopes.proposals.proposal import PENDING, FieldChange, is_same, read_value, value_path
 from scopes.proposals.state import KIND, read_proposals
 from scopes.result import Result
@@ -106,7 +106,8 @@ def create_proposal(
     }
     if expires is not None:
         document["expires_at"] = _parse_expiry(expires)
-    message = replace(message, payload=check_payload(KIND, document))
+    check = load("scopes.model.validation:check_payload")  # imports pydantic
+    message = replace(message, payload=check(KIND, document))
     supersedes = tuple(
         each.id
         for each in read_proposals(repository, tip)

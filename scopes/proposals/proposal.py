@@ -51,6 +51,7 @@ class Proposal:
     """A proposal with its state on one branch.
 
     Attributes:
+        written: The time of its message, in nanoseconds since 1970.
         details: The further fields of its document: rationale, confidence, category, impact_assessment, ...
         claims: What its message wrote below `state/proposals`, by path.
         state: One of STATES.
@@ -67,6 +68,7 @@ class Proposal:
     entity_type: str
     entity_id: str
     changes: tuple[FieldChange, ...]
+    written: int = 0
     details: Mapping[str, Any] = field(default_factory=dict)
     claims: Mapping[str, bytes] = field(default_factory=dict)
     state: str = PENDING

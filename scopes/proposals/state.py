@@ -35,10 +35,12 @@ from scopes.proposals.proposal import (
     read_value,
     value_path,
 )
+from scopes.store.graph import is_ancestor
 from scopes.store.repository import Objects, Repository, read_tree
 from scopes.store.trees import find_blob, find_entry
 
 KIND = "proposal"
+_SECOND = 1_000_000_000
 REVIEW = "review"  # the field of a message that reviews a proposal
 _STORED = (APPLIED, REJECTED, ACCEPTED, EXPIRED)  # of two reviews that a merge kept, the first one here counts
 
@@ -58,15 +60,42 @@ def read_proposals(repository: Repository, tip: Oid) -> tuple[Proposal, ...]:
     found = (_read(repository, head) for head in heads if not is_retracted(repository, tip, head.id))
     stated = [proposal for proposal in found if proposal is not None]
     state = state_of(repository, tip)
-    newer: dict[tuple[str, str, str, str], tuple[int, Proposal]] = {}
-    result = []
-    for position in range(len(stated) - 1, -1, -1):
-        each = stated[position]
-        keys = [(each.agent, each.entity_type, each.entity_id, name) for name in each.fields]
-        _, successor = min((newer[key] for key in keys if key in newer), default=(0, None), key=lambda item: item[0])
-        result.append(_with_state(repository, state, each, successor))
-        newer.update(dict.fromkeys(keys, (position, each)))
-    return tuple(reversed(result))
+    successors = _Successors(repository, stated)
+    return tuple(_with_state(repository, state, each, successors.of(each)) for each in stated)
+
+
+class _Successors:
+    """The proposals that came after others of the same agent about the same field, in the history of one commit.
+
+    Of two proposals in one line of history the later one is newer; of two on branches that were merged, that of the
+    later time. So their order does not depend on the branch.
+    """
+
+    def __init__(self, repository: Repository, stated: list[Proposal]) -> None:
+        self._repository = repository
+        self._position = {each.id: position for position, each in enumerate(stated)}
+        self._by_path: dict[str, list[Proposal]] = {}
+        for each in stated:
+            for path in each.claims:
+                self._by_path.setdefault(path, []).append(each)
+
+    def of(self, proposal: Proposal) -> list[Proposal]:
+        """Return the newer proposals, the oldest of them first."""
+        found = {
+            other.id: other
+            for path in proposal.claims
+            for other in self._by_path[path]
+            if other.id != proposal.id and self._is_newer(other, proposal)
+        }
+        return sorted(found.values(), key=lambda each: (each.written, each.id))
+
+    def _is_newer(self, one: Proposal, other: Proposal) -> bool:
+        by_time = (one.written, one.id) > (other.written, other.id)
+        by_position = self._position[one.id] > self._position[other.id]
+        if by_time == by_position:
+            return by_time
+        first, last = (other, one) if by_position else (one, other)
+        return by_position if is_ancestor(self._repository, first.oid, last.oid) else by_time
 
 
 def locate(repository: Repository, where: str | None, name: str) -> Located:
@@ -118,6 +147,7 @@ def _read(repository: Repository, head: MessageHeader) -> Proposal | None:
                 entity_id=name,
                 changes=tuple(_changes(repository, state, entity, name, changes)),
                 details=details,
+                written=(parse_time(message.time or "") or head.time * _SECOND),
                 claims=stated_claims(message),
             )
     return None
@@ -133,8 +163,8 @@ def _changes(objects: Objects, state: Oid | None, entity: str, name: str, change
                 yield FieldChange(field, operation, before, rest.get("after"))
 
 
-def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, successor: Proposal | None) -> Proposal:
-    """Return a proposal with its state; `successor` is the next proposal of its agent about one of its fields."""
+def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, successors: list[Proposal]) -> Proposal:
+    """Return a proposal with its state; `successors` are the newer ones of its agent about its fields."""
     review = _read_review(repository, state, proposal)
     if review is not None:
         after = review.get("after")
@@ -147,18 +177,35 @@ def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, s
             changes=with_values(proposal.changes, modified),
             approvals=_read_approvals(repository, state, proposal),
         )
+    if _is_superseded(repository, state, proposal, successors):
+        if successors and _had_expired(proposal, successors[0]):
+            return replace(proposal, state=EXPIRED)
+        return replace(proposal, state=SUPERSEDED, superseded_by=successors[0].id if successors else None)
     expiry = parse_time(proposal.expires_at or "")
-    superseded_at = None if successor is None else parse_time(successor.time or "")
-    expired_before = expiry is not None and superseded_at is not None and expiry <= superseded_at
-    if successor is not None and not expired_before:
-        return replace(proposal, state=SUPERSEDED, superseded_by=successor.id)
     if expiry is not None and expiry <= now_nanoseconds():
         return replace(proposal, state=EXPIRED)
     if any(not _is_current(repository, state, proposal, change) for change in proposal.changes):
         return replace(proposal, state=EXPIRED)
-    if any(state is None or find_blob(repository, state, path) != claim for path, claim in proposal.claims.items()):
-        return replace(proposal, state=SUPERSEDED)  # a conflict was resolved in favor of another one
     return replace(proposal, approvals=_read_approvals(repository, state, proposal))
+
+
+def _is_superseded(objects: Objects, state: Oid | None, proposal: Proposal, successors: list[Proposal]) -> bool:
+    """Return True if the state has another claim than that of a proposal, or the same claim by a newer one.
+
+    The first is so too if a conflict was resolved in favor of another proposal.
+    """
+    claims = proposal.claims
+    if any(state is None or find_blob(objects, state, path) != claim for path, claim in claims.items()):
+        return True
+    return any(newer.claims.get(path) == claim for newer in successors for path, claim in claims.items())
+
+
+def _had_expired(proposal: Proposal, successor: Proposal) -> bool:
+    """Return True if a proposal had expired before its successor was written."""
+    expiry = parse_time(proposal.expires_at or "")
+    before = {change.field: change.before for change in proposal.changes}
+    changed = any(each.field in before and not is_same(before[each.field], each.before) for each in successor.changes)
+    return changed or (expiry is not None and expiry <= successor.written)
 
 
 def with_values(changes: tuple[FieldChange, ...], values: dict[str, Any]) -> tuple[FieldChange, ...]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+from scopes.cli.completion import complete
 from scopes.cli.completion_values import list_values
+from scopes.cli.table import TABLE
 
 
 @pytest.fixture
@@ -98,6 +103,8 @@ def test_a_proposal_is_sent_to_reviewers_or_to_whom_is_named(conversation):
         (("create", "{id}", "42", "x=1"), 2, "is not an entity"),
         (("list", "{id}", "--state", "open"), 2, "not a state"),
         (("show", "zzzz"), 4, "zzzz"),
+        (("show", "{id}"), 2, "no proposal given"),
+        (("show", ""), 2, "no proposal given"),
     ],
 )
 def test_a_mistake_names_what_is_wrong(conversation, words, code, text):
@@ -127,6 +134,7 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
     shown = proposed.run("proposals", "show", proposed.proposal, "--json")
     assert (shown["state"], shown["rollback"]["can_rollback"]) == ("applied", True)
     assert [each["decision"] for each in shown["history"]] == ["create", "accept", "apply"]
+    assert shown["created"] <= shown["reviewed_at"] <= shown["applied_at"]
     done = proposed.run("proposals", "rollback", proposed.proposal, "--reason", "the build fails", "--json")
     assert (done["state"], done["rolled_back"], done["values"][0]["after"]) == ("applied", True, None)
     proposed.run("undo")
@@ -181,3 +189,56 @@ def test_a_review_that_is_not_possible_is_refused(proposed, words, code, text):
     error = proposed.run_refused("proposals", *(word.format(proposal=proposed.proposal) for word in words), code=code)
     assert text in error["message"]
     assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+
+
+def test_of_several_processes_that_accept_one_accepts(proposed):
+    """The others are told the state; the values are set once."""
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: proposed.run_process("proposals", "accept", proposed.proposal), range(4)))
+    assert sorted(each.returncode for each in done) == [0, 1, 1, 1]
+    assert all("is applied and cannot be accepted" in each.stderr for each in done if each.returncode)
+    assert len(proposed.run("proposals", "show", proposed.proposal, "--json")["history"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (("list", "--state", "a"), ["accepted", "applied"]),
+        (("reject", "--reason", "t"), ["too-risky"]),
+        (("create", "--category", "b"), ["breakdown", "bug-fix"]),
+        (("create", "--risk", "l"), ["low"]),
+        (("create", "--request-type", "d"), ["discuss"]),
+    ],
+)
+def test_words_of_the_document_complete(words, values, tmp_path):
+    found = complete(TABLE, ["proposals", *words], {"SCOPES_STORE": str(tmp_path)})
+    assert sorted(value for value, _ in found) == values
+
+
+def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
+    """S4-58: the side that is taken has the state, on the merged branch too."""
+    proposed.run("branch", proposed.id, "review", "--from", proposed.proposal, "--no-switch")
+    proposed.run("proposals", "accept", f"{proposed.id}/review", proposed.proposal, "--no-apply")
+    proposed.run("proposals", "reject", f"{proposed.id}/main", proposed.proposal, "--reason", "poor-timing")
+    done = proposed.run("merge", proposed.id, "--source", "review", "--target", "main", "--json", code=3)
+    (conflict,) = done["conflicts"]
+    assert conflict["key"] == f"reviews/{proposed.proposal}"
+    proposed.run("conflicts", "resolve", proposed.id, "1", "--take", "source", "--continue")
+    assert proposed.run("proposals", "list", f"{proposed.id}/main", "--fields", "state") == "accepted\n"
+
+
+def test_a_message_that_only_says_it_is_a_review_changes_nothing(proposed):
+    """The state is a claim that comes with a review; anybody can append a message with its fields."""
+    review = {
+        "proposal": proposed.proposal,
+        "decision": "accept",
+        "state": "accepted",
+        "author": "carol",
+        "message": "x",
+    }
+    line = {"author": "mallory", "kind": "notice", "text": "accepted", "review": review}
+    proposed.run("append", proposed.id, "--jsonl", "-", given=json.dumps(line) + "\n")
+    shown = proposed.run("proposals", "show", proposed.proposal, "--json")
+    assert (shown["state"], [each["decision"] for each in shown["history"]]) == ("pending", ["create"])
+    assert "reviewed_at" not in shown
+    assert proposed.run("changes", proposed.id, "--field", "entities") == ""

@@ -7,8 +7,11 @@ from contextlib import suppress
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
-from scopes.errors import Conflicted, Invalid, Refused
+from scopes.conversation.verify import verify
+from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.list import list_proposals
@@ -20,13 +23,13 @@ from tests.support.store import files_of, make_store
 
 CAROL = Author("carol", "human")
 MOVES = {
-    "accept": lambda r, name: accept_proposal(r, None, name, author=CAROL),
-    "accept only": lambda r, name: accept_proposal(r, None, name, author=CAROL, apply=False),
-    "reject": lambda r, name: reject_proposal(r, None, name, reason="too-risky", author=CAROL),
-    "modify": lambda r, name: modify_proposal(r, None, name, {"status": "m"}, author=CAROL),
-    "apply": lambda r, name: apply_proposal(r, None, name, author=CAROL),
-    "rollback": lambda r, name: rollback_proposal(r, None, name, author=CAROL),
-    "test": lambda r, name: try_proposal(r, None, name, author=CAROL),
+    "accept": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL),
+    "accept only": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL, apply=False),
+    "reject": lambda r, name, where=None: reject_proposal(r, where, name, reason="too-risky", author=CAROL),
+    "modify": lambda r, name, where=None: modify_proposal(r, where, name, {"status": "m"}, author=CAROL),
+    "apply": lambda r, name, where=None: apply_proposal(r, where, name, author=CAROL),
+    "rollback": lambda r, name, where=None: rollback_proposal(r, where, name, author=CAROL),
+    "test": lambda r, name, where=None: try_proposal(r, where, name, author=CAROL),
 }
 FOLLOWING = {**TRANSITIONS, "pending": TRANSITIONS["pending"] | TRANSITIONS["accepted"]}
 STEPS = st.lists(
@@ -39,8 +42,8 @@ STEPS = st.lists(
 )
 
 
-def by_id(repository):
-    rows = list_proposals(repository, "conv-001", include_closed=True).rows
+def by_id(repository, branch="main"):
+    rows = list_proposals(repository, f"conv-001/{branch}", include_closed=True).rows
     return {row.proposal.id: row.proposal for row in rows}
 
 
@@ -77,3 +80,43 @@ def test_states_follow_the_table_whatever_the_order_of_commands(tmp_path_factory
         for name, proposal in before.items():
             old, state = proposal.state, after[name].state
             assert old == state or state in FOLLOWING.get(old, ()), (verb, old, state)
+
+
+ON_BRANCHES = st.lists(
+    st.tuples(
+        st.sampled_from(["main", "fix"]), st.sampled_from(["create", "merge", *sorted(MOVES)]), st.integers(0, 3)
+    ),
+    min_size=4,
+    max_size=14,
+)
+
+
+@given(steps=ON_BRANCHES)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_merge_takes_each_state_from_one_of_the_branches(tmp_path_factory, steps):
+    """S4-58: or the proposal expires, is superseded, or both sides say so; accepted values come from one of them too."""
+    repository = make_store(tmp_path_factory.mktemp("law") / "store.git")
+    new(repository)
+    branch(repository, "conv-001", name="fix", switch=False)
+    made = []
+    for where, verb, number in steps:
+        other = "fix" if where == "main" else "main"
+        if verb == "create":
+            with suppress(Invalid):
+                agent, value = ("planner", "writer")[number % 2], "ab"[number // 2]
+                made.append(create(repository, f"status={value}", agent=agent, where=f"conv-001/{where}").id)
+        elif verb == "merge":
+            sides = [by_id(repository, name) for name in (where, other)]
+            present = [values(repository, f"conv-001/{name}").get("status") for name in (where, other)]
+            if getattr(merge(repository, "conv-001", other, target=where), "conflicts", ()):
+                abort_merge(repository, "conv-001")
+                continue
+            for name, proposal in by_id(repository, where).items():
+                before = {side[name].state for side in sides if name in side}
+                assert proposal.state in {*before, "expired", "superseded"}, (name, before)
+                assert proposal.state in before or not before <= {"applied", "rejected", "accepted"}
+            assert values(repository, f"conv-001/{where}").get("status") in present
+        elif made:
+            with suppress(Refused, Conflicted, NotFound):
+                MOVES[verb](repository, made[number % len(made)], f"conv-001/{where}")
+    assert verify(repository).exit_code == 0

@@ -8,6 +8,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.merge import merge
 from scopes.conversation.operations import list_operations
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
@@ -325,3 +326,31 @@ def test_the_store_is_sound_after_reviews(team):
     rollback_proposal(team, None, made.id, author=CAROL)
     reject_proposal(team, None, create(team, "x/y=1").id, reason="other", author=CAROL, feedback=Feedback("no"))
     assert verify(team).exit_code == 0
+
+
+def test_the_order_of_two_proposals_does_not_depend_on_the_branch(team):
+    """Equal proposals of one agent on two branches: the later one stands, wherever they are merged."""
+    branch(team, "conv-001", name="fix", switch=False)
+    first = create(team, "status=done")
+    second = create(team, "status=done", where="conv-001/fix")
+    merge(team, "conv-001", "main", target="fix")
+    create(team, "owner=bob")
+    merge(team, "conv-001", "fix", target="main")
+    for where in ("conv-001/fix", "conv-001/main"):
+        found = {name: show_proposal(team, where, name).proposal for name in (first.id, second.id)}
+        assert [each.state for each in found.values()] == ["superseded", "pending"]
+        assert found[first.id].superseded_by == second.id
+
+
+@pytest.mark.parametrize(
+    ("take", "expected"), [("target", ["pending", "superseded"]), ("source", ["superseded", "pending"])]
+)
+def test_the_proposal_that_a_resolution_takes_stays_pending(team, take, expected):
+    """Two values of one agent, of which the older one may be taken."""
+    branch(team, "conv-001", name="fix", switch=False)
+    first = create(team, "status=done")
+    second = create(team, "status=review", where="conv-001/fix")
+    merge(team, "conv-001", "fix", target="main")
+    resolve_conflict(team, "conv-001", "1", take=take, author=CAROL, continue_after=True)
+    found = [show_proposal(team, "conv-001/main", each.id).proposal.state for each in (first, second)]
+    assert found == expected

@@ -16,6 +16,7 @@ from scopes.cli.arguments import (
     Reason,
     ScopeOrLatestArgument,
     author_of,
+    find_conversation,
     split_branch,
 )
 from scopes.cli.invocation import Invocation
@@ -26,6 +27,7 @@ from scopes.proposals.apply import apply_proposal, rollback_proposal, try_propos
 from scopes.proposals.create import Delivery, NewChange, create_proposal
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
+from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
     str,
@@ -197,8 +199,9 @@ def proposals_show(context: typer.Context, first: ScopeOrProposal, second: Propo
       scopes proposals show conv-001/main p7q2 --json
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
-    return invocation.show(show_proposal(invocation.repository(), where, name))
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
+    return invocation.show(show_proposal(repository, where, name))
 
 
 def proposals_test(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
@@ -212,8 +215,9 @@ def proposals_test(context: typer.Context, first: ScopeOrProposal, second: Propo
       scopes proposals test conv-001 p7q2 --json
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
-    return invocation.show(try_proposal(invocation.repository(), where, name, author=author_of(invocation, None, None)))
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
+    return invocation.show(try_proposal(repository, where, name, author=author_of(invocation, None, None)))
 
 
 def proposals_accept(
@@ -237,9 +241,10 @@ def proposals_accept(
       scopes proposals accept conv-001 p7q2 --no-apply --feedback "after the release" --rating 4
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
     result = accept_proposal(
-        invocation.repository(),
+        repository,
         where,
         name,
         author=author_of(invocation, author, author_kind),
@@ -271,9 +276,10 @@ def proposals_reject(
       scopes proposals reject conv-001 p7q2 --reason poor-timing --as carol
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
     result = reject_proposal(
-        invocation.repository(),
+        repository,
         where,
         name,
         reason=reason,
@@ -305,9 +311,10 @@ def proposals_modify(
       scopes proposals modify conv-001 p7q2 --set owner=null --no-apply
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
     result = modify_proposal(
-        invocation.repository(),
+        repository,
         where,
         name,
         parse_values("--set", values),
@@ -335,9 +342,10 @@ def proposals_apply(
       scopes proposals apply conv-001 p7q2 --as carol
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
     who = author_of(invocation, author, author_kind)
-    return invocation.show(apply_proposal(invocation.repository(), where, name, author=who))
+    return invocation.show(apply_proposal(repository, where, name, author=who))
 
 
 def proposals_rollback(
@@ -358,14 +366,23 @@ def proposals_rollback(
       scopes proposals rollback conv-001/main p7q2
     """
     invocation: Invocation = context.obj
-    where, name = split_scope(first, second)
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
     who = author_of(invocation, author, author_kind)
-    return invocation.show(rollback_proposal(invocation.repository(), where, name, author=who, reason=reason))
+    return invocation.show(rollback_proposal(repository, where, name, author=who, reason=reason))
 
 
-def split_scope(first: str, second: str | None) -> tuple[str | None, str]:
-    """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id."""
-    return (None, first) if second is None else (first, second)
+def split_scope(repository: Repository, first: str, second: str | None) -> tuple[str | None, str]:
+    """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id.
+
+    Raises:
+        Invalid: only a conversation is given.
+    """
+    if second is not None:
+        return first, second
+    if not first or find_conversation(repository, first):
+        raise Invalid("no proposal given", hint=f"list them: scopes proposals list {first}".rstrip())
+    return None, first
 
 
 def parse_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:

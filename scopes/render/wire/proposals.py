@@ -37,7 +37,11 @@ def format_proposal_view(result: ProposalView) -> dict[str, object]:
         "conversation": result.conversation,
         "branch": result.branch,
         "history": [_event_object(event) for event in result.history],
-        **without_none(rollback=rollback),
+        **without_none(
+            reviewed_at=_time_of(result, "accept", "modify", "reject"),
+            applied_at=_time_of(result, "apply"),
+            rollback=rollback,
+        ),
     }
 
 
@@ -145,12 +149,17 @@ def _value_object(value: ValueChange) -> dict[str, object]:
     }
 
 
+def _time_of(result: ProposalView, *decisions: str) -> str | None:
+    """Return the time of the last of some decisions; None if there is none."""
+    return next((event.time for event in reversed(result.history) if event.decision in decisions), None)
+
+
 def _event_object(event: ProposalEvent) -> dict[str, object]:
     return {
+        **event.details,
         "message": event.message,
         "decision": event.decision,
         "state": event.state,
         "author": event.author,
         **without_none(time=event.time),
-        **event.details,
     }
