@@ -136,7 +136,7 @@ _READ_PAST = frozenset({
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
-    "proposals list", "proposals show", "proposals test",
+    "proposals list", "proposals show", "proposals test", "collaborate status", "collaborate show",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -248,7 +248,7 @@ TABLE = Table(
         _command(PROPOSE, "proposals rollback", "Take back an applied proposal"),
         _command(AGENTS, "collaborate", "Open a collaboration of agents on a task"),
         _command(AGENTS, "collaborate status", "List collaborations, the newest first"),
-        _command(AGENTS, "collaborate show", "Report on a collaboration: positions, decisions and conflicts"),
+        _command(AGENTS, "collaborate show", "Report on a collaboration"),
         _command(AGENTS, "collaborate join", "Take part in a collaboration"),
         _command(AGENTS, "collaborate argue", "State a position in a collaboration"),
         _command(AGENTS, "collaborate close", "Close a collaboration"),

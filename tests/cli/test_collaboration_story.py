@@ -47,7 +47,7 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     assert "analysis: Where to split?" in report.splitlines()[0]
     for line in (
         "**Outcome:** Split by use case",
-        "- ann: 4 messages",
+        "- ann: 3 messages",
         "No consensus: By use case (1); By layer (1).",
         "- **By use case**, ann, confidence Very High (0.8)",
         "- **split**: by use case (ann)",

@@ -110,7 +110,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 14, 20, 22  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 16, 22, 24  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

@@ -18,7 +18,7 @@ Collaboration: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
 ]
 Position: TypeAlias = Annotated[str, typer.Argument(metavar="POSITION", help="What you hold")]
-About: TypeAlias = Annotated[str, typer.Option("--about", metavar="TOPIC", help="What it is about (default: the task)")]
+About: TypeAlias = Annotated[str, typer.Option("--about", metavar="TOPIC", help="What it is about")]
 Reasoning: TypeAlias = Annotated[list[str] | None, typer.Option("--reasoning", metavar="TEXT", help="Why")]
 GivenEvidence: TypeAlias = Annotated[
     list[str] | None,
@@ -97,9 +97,9 @@ def collaborate_status(
 
 
 def collaborate_show(context: typer.Context, collaboration: Collaboration) -> int:
-    """Report on a collaboration: positions, decisions and conflicts.
+    """Report on a collaboration.
 
-    In a pipe it is Markdown.
+    It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
 
     Examples:
       scopes collaborate show conv-001
