@@ -174,7 +174,10 @@ def read_collaboration(handle: BranchHandle) -> tuple[list[Entry], Collaboration
     entries = list_entries(repository, entry.fork, handle.tip)
     request = next((each for each in entries if each.event == "request"), None)
     if request is None:
-        raise NotFound(f"branch {handle} has no request for a collaboration", hint="open one: scopes collaborate")
+        raise NotFound(
+            f"branch {handle} has no request for a collaboration",
+            hint="open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT",
+        )
     end = next((each for each in reversed(entries) if each.event == "close"), None)
     payload, entity = request.message.payload or {}, request.details.get("entity")
     outcome = None if end is None else end.details.get("outcome")
