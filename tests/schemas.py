@@ -68,7 +68,7 @@ DOCUMENTS = {
     "agents export": "agent-card",
     "agents import": "agent",
     "send": "routing",
-    "inbox": "inbox",
+    "inbox": "inbox delivery",
     "proposals create": "proposal-created",
     "proposals list": "proposal-list",
     "proposals show": "proposal",
