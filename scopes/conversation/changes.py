@@ -12,7 +12,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
+from scopes.conversation.fact_changes import walk_fact_changes
 from scopes.errors import Invalid
+from scopes.history.conversations import read_uuid
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
@@ -108,6 +110,7 @@ def changes(
     found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]
     for each in reversed(operations):
         found += _operation_changes(repository, each)
+    found += _fact_changes(repository, conversation_id)
     found.sort(key=lambda change: parse_time(change.time) or 0)
     if branch is not None:
         found = _of_branch(repository, conversation_id, branch, found)
@@ -290,6 +293,23 @@ def _operation_changes(repository: Repository, operation: ConversationOperation)
         if change.ref == refs.active_ref(conversation):
             old, new = _branch_in(change.old), _branch_in(change.new)
             yield _change(record.time, "active_branch", _verb(old, new), old, new, cause, record.id)
+
+
+def _fact_changes(repository: Repository, conversation: ConversationId) -> list[Change]:
+    """Return what commands did to the facts of a conversation, oldest first."""
+    rows = [
+        _change(
+            each.record.time,
+            each.field_path,
+            _verb(each.before, each.after),
+            each.before,
+            each.after,
+            _actor(each.record) if each.agent is None else _cause("agent", each.agent),
+            each.record.id,
+        )
+        for each in walk_fact_changes(repository, read_uuid(repository, conversation))
+    ]
+    return rows[::-1]
 
 
 def _cause_of_operation(

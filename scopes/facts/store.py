@@ -34,9 +34,8 @@ from scopes.facts.fact import (
     encode_fact,
     encode_proposed,
 )
-from scopes.history.messages import read_root
-from scopes.history.metadata import read_metadata, write_metadata
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.conversations import read_uuid
+from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
@@ -65,7 +64,7 @@ class FactStore:
         """
         self.repository = repository
         self.conversation = conversation
-        self._uuid = _uuid_of(repository, conversation) if conversation else ""
+        self._uuid = read_uuid(repository, conversation) if conversation else ""
         self.commits = {ref: _commit_of(repository, ref) for ref in _REFS} if commits is None else dict(commits)
         self._trees = {
             ref: None if commit is None else read_commit(repository, commit).tree
@@ -255,12 +254,6 @@ class FactChanges:
                     previous = store.commits[ref]
                     transaction.move_ref(ref, previous, write_metadata(objects, previous, changes, self._summary))
         return transaction.commit(kind, self._summary).id
-
-
-def _uuid_of(repository: Repository, conversation: ConversationId) -> str:
-    main = read_metadata(repository, conversation).branches.get(MAIN)
-    tip = next(iter(list_branch_tips(repository, conversation).values()))
-    return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid
 
 
 def _commit_of(repository: Repository, ref: str) -> Oid | None:
