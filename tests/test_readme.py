@@ -102,3 +102,10 @@ def test_the_picture_loads_nothing_from_elsewhere():
     text = PICTURE.read_text()
     assert ET.fromstring(text).tag.endswith("svg")
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_second_command_block_installs_and_runs_the_tests():
+    """CI runs it as it stands: a block of commands before it would take its place."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert ".[dev]" in blocks[1]
+    assert "-m pytest" in blocks[1]

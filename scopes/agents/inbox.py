@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from time import monotonic, sleep
 
 from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry, store_registry
@@ -21,10 +22,12 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, Op
 from scopes.model import encoding
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
+from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
+_POLL_SECONDS = 0.2
 _DIRECTORY, _SEQUENCE = "inbox", "sequence"
 
 
@@ -85,6 +88,43 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
         return replace(found, operation=store_registry(registry, taken, summary))
 
 
+def watch_inbox(
+    repository: Repository, name: str, *, acknowledge: bool = False, idle_seconds: float | None = None
+) -> Iterator[Inbox]:
+    """Yield the unread messages of an agent, then each message as it arrives, until `idle_seconds` pass without one.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    seen, looked = 0, object()
+    deadline = monotonic() + (idle_seconds or 0)
+    while True:
+        value: object = repository.find_ref(AGENTS)
+        if value != looked:
+            looked = value
+            found = read_inbox(repository, name)
+            new = tuple(each for each in found.messages if each.entry.sequence > seen)
+            if new and acknowledge:
+                found = read_inbox(repository, name, acknowledge=True)
+                new = tuple(each for each in found.messages if each.entry.sequence > seen)
+            if new:
+                seen = max(each.entry.sequence for each in new)
+                yield replace(found, messages=new)
+                deadline = monotonic() + (idle_seconds or 0)
+        if idle_seconds is not None and monotonic() >= deadline:
+            return
+        sleep(_POLL_SECONDS)
+
+
+def acknowledge_message(repository: Repository, agent: Agent, message: MessageId) -> OperationId | None:
+    """Take one message out of the inbox of an agent; None if somebody else has taken it."""
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        taken: dict[str, BlobChange] = remove_message(registry, agent, message)
+        summary = f"acknowledge {message[:8]} for {agent.name}"
+        return store_registry(registry, taken, summary) if taken else None
+
+
 def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
     """Yield the entries for the agent of a number, in the order of sending; damaged ones are left out."""
     repository = registry.repository
@@ -117,6 +157,11 @@ def add_entries(registry: Registry, agents: Mapping[int, bool], entry: InboxEntr
 def remove_entries(registry: Registry, agent: Agent) -> dict[str, BlobChange]:
     """Return the changes that empty the inbox of an agent."""
     return {_path(agent.number, entry): None for entry in walk_entries(registry, agent.number)}
+
+
+def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict[str, BlobChange]:
+    """Return the changes that take one message out of the inbox of an agent."""
+    return {_path(agent.number, each): None for each in walk_entries(registry, agent.number) if each.message == message}
 
 
 def _inbox(registry: Registry, agent: Agent) -> Inbox:

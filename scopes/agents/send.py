@@ -24,6 +24,7 @@ from scopes.result import Result
 from scopes.store.refs import AGENTS
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import BlobChange
 
 EVERYBODY = "all"
 REVIEWERS = "@review"
@@ -64,29 +65,13 @@ def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queu
         if not available and not queue:
             names = ", ".join(agent.name for agent in receivers)
             raise NoAvailableAgents(f"no agent is available: {names}", hint="to let the message wait for them: --queue")
-        delivered_to = tuple(agent.name for agent in available)
-        queued_for = tuple(agent.name for agent in receivers if not agent.available)
-        routing = {"to": list(to), "delivered_to": list(delivered_to), "queued_for": list(queued_for)}
-        addressed = replace(
-            message,
-            to=tuple(agent.name for agent in receivers),
-            extra={**message.extra, _ROUTING: routing},
-        )
+        addressed = address(message, receivers, to)
         tip = list_branch_tips(repository, conversation).get(branch.name)
         if tip is None:
             raise NotFound(f"branch {branch} was deleted", hint="restore it: scopes undo")
         [write] = message_writers(repository, conversation, [addressed])
         oid = write(tip)
-        entry = InboxEntry(
-            sequence=0,
-            message=message.id,
-            oid=oid,
-            conversation=conversation,
-            branch=branch.name,
-            sender=AgentName(message.author.name),
-            sent=now(),
-        )
-        changes = add_entries(registry, {agent.number: not agent.available for agent in receivers}, entry)
+        changes = delivery_of(message, oid, conversation, branch.name, registry, receivers)
         summary = f"send {message.id[:8]} of {branch} to {_listed(receivers)}"
         tx = Transaction(repository, conversation)
         tx.move_branch(branch.name, tip, oid)
@@ -97,10 +82,42 @@ def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queu
         oid=oid,
         conversation=conversation,
         branch=branch.name,
-        delivered_to=delivered_to,
-        queued_for=queued_for,
+        delivered_to=tuple(agent.name for agent in available),
+        queued_for=tuple(agent.name for agent in receivers if not agent.available),
         operation=operation.id,
     )
+
+
+def address(message: Message, receivers: Sequence[Agent], to: Sequence[str]) -> Message:
+    """Return the message with its receivers, and who of them was available when it was sent (S4-34)."""
+    routing = {
+        "to": list(to),
+        "delivered_to": [agent.name for agent in receivers if agent.available],
+        "queued_for": [agent.name for agent in receivers if not agent.available],
+    }
+    names = tuple(agent.name for agent in receivers)
+    return replace(message, to=names, extra={**message.extra, _ROUTING: routing})
+
+
+def delivery_of(  # noqa: PLR0917 - a message, where it is, and who gets it
+    message: Message,
+    oid: Oid,
+    conversation: ConversationId,
+    branch: BranchName,
+    registry: Registry,
+    receivers: Sequence[Agent],
+) -> dict[str, BlobChange]:
+    """Return the changes of the registry that put a stored message into the inboxes of its receivers."""
+    entry = InboxEntry(
+        sequence=0,
+        message=message.id,
+        oid=oid,
+        conversation=conversation,
+        branch=branch,
+        sender=AgentName(message.author.name),
+        sent=now(),
+    )
+    return add_entries(registry, {agent.number: not agent.available for agent in receivers}, entry)
 
 
 def expand(registry: Registry, branch: BranchHandle, message: Message, to: Sequence[str]) -> list[Agent]:

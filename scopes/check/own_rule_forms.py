@@ -147,9 +147,9 @@ def _last_after_last(events: _Events) -> Iterator[Breach]:
 
 
 def _at_most(events: _Events) -> Iterator[Breach]:
-    limit, count = events.wanted.limit, len(events.first)
-    if count > limit:
-        yield _breach(f"this happened {count} times, at most {limit} allowed", events.first[limit])
+    limit, happened = events.wanted.limit, [each for each in events.first if not each.attempted]
+    if len(happened) > limit:
+        yield _breach(f"this happened {len(happened)} times, at most {limit} allowed", happened[limit])
 
 
 _Form: TypeAlias = Callable[[_Events], Iterator[Breach]]

@@ -9,14 +9,16 @@ PACKAGE = "scopes.cli.commands"
 _WRITING = frozenset({
     "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
     "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
-    "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
+    "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
+    "rewind", "delete", "undo", "redo",
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
     "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
     "agents available", "agents away", "agents import", "send", "proposals create",
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "facts propose", "facts promote", "facts accept",
-    "facts reject", "facts decide", "facts run", "facts key add",
+    "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
+    "collaborate argue", "collaborate close",
 })  # fmt: skip
 
 
@@ -134,7 +136,7 @@ _READ_PAST = frozenset({
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
-    "proposals list", "proposals show", "proposals test",
+    "proposals list", "proposals show", "proposals test", "collaborate status", "collaborate show",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -211,6 +213,7 @@ TABLE = Table(
         _command(MERGE, "conv conflicts show", "Show both sides of a conflict"),
         _command(MERGE, "conv conflicts resolve", "Resolve a conflict"),
         _command(MERGE, "conv conflicts intervene", "Override both sides of a conflict"),
+        _command(MERGE, "conv conflicts argue", "State a position about a conflict"),
         _command(MERGE, "conv conflicts escalate", "Assign a conflict to someone else"),
         _command(MERGE, "conv merge-requests open", "Ask for a branch to be merged"),
         _command(MERGE, "conv merge-requests list", "List merge requests, newest first"),
@@ -243,6 +246,12 @@ TABLE = Table(
         _command(PROPOSE, "proposals modify", "Accept a proposal with other values, and apply it"),
         _command(PROPOSE, "proposals apply", "Apply an accepted proposal"),
         _command(PROPOSE, "proposals rollback", "Take back an applied proposal"),
+        _command(AGENTS, "collaborate", "Open a collaboration of agents on a task"),
+        _command(AGENTS, "collaborate status", "List collaborations, the newest first"),
+        _command(AGENTS, "collaborate show", "Report on a collaboration"),
+        _command(AGENTS, "collaborate join", "Take part in a collaboration"),
+        _command(AGENTS, "collaborate argue", "State a position in a collaboration"),
+        _command(AGENTS, "collaborate close", "Close a collaboration"),
         _command(FACTS, "facts propose", "Propose a fact about a conversation"),
         _command(FACTS, "facts list", "List the facts of a conversation"),
         _command(FACTS, "facts show", "Show a fact or a proposal"),

@@ -12,21 +12,34 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
+from scopes.conversation.fact_changes import walk_fact_changes
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHeader, header_of, headers_of, is_root, read_message_at, subject_of
+from scopes.history.conversations import read_uuid
+from scopes.history.messages import (
+    STATE_DIRECTORY,
+    MessageHeader,
+    header_of,
+    headers_of,
+    is_root,
+    read_message_at,
+    subject_of,
+)
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.records import open_conflicts_at
-from scopes.model.claims import PARTICIPANT_KINDS
+from scopes.model import encoding
+from scopes.model.claims import ENTITIES, PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
+from scopes.model.path_encoding import split_leaf
 from scopes.result import Note, Result, Stream
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.operation_log import walk_operations
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
+from scopes.store.trees import diff_blobs, find_entry, read_blob
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system")  # kinds of cause
@@ -97,6 +110,7 @@ def changes(
     found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]
     for each in reversed(operations):
         found += _operation_changes(repository, each)
+    found += _fact_changes(repository, conversation_id)
     found.sort(key=lambda change: parse_time(change.time) or 0)
     if branch is not None:
         found = _of_branch(repository, conversation_id, branch, found)
@@ -216,6 +230,7 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Ch
         if message_id not in seen:
             seen.add(message_id)
             yield from _changes_of_message(head, message, time, participants)
+            yield from _changes_of_entities(repository, head, time, _cause(head.author_kind, head.author))
 
 
 def _changes_of_message(head: MessageHeader, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
@@ -236,18 +251,26 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
         case {"id": str(conflict_id), **resolution}:
             before = {"status": "open"}
             yield _change(time, f"conflicts.{conflict_id}", "UPDATE", before, resolution, cause, head.id)
-    yield from _changes_of_entity(head, message, time, cause)
 
 
-def _changes_of_entity(head: MessageHeader, message: Message, time: str, cause: str) -> Iterator[Change]:
-    """Yield the accepted values that a message changed, which applied a proposal or took it back."""
-    match message.extra.get("review"):
-        case {"entity_type": str(entity), "entity_id": str(name), "changes": list(changed)}:
-            for change in changed:
-                match change:
-                    case {"field": str(field), "before": before, "after": after}:
-                        path = f"entities.{entity}.{name}.{field}"
-                        yield _change(time, path, _verb(before, after), before, after, cause, head.id)
+def _changes_of_entities(repository: Repository, head: MessageHeader, time: str, cause: str) -> Iterator[Change]:
+    """Yield the accepted values that a notice changed: it applied a proposal, took one back, or resolved a conflict."""
+    if head.kind != "notice" or not head.parents:
+        return
+    before, after = (_entities_at(repository, commit) for commit in (head.parents[0], head.oid))
+    for path, *blobs in diff_blobs(repository, before, after):
+        field_path = ".".join(("entities", *split_leaf(path)))
+        old, new = (None if blob is None else _value_of(encoding.load(read_blob(repository, blob))) for blob in blobs)
+        yield _change(time, field_path, _verb(old, new), old, new, cause, head.id)
+
+
+def _entities_at(repository: Repository, commit: Oid) -> Oid | None:
+    entry = find_entry(repository, read_commit(repository, commit).tree, f"{STATE_DIRECTORY}/{ENTITIES}")
+    return entry.oid if entry is not None and entry.is_tree else None
+
+
+def _value_of(claim: Any) -> Any:
+    return claim["value"] if isinstance(claim, dict) and claim.keys() == {"value"} else claim
 
 
 def _operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:
@@ -270,6 +293,23 @@ def _operation_changes(repository: Repository, operation: ConversationOperation)
         if change.ref == refs.active_ref(conversation):
             old, new = _branch_in(change.old), _branch_in(change.new)
             yield _change(record.time, "active_branch", _verb(old, new), old, new, cause, record.id)
+
+
+def _fact_changes(repository: Repository, conversation: ConversationId) -> list[Change]:
+    """Return what commands did to the facts of a conversation, oldest first."""
+    rows = [
+        _change(
+            each.record.time,
+            each.field_path,
+            _verb(each.before, each.after),
+            each.before,
+            each.after,
+            _actor(each.record) if each.agent is None else _cause("agent", each.agent),
+            each.record.id,
+        )
+        for each in walk_fact_changes(repository, read_uuid(repository, conversation))
+    ]
+    return rows[::-1]
 
 
 def _cause_of_operation(

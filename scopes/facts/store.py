@@ -1,13 +1,14 @@
 """Storage of facts and proposals: two refs, so that a proposal is never where a fact is (S2-9).
 
-    refs/scopes/facts            <conversation>/facts/<key>/<2 hex>/<id>=    a fact
-                                 <conversation>/cycles/<number>.json         a cycle of a run
-                                 <conversation>/decisions/<subject>=         a decision of a person
-                                 <conversation>/context.json                 version, dirty keys, open questions
+    refs/scopes/facts            <uuid>/facts/<key>/<2 hex>/<id>=    a fact
+                                 <uuid>/cycles/<number>.json         a cycle of a run
+                                 <uuid>/decisions/<subject>=         a decision of a person
+                                 <uuid>/context.json                 version, dirty keys, open questions
                                  keys/<name>=                                a key beside those that always exist
-    refs/scopes/proposed-facts   <conversation>/<key>/<2 hex>/<id>=          a proposal
+    refs/scopes/proposed-facts   <uuid>/<key>/<2 hex>/<id>=          a proposal
 
-The history can be read with plain git. Every change is an operation, so undo works.
+The uuid is that of the conversation, which keeps it when it is renamed; a later one of the same id has another. The
+history can be read with plain git. Every change is an operation, so undo works.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from scopes.facts.fact import (
     encode_fact,
     encode_proposed,
 )
+from scopes.history.conversations import read_uuid
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
@@ -62,6 +64,7 @@ class FactStore:
         """
         self.repository = repository
         self.conversation = conversation
+        self._uuid = read_uuid(repository, conversation) if conversation else ""
         self.commits = {ref: _commit_of(repository, ref) for ref in _REFS} if commits is None else dict(commits)
         self._trees = {
             ref: None if commit is None else read_commit(repository, commit).tree
@@ -87,7 +90,7 @@ class FactStore:
             version=_number(document.get("version")),
             cycles=_number(document.get("cycles")),
             questions={each.id: each for each in found if each is not None},
-            decided=frozenset(self._names(f"{self.conversation}/{_DECISIONS}")),
+            decided=frozenset(self._names(f"{self._uuid}/{_DECISIONS}")),
         )
         has_run = isinstance(dirty, list) and context.cycles > 0
         context.dirty = frozenset(map(str, dirty)) if has_run and isinstance(dirty, list) else self.keys()
@@ -107,14 +110,14 @@ class FactStore:
     def walk(self, key: str) -> Iterator[Fact]:
         """Yield the facts of a key, by id; damaged ones are left out."""
         facts = []
-        for data in self._walk_blobs(FACTS, f"{self.conversation}/{_FACTS}/{encode_component(key)}"):
+        for data in self._walk_blobs(FACTS, f"{self._uuid}/{_FACTS}/{encode_component(key)}"):
             with suppress(Corrupt):
                 facts.append(decode_fact(data))
         yield from sorted(facts, key=lambda fact: fact.id)
 
     def keys(self) -> frozenset[str]:
         """Return the keys that have facts."""
-        return frozenset(self._names(f"{self.conversation}/{_FACTS}"))
+        return frozenset(self._names(f"{self._uuid}/{_FACTS}"))
 
     def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
         """Return a proposal; None if there is none, or it is damaged."""
@@ -126,7 +129,7 @@ class FactStore:
     def walk_proposals(self) -> Iterator[ProposedFact]:
         """Yield the proposals, by key and id; damaged ones are left out."""
         found = []
-        for data in self._walk_blobs(PROPOSED_FACTS, self.conversation):
+        for data in self._walk_blobs(PROPOSED_FACTS, self._uuid):
             with suppress(Corrupt):
                 found.append(decode_proposed(data))
         yield from sorted(found, key=lambda fact: (fact.key, fact.id))
@@ -134,14 +137,14 @@ class FactStore:
     def walk_decisions(self) -> Iterator[HumanDecision]:
         """Yield the decisions of people, the newest one of each subject, in the order of time."""
         found = []
-        for data in self._walk_blobs(FACTS, f"{self.conversation}/{_DECISIONS}"):
+        for data in self._walk_blobs(FACTS, f"{self._uuid}/{_DECISIONS}"):
             with suppress(Corrupt):
                 found.append(decode_decision(data))
         yield from sorted(found, key=lambda each: (each.timestamp, each.subject))
 
     def walk_cycles(self) -> Iterator[Cycle]:
         """Yield the cycles, the newest one first; damaged ones are left out."""
-        entries = self._entries(FACTS, f"{self.conversation}/{_CYCLES}")
+        entries = self._entries(FACTS, f"{self._uuid}/{_CYCLES}")
         for name in sorted(entries, reverse=True):
             with suppress(Corrupt):
                 yield decode_cycle(read_blob(self.repository, entries[name].oid))
@@ -156,11 +159,11 @@ class FactStore:
 
     def decision_change(self, decision: HumanDecision) -> dict[str, BlobChange]:
         """Return the change of refs/scopes/facts that stores a decision."""
-        return {f"{self.conversation}/{_DECISIONS}/{leaf(decision.subject)}": encode_decision(decision)}
+        return {f"{self._uuid}/{_DECISIONS}/{leaf(decision.subject)}": encode_decision(decision)}
 
     def cycle_change(self, cycle: Cycle) -> dict[str, BlobChange]:
         """Return the change of refs/scopes/facts that stores a cycle."""
-        return {f"{self.conversation}/{_CYCLES}/{cycle.number:06d}.json": encode_cycle(cycle)}
+        return {f"{self._uuid}/{_CYCLES}/{cycle.number:06d}.json": encode_cycle(cycle)}
 
     def context_change(self, context: FactContext) -> dict[str, BlobChange]:
         """Return the change of refs/scopes/facts that stores the state of a context, without its facts."""
@@ -176,10 +179,10 @@ class FactStore:
             ],
         }
         data = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-        return {f"{self.conversation}/{_CONTEXT}": data.encode("utf-8", "backslashreplace")}
+        return {f"{self._uuid}/{_CONTEXT}": data.encode("utf-8", "backslashreplace")}
 
     def _read_context_file(self) -> Mapping[str, object]:
-        data = self._find_blob(FACTS, f"{self.conversation}/{_CONTEXT}")
+        data = self._find_blob(FACTS, f"{self._uuid}/{_CONTEXT}")
         document = encoding.load(data) if data is not None else {}
         if not isinstance(document, dict):
             raise Corrupt(f"the facts of {self.conversation} are damaged", hint="see: scopes verify")
@@ -216,7 +219,7 @@ class FactStore:
     def _path(self, directory: str, key: str, fact_id: str) -> str:
         bucket = hashlib.sha256(fact_id.encode("utf-8", "surrogatepass")).hexdigest()[:2]
         inside = f"{directory}/" if directory else ""
-        return f"{self.conversation}/{inside}{encode_component(key)}/{bucket}/{leaf(fact_id)}"
+        return f"{self._uuid}/{inside}{encode_component(key)}/{bucket}/{leaf(fact_id)}"
 
 
 class FactChanges:

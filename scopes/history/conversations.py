@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_body, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_body, read_root, walk_headers_oldest_first
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import MAIN, list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
@@ -99,3 +100,14 @@ def _read_participants(repository: Repository, state: TreeEntry, cache: Particip
         names = read_tree(repository, entry.oid)
         cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
     return cache[entry.oid]
+
+
+def read_uuid(repository: Repository, conversation: ConversationId) -> str:
+    """Return the uuid of a conversation, which it keeps when it is renamed.
+
+    Raises:
+        NotFound: its history has no root.
+    """
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    tip = next(iter(list_branch_tips(repository, conversation).values()))
+    return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid

@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
 from scopes.history.conversations import Scope, resolve_scope
-from scopes.history.messages import display_time, read_body, walk_headers_oldest_first
+from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.merge.divergence import state_of
+from scopes.model.claims import APPROVALS, REVIEWS
+from scopes.model.path_encoding import leaf
 from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
 from scopes.proposals.state import KIND, REVIEW, locate, read_proposals, walk_branches
 from scopes.result import Note, Result, plural
-from scopes.store.repository import Repository
+from scopes.store.objects import TreeEntry
+from scopes.store.repository import Objects, Repository
+from scopes.store.trees import find_entry
 
 
 class ProposalRow(NamedTuple):
@@ -129,6 +133,7 @@ def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
 
 
 def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Iterator[ProposalEvent]:
+    """Yield the message of a proposal and those that changed its state; that a message claims to does not count."""
     for head in walk_headers_oldest_first(repository, [tip]):
         if head.id == proposal.id:
             yield ProposalEvent(head.id, None, "create", PENDING, head.author, display_time(head), {})
@@ -136,6 +141,19 @@ def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Itera
             match read_body(repository, head).extra.get(REVIEW):
                 case {"proposal": str(named), "decision": str(decision), "state": str(state), **rest}:
                     details = {str(name): value for name, value in rest.items()}
-                    if named == proposal.id:
+                    if named == proposal.id and _changes_state(repository, head, proposal):
                         parent = head.parents[0] if head.parents else None
                         yield ProposalEvent(head.id, parent, decision, state, head.author, display_time(head), details)
+
+
+def _changes_state(objects: Objects, head: MessageHeader, proposal: Proposal) -> bool:
+    """Return True if a message came with a change of what the state has about the reviews of a proposal."""
+    paths = leaf(REVIEWS, proposal.id), leaf(APPROVALS, proposal.id).removesuffix("=")
+    if not head.parents:
+        return False
+    after, before = (state_of(objects, commit) for commit in (head.oid, head.parents[0]))
+    return any(_entry(objects, after, path) != _entry(objects, before, path) for path in paths)
+
+
+def _entry(objects: Objects, state: Oid | None, path: str) -> TreeEntry | None:
+    return None if state is None else find_entry(objects, state, path)

@@ -22,10 +22,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The module that defines a Result: the module in `text` that renders it, where their names differ.
 NOUN_OF: dict[str, str] = {
     "scopes.agents.card": "agents",
+    "scopes.agents.delivery": "agents",
     "scopes.agents.inbox": "agents",
     "scopes.agents.list": "agents",
     "scopes.agents.register": "agents",
     "scopes.agents.send": "agents",
+    "scopes.collaboration.contribute": "collaborations",
+    "scopes.collaboration.report": "collaborations",
+    "scopes.collaboration.start": "collaborations",
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
     "scopes.tokens.fetch": "tokens",

@@ -34,7 +34,9 @@ ALIAS = "scopes.alias."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
-AGENT_SETTING = re.compile(r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|timeout)", re.IGNORECASE)
+AGENT_SETTING = re.compile(
+    r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)", re.IGNORECASE
+)
 _KEY = re.compile(
     "|".join(
         (
@@ -219,7 +221,7 @@ def is_read_from_store(key: str) -> bool:
 def names_command(key: str) -> bool:
     """Return True if the value of a key is a command that scopes runs."""
     agent = AGENT_SETTING.fullmatch(key)
-    return key.lower() in COMMANDS or (agent is not None and agent["field"].lower() == "command")
+    return key.lower() in COMMANDS or (agent is not None and agent["field"].lower() != "timeout")
 
 
 def check_key(key: str) -> str:

@@ -163,3 +163,8 @@ def test_edits_and_tests_of_one_line_have_an_order():
 )
 def test_a_condition_that_is_not_certain_is_none(line, first, last):
     assert runs_only_after(line, first, last) is False
+
+
+def test_a_refused_call_is_not_among_those_that_happened():
+    assert is_kept("at most 2 run(a)", shell("a", DENIED), shell("a"), shell("a")) is True
+    assert is_kept("at most 0 run(a).denied", shell("a", DENIED)) is False

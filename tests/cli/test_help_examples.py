@@ -33,6 +33,7 @@ EXAMPLES = {
 STOPPED = (("merge", "conv-001", "--source", "fix", "--target", "main"),)
 RESOLVED = (*STOPPED, ("conflicts", "resolve", "conv-001", "1", "--take", "source"))
 REQUESTED = (("mr", "open", "conv-001", "--source", "try-1", "--title", "x"),)
+OPENED = (("collaborate", "conv-001", "--type", "consensus", "--agents", "reviewer", "--task", "x"),)
 BEFORE = {
     "scopes conflicts": STOPPED,
     "scopes conflicts resolve conv-001 1 --as-before": (
@@ -62,6 +63,10 @@ BEFORE = {
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),
+    "scopes collaborate show": OPENED,
+    "scopes collaborate join": OPENED,
+    "scopes collaborate argue": OPENED,
+    "scopes collaborate close": OPENED,
     "scopes facts run": (("facts", "promote", "conv-001", "budget"),),
     "scopes facts decide conv-001 drop-ie11": (
         ("facts", "promote", "conv-001", "budget"),

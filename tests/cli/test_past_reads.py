@@ -67,6 +67,8 @@ READS = {
     "proposals list": ("proposals", "list", "conv-001"),
     "proposals show": ("proposals", "show", "conv-001", "{proposal}"),
     "proposals test": ("proposals", "test", "conv-001", "{proposal}"),
+    "collaborate status": ("collaborate", "status", "--all"),
+    "collaborate show": ("collaborate", "show", "conv-001/collaboration/consensus"),
     "facts list": ("facts", "list", "conv-001"),
     "facts show": ("facts", "show", "conv-001", "quick"),
     "facts explain": ("facts", "explain", "conv-001", "quick"),
@@ -87,6 +89,8 @@ CHANGES = (
     ("append", "conv-001/main", "--as", "alice", "--kind", "decision", "--topic", "cache", "redis"),
     ("memory", "add", "the cache is redis", "--topic", "redis", "--action", "measure it"),
     ("agents", "register", "alice", "--capability", "parse", "--depends-on", "Seeds"),
+    ("collaborate", "conv-001", "--type", "consensus", "--agents", "alice", "--task", "look"),
+    ("collaborate", "argue", "conv-001", "it is quick", "--as", "alice"),
     ("facts", "propose", "conv-001", "Seeds", "the parser is quick", "--id", "quick"),
     ("facts", "promote", "conv-001", "quick"),
     ("facts", "run", "conv-001", "--agent", "alice=true"),
@@ -106,7 +110,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 14, 20, 22  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 16, 22, 24  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -224,3 +225,20 @@ def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     assert conflict["key"] == f"reviews/{proposed.proposal}"
     proposed.run("conflicts", "resolve", proposed.id, "1", "--take", "source", "--continue")
     assert proposed.run("proposals", "list", f"{proposed.id}/main", "--fields", "state") == "accepted\n"
+
+
+def test_a_message_that_only_says_it_is_a_review_changes_nothing(proposed):
+    """The state is a claim that comes with a review; anybody can append a message with its fields."""
+    review = {
+        "proposal": proposed.proposal,
+        "decision": "accept",
+        "state": "accepted",
+        "author": "carol",
+        "message": "x",
+    }
+    line = {"author": "mallory", "kind": "notice", "text": "accepted", "review": review}
+    proposed.run("append", proposed.id, "--jsonl", "-", given=json.dumps(line) + "\n")
+    shown = proposed.run("proposals", "show", proposed.proposal, "--json")
+    assert (shown["state"], [each["decision"] for each in shown["history"]]) == ("pending", ["create"])
+    assert "reviewed_at" not in shown
+    assert proposed.run("changes", proposed.id, "--field", "entities") == ""

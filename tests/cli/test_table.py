@@ -52,7 +52,7 @@ def test_a_command_either_reads_or_prints_without_a_pager():
     """A table of 48 imported conversations opened the pager; `git fetch` does not."""
     reading = {
         "export", "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes",
-        "stats", "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show", "proposals test", "facts list", "facts show", "facts explain", "facts log", "facts eligible", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
+        "stats", "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show", "proposals test", "facts list", "facts show", "facts explain", "facts log", "facts eligible", "collaborate status", "collaborate show", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
         "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
         "merge-requests list", "merge-requests show",
         "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",
@@ -70,7 +70,7 @@ def test_a_summary_is_one_short_line_without_a_full_stop():
 def test_every_command_is_in_an_existing_group_or_below_a_command():
     parents = {command.path[:-1] for command in TABLE.commands.values()} - {()}
     assert parents <= set(TABLE.groups) | set(TABLE.commands)
-    assert parents - set(TABLE.groups) == {("conversations", "decisions")}
+    assert parents - set(TABLE.groups) == {("conversations", "decisions"), ("collaborate",)}
 
 
 def test_no_name_is_both_a_command_and_a_group():

@@ -10,6 +10,7 @@ import pytest
 from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.new import new
+from scopes.conversation.rename import rename_conversation
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Conflicted, Invalid, NotFound, Refused
@@ -73,8 +74,9 @@ def test_proposals_and_facts_are_in_distinct_refs_and_neither_is_read_as_the_oth
     suggest(store, fact_id="slow")
     suggest(store, "more", fact_id="wait")
     promote(store, CONV, "slow")
-    assert [path for path in paths(store, FACTS) if "/facts/" in path] == [f"{CONV}/facts/Seeds/{bucket('slow')}/slow="]
-    assert paths(store, PROPOSED_FACTS) == [f"{CONV}/Seeds/{bucket('wait')}/wait="]
+    uuid = paths(store, PROPOSED_FACTS)[0].partition("/")[0]
+    assert [path for path in paths(store, FACTS) if "/facts/" in path] == [f"{uuid}/facts/Seeds/{bucket('slow')}/slow="]
+    assert paths(store, PROPOSED_FACTS) == [f"{uuid}/Seeds/{bucket('wait')}/wait="]
     read = FactStore(store, ConversationId(CONV))
     assert isinstance(read.find("Seeds", "slow"), Fact)
     assert isinstance(read.find_proposal("Seeds", "wait"), ProposedFact)
@@ -237,3 +239,12 @@ def test_a_damaged_fact_is_left_out_and_the_others_stay(store):
     assert json.loads(read.fact_change(read.find("Seeds", "slow")).popitem()[1])["validation"] == "rules"
     assert read.find("Seeds", "missing") is None
     assert read.find("Unknown", "slow") is None
+
+
+def test_facts_follow_a_renamed_conversation_and_a_later_one_of_its_id_has_none(store):
+    suggest(store, fact_id="slow")
+    promote(store, CONV, "slow")
+    rename_conversation(store, CONV, "login")
+    assert [row.fact.id for row in list_facts(store, "login").rows] == ["slow"]
+    new(store, conversation_id=CONV)
+    assert facts(store) == []

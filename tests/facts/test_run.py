@@ -26,7 +26,7 @@ from scopes.ids import ConversationId
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import FACTS
-from scopes.store.repository import read_commit
+from scopes.store.repository import read_commit, read_tree
 from tests.facts.statements import effects, proposed
 from tests.support.random_ids import hashed_counter
 
@@ -88,7 +88,9 @@ def facts(repository):
 
 
 def tree(repository):
-    return read_commit(repository, repository.find_ref(FACTS)).tree
+    """The tree of the only conversation, which is below its random uuid."""
+    (entry,) = read_tree(repository, read_commit(repository, repository.find_ref(FACTS)).tree).values()
+    return entry.oid
 
 
 def test_programs_in_python_and_shell_converge_though_one_crashes(store, programs):

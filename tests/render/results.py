@@ -7,6 +7,7 @@ from hashlib import sha1
 
 from scopes.agents.agent import Agent
 from scopes.agents.card import AgentCard
+from scopes.agents.delivery import Delivered
 from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
 from scopes.agents.list import AgentList, AgentRow, AgentView
 from scopes.agents.register import AgentChanged
@@ -112,6 +113,7 @@ from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
+from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1237,6 +1239,8 @@ SAMPLES = {
         "inbox": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Look at it.\nIs it safe?")), ReceivedMessage(entry=INBOX_ENTRY, message=None)), waiting=2),
         "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
         "empty-inbox": Inbox(agent=AGENT, messages=()),
+        "delivered": Delivered(agent=AGENT, messages=(PROMPT.id,)),
+        "not-delivered": Delivered(agent=AGENT, messages=(), failed=PROMPT.id, problem="failed with exit code 1: no (tried 3 times)"),
         "card": AgentCard(card={"name": "reviewer", "skills": [{"id": "review", "tags": ["review"]}]}),
     },
     "proposals": {
@@ -1287,6 +1291,7 @@ SAMPLES = {
             ),
         ),
     },
+    "collaborations": COLLABORATIONS,
     "facts": FACTS,
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import scopes.agents
 import scopes.check
+import scopes.collaboration
 import scopes.context
 import scopes.conversation
 import scopes.exporters
@@ -43,6 +44,7 @@ MODULES = [
         scopes.context,
         scopes.conversation,
         scopes.exporters,
+        scopes.collaboration,
         scopes.facts,
         scopes.check,
         scopes.importers,

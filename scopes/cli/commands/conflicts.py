@@ -1,4 +1,4 @@
-"""`scopes conflicts list`, `show`, `resolve`, `intervene` and `escalate`."""
+"""`scopes conflicts list`, `show`, `resolve`, `intervene`, `argue` and `escalate`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from scopes.cli.arguments import (
     Reason,
     author_of,
 )
+from scopes.cli.commands.collaborate import (
+    Alternatives,
+    Confidence,
+    GivenEvidence,
+    Reasoning,
+    TradeOffs,
+    read_argument,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import (
     AsBefore,
@@ -25,8 +33,10 @@ from scopes.cli.resolve_input import (
     resolve_from_options,
     split_conflict,
 )
+from scopes.collaboration.contribute import argue_about_conflict
+from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.resolve import escalate_conflict
+from scopes.errors import Invalid
 
 
 def conflicts_list(
@@ -158,10 +168,45 @@ def conflicts_intervene(
     return resolve_from_options(invocation, first, second, options, intervening=True)
 
 
+def conflicts_argue(
+    context: typer.Context,
+    first: ConversationOrConflict,
+    position: Annotated[str, typer.Option("--position", metavar="TEXT", help="What you hold")],
+    second: ConflictAfterConversation = None,
+    reasoning: Reasoning = None,
+    evidence: GivenEvidence = None,
+    trade_offs: TradeOffs = None,
+    alternatives: Alternatives = None,
+    confidence: Confidence = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """State a position about a conflict.
+
+    The conflict is in debate then. A later position of yours replaces it. Whoever decides sees all of them.
+
+    Examples:
+      scopes conflicts argue conv-001 1 --position "JWT" --reasoning "The app has no server state" --as reviewer
+      scopes conflicts argue conv-001 1 --position "Sessions" --evidence "best-practice:can be revoked"
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    argument = read_argument("", position, reasoning, evidence, trade_offs, alternatives, confidence)
+    names = split_conflict(repository, first, second)
+    writer = author_of(invocation, author, author_kind)
+    return invocation.show(argue_about_conflict(repository, *names, argument, author=writer))
+
+
 def conflicts_escalate(
     context: typer.Context,
     first: ConversationOrConflict,
-    to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who should resolve it")],
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
+    neutral: Annotated[
+        bool, typer.Option("--neutral", help="A registered agent that is available and not involved, best a person")
+    ] = False,
+    capability: Annotated[
+        str | None, typer.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
+    ] = None,
     second: ConflictAfterConversation = None,
     reason: Reason = "",
     author: AuthorName = None,
@@ -169,18 +214,17 @@ def conflicts_escalate(
 ) -> int:
     """Assign a conflict to someone else.
 
-    Records who should resolve it, and why.
+    Records who should resolve it, and why. A registered agent gets the message in its inbox.
 
     Examples:
       scopes conflicts escalate conv-001 1 --to carol --reason "it concerns the budget"
+      scopes conflicts escalate conv-001 1 --neutral --reason "two positions, no agreement"
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    result = escalate_conflict(
-        repository,
-        *split_conflict(repository, first, second),
-        to=to,
-        reason=reason,
-        author=author_of(invocation, author, author_kind),
-    )
-    return invocation.show(result)
+    if (to is None) != neutral or (capability is not None and not neutral):
+        raise Invalid("who should resolve it?", hint="--to NAME, or --neutral with or without --capability WORD")
+    names = split_conflict(repository, first, second)
+    writer = author_of(invocation, author, author_kind)
+    name = choose_neutral(repository, *names, capability).name if to is None else to
+    return invocation.show(escalate(repository, *names, to=name, reason=reason, author=writer))

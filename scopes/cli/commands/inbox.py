@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from scopes.agents.inbox import read_inbox
+from scopes.agents.delivery import deliver_unread
+from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.cli.commands.agents import AgentName
 from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
 
 
 def inbox(
@@ -17,6 +19,11 @@ def inbox(
     acknowledge: Annotated[
         bool, typer.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
     ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on and print messages as they arrive")] = False,
+    idle: Annotated[
+        float | None, typer.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
+    ] = None,
+    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
 
@@ -24,9 +31,24 @@ def inbox(
     processes that read at once, each message goes to one. The messages stay in their conversations, and undo puts them
     back into the inbox.
 
+    With --deliver the program of the setting scopes.agent.<name>.delivery of your own configuration gets each as a JSON
+    object on standard input; exit code 0 takes the message out of the inbox. It is tried three times, then the message
+    and all later ones stay, and the exit code is 1. `send` does the same for its receivers.
+
     Examples:
       scopes inbox reviewer
       scopes inbox reviewer --ack --json
+      scopes inbox reviewer --watch --ack --idle 2 --json
+      scopes config set scopes.agent.reviewer.delivery "notify-send scopes"
     """
     invocation: Invocation = context.obj
-    return invocation.show(read_inbox(invocation.repository(), agent, acknowledge=acknowledge))
+    repository = invocation.repository()
+    if deliver and (watch or acknowledge):
+        raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
+    if idle is not None and (not watch or idle < 0):
+        raise Invalid("--idle needs --watch, and seconds of 0 or more", hint="for example: --watch --idle 60")
+    if deliver:
+        return invocation.show(deliver_unread(repository, agent))
+    if watch:
+        return invocation.stream(watch_inbox(repository, agent, acknowledge=acknowledge, idle_seconds=idle))
+    return invocation.show(read_inbox(repository, agent, acknowledge=acknowledge))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from scopes.agents.delivery import deliver_to_programs
 from scopes.agents.send import send as send_message
 from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, author_of, split_branch
@@ -58,4 +60,6 @@ def send(
     answered = complete_message_id(repository, target.conversation.id, reply_to)
     fields = Fields(kind=kind, data=data, reply_to=answered, time=time)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
-    return invocation.show(send_message(target, message, to or (), queue=queue))
+    done = send_message(target, message, to or (), queue=queue)
+    failures = deliver_to_programs(repository, done.delivered_to)
+    return invocation.show(replace(done, notes=(*done.notes, *failures)))

@@ -21,6 +21,7 @@ from scopes.render.view import Cell, Column, Span, View
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent
     from scopes.agents.card import AgentCard
+    from scopes.agents.delivery import Delivered
     from scopes.agents.inbox import Inbox, ReceivedMessage
     from scopes.agents.list import AgentList, AgentRow, AgentView
     from scopes.agents.register import AgentChanged
@@ -123,6 +124,18 @@ def render_inbox(result: Inbox, view: View) -> None:
     if result.messages and result.operation is None:
         view.line()
         write_hint(view, f"take them out of the inbox: scopes inbox {quote(result.agent.name)} --ack")
+
+
+@render_text.register
+def render_delivered(result: Delivered, view: View) -> None:
+    """Write what was delivered; in a pipe the ids of the messages."""
+    if not view.terminal:
+        for message in result.messages:
+            view.line(identifier(view, message))
+    else:
+        view.line(f"{counted(len(result.messages), 'message')} delivered to ", Span(result.agent.name, "agent"))
+    if result.failed is not None:
+        view.aside(f"{result.failed[:8]} was not delivered: the program {result.problem}; it stays in the inbox")
 
 
 @render_text.register

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.agents.delivery import describe_received
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent
     from scopes.agents.card import AgentCard
-    from scopes.agents.inbox import Inbox, ReceivedMessage
+    from scopes.agents.delivery import Delivered
+    from scopes.agents.inbox import Inbox
     from scopes.agents.list import AgentList, AgentRow, AgentView
     from scopes.agents.register import AgentChanged
     from scopes.agents.send import Routed
@@ -63,28 +65,23 @@ def format_inbox(result: Inbox) -> dict[str, object]:
         kind="inbox",
         agent=result.agent.name,
         number=result.agent.number,
-        messages=[_received_object(each) for each in result.messages],
+        messages=[describe_received(each) for each in result.messages],
         waiting=result.waiting,
         operation=result.operation,
     )
 
 
-def _received_object(received: ReceivedMessage) -> dict[str, object]:
-    entry, message = received.entry, received.message
-    known: dict[str, object] = {}
-    if message is not None:
-        known = without_none(
-            message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
-        )
-    return {
-        "id": entry.message,
-        "oid": entry.oid,
-        "conversation": entry.conversation,
-        "branch": entry.branch,
-        "from": entry.sender,
-        "sent": entry.sent,
-        **known,
-    }
+@to_wire.register
+def format_delivered(result: Delivered) -> dict[str, object]:
+    """Return what was delivered to the program of an agent, and what failed."""
+    return without_none(
+        kind="delivery",
+        agent=result.agent.name,
+        number=result.agent.number,
+        messages=list(result.messages),
+        failed=result.failed,
+        problem=result.problem,
+    )
 
 
 def _row_object(row: AgentRow) -> dict[str, object]:

@@ -156,10 +156,10 @@ def _time_of(result: ProposalView, *decisions: str) -> str | None:
 
 def _event_object(event: ProposalEvent) -> dict[str, object]:
     return {
+        **event.details,
         "message": event.message,
         "decision": event.decision,
         "state": event.state,
         "author": event.author,
         **without_none(time=event.time),
-        **event.details,
     }

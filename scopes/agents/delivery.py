@@ -1,0 +1,139 @@
+"""Deliver messages to the program of an agent, which the user's own configuration names.
+
+The program reads one message as a JSON object on standard input. Exit code 0 takes the message out of the inbox; after
+another one it is tried again, and then it stays there. A crash between the two can deliver a message twice, never lose
+one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import sleep
+from typing import NamedTuple
+
+from scopes.agents.agent import Agent
+from scopes.agents.inbox import InboxEntry, ReceivedMessage, acknowledge_message, read_inbox
+from scopes.agents.registry import Registry
+from scopes.child_process import CommandFailed, CommandLimits, run_command
+from scopes.errors import Invalid
+from scopes.ids import MessageId
+from scopes.model.encoding import without_none
+from scopes.result import Note, Result
+from scopes.store.repository import Repository
+
+_DEFAULT_SECONDS = 60
+_MAX_OUTPUT_BYTES = 1_000_000
+_RETRY_AFTER_SECONDS = (0.5, 2.0)
+
+
+class DeliveryCommand(NamedTuple):
+    """The command of an agent, and how many seconds it may take for a message."""
+
+    command: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered(Result):
+    """What was delivered to the program of an agent, in the order of sending; `failed` stays in the inbox.
+
+    After a failure no later message is delivered, so that the order is kept.
+    """
+
+    agent: Agent
+    messages: tuple[MessageId, ...]
+    failed: MessageId | None = None
+    problem: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a message could not be delivered."""
+        return 0 if self.failed is None else 1
+
+
+def find_delivery(repository: Repository, agent: Agent) -> DeliveryCommand | None:
+    """Return the command to which messages of an agent are delivered; None if the inbox is the delivery."""
+    command = repository.config.find(f"scopes.agent.{agent.name}.delivery")
+    if not command or not command.strip():
+        return None
+    seconds = repository.config.find_integer(f"scopes.agent.{agent.name}.timeout", _DEFAULT_SECONDS)
+    return DeliveryCommand(command, seconds)
+
+
+def deliver_unread(repository: Repository, name: str) -> Delivered:
+    """Deliver the unread messages of an agent to its program.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+        Invalid: it has no program.
+    """
+    agent = Registry(repository).find(name)
+    delivery = find_delivery(repository, agent)
+    if delivery is None:
+        hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
+        raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
+    done: list[MessageId] = []
+    for received in read_inbox(repository, str(agent.number)).messages:
+        problem = _deliver(delivery, received, agent)
+        if problem is not None:
+            return Delivered(agent=agent, messages=tuple(done), failed=received.entry.message, problem=problem)
+        acknowledge_message(repository, agent, received.entry.message)
+        done.append(received.entry.message)
+    return Delivered(agent=agent, messages=tuple(done))
+
+
+def deliver_to_programs(repository: Repository, names: Iterable[str]) -> tuple[Note, ...]:
+    """Deliver what is unread to those of some agents that have a program, and return a note for each failure."""
+    notes = []
+    registry = Registry(repository)
+    for name in names:
+        agent = registry.find_named(name)
+        if agent is None or find_delivery(repository, agent) is None:
+            continue
+        done = deliver_unread(repository, str(agent.number))
+        if done.failed is not None:
+            hint = f"it stays in the inbox; try again: scopes inbox {agent.number} --deliver"
+            notes.append(Note(f"the program of {agent.name} {done.problem}", hint))
+    return tuple(notes)
+
+
+def describe_received(received: ReceivedMessage) -> dict[str, object]:
+    """Return a message of an inbox as a JSON object."""
+    entry, message = received.entry, received.message
+    known: dict[str, object] = {}
+    if message is not None:
+        known = without_none(
+            message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
+        )
+    return {**_describe_entry(entry), **known}
+
+
+def _describe_entry(entry: InboxEntry) -> dict[str, object]:
+    return {
+        "id": entry.message,
+        "oid": entry.oid,
+        "conversation": entry.conversation,
+        "branch": entry.branch,
+        "from": entry.sender,
+        "sent": entry.sent,
+    }
+
+
+def _deliver(delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent) -> str | None:
+    """Run the program for one message, up to three times; return why it failed, None if it did not."""
+    data = (json.dumps({"scopes": 1, "kind": "message", **describe_received(received)}) + "\n").encode()
+    environ = {**os.environ, "SCOPES_AGENT": agent.name, "SCOPES_CONVERSATION": received.entry.conversation}
+    limits = CommandLimits(delivery.seconds, _MAX_OUTPUT_BYTES)
+    problem = ""
+    for pause in (0.0, *_RETRY_AFTER_SECONDS):
+        sleep(pause)
+        try:
+            run_command(delivery.command, data, limits, environ=environ)
+        except CommandFailed as error:
+            problem = str(error)
+        else:
+            return None
+    return f"{problem} (tried {len(_RETRY_AFTER_SECONDS) + 1} times)"

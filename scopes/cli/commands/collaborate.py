@@ -1,0 +1,202 @@
+"""`scopes collaborate`, and its `status`, `show`, `join`, `argue` and `close`."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
+from scopes.cli.invocation import Invocation
+from scopes.collaboration.contribute import argue, close, join
+from scopes.collaboration.records import TYPES, Argument, parse_evidence
+from scopes.collaboration.report import list_collaborations, show_collaboration
+from scopes.collaboration.start import Request, start
+from scopes.errors import Invalid
+
+Collaboration: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
+]
+Position: TypeAlias = Annotated[str, typer.Argument(metavar="POSITION", help="What you hold")]
+About: TypeAlias = Annotated[str, typer.Option("--about", metavar="TOPIC", help="What it is about")]
+Reasoning: TypeAlias = Annotated[list[str] | None, typer.Option("--reasoning", metavar="TEXT", help="Why")]
+GivenEvidence: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--evidence", metavar="TYPE:TEXT", help="What shows it, such as performance-data:p99 is 900 ms"),
+]
+TradeOffs: TypeAlias = Annotated[list[str] | None, typer.Option("--trade-off", metavar="TEXT", help="What it costs")]
+Alternatives: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--alternative", metavar="TEXT", help="What else would do")
+]
+Confidence: TypeAlias = Annotated[float | None, typer.Option("--confidence", metavar="0..1", help="How sure you are")]
+
+
+def collaborate(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help=f"{', '.join(TYPES[:5])} or {TYPES[5]}")],
+    agents: Annotated[
+        list[str], typer.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
+    ],
+    task: Annotated[str, typer.Option("--task", metavar="TEXT", help="What is to be done")],
+    urgency: Annotated[
+        str, typer.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
+    ] = "normal",
+    entity: Annotated[
+        str | None, typer.Option("--entity", metavar="TYPE/ID", help="What it is about, such as file/app.py")
+    ] = None,
+    branch: Annotated[
+        str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="Its name (default: collaboration/TYPE)")
+    ] = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Open a collaboration of agents on a task.
+
+    A branch begins at the tip of the active branch with a request, which goes into the inboxes of the agents, in one
+    operation; it waits for those that are away. They join, add messages with append or send, state positions with
+    collaborate argue, and the branch is merged as any other. Types are peer-review, joint-analysis, consensus,
+    knowledge-sharing, verification, and handoff, which goes to one agent.
+
+    Examples:
+      scopes collaborate conv-001 --type consensus --agents reviewer,tester --task "Choose the queue"
+      scopes collaborate conv-001 --type peer-review --agents @review --task "Is the login safe?" --entity file/login.py
+      scopes collaborate conv-001 --type handoff --agents tester --task "Finish the tests" --urgency high
+    """
+    invocation: Invocation = context.obj
+    name = kind.strip().lower().replace("_", "-")
+    if name not in TYPES:
+        raise Invalid(f"{kind!a} is no type of collaboration", hint=f"types: {', '.join(TYPES)}")
+    request = Request(
+        type=name,
+        task=task,
+        agents=[each.strip() for given in agents for each in given.split(",") if each.strip()],
+        urgency=urgency.strip().lower(),
+        entity=entity,
+        branch=branch,
+    )
+    writer = author_of(invocation, author, author_kind)
+    return invocation.show(start(invocation.repository(), conversation, request, author=writer))
+
+
+def collaborate_status(
+    context: typer.Context,
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Also those that are closed")] = False,
+) -> int:
+    """List collaborations, the newest first.
+
+    Examples:
+      scopes collaborate status
+      scopes collaborate status conv-001 --all --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(list_collaborations(invocation.repository(), conversation, everything=everything))
+
+
+def collaborate_show(context: typer.Context, collaboration: Collaboration) -> int:
+    """Report on a collaboration.
+
+    It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
+
+    Examples:
+      scopes collaborate show conv-001
+      scopes collaborate show conv-001/collaboration/consensus > report.md
+      scopes collaborate show conv-001 --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(show_collaboration(invocation.repository(), *split_branch(collaboration, None)))
+
+
+def collaborate_join(
+    context: typer.Context,
+    collaboration: Collaboration,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Take part in a collaboration.
+
+    The request leaves your inbox.
+
+    Examples:
+      scopes collaborate join conv-001 --as reviewer
+    """
+    invocation: Invocation = context.obj
+    writer = author_of(invocation, author, author_kind)
+    return invocation.show(join(invocation.repository(), *split_branch(collaboration, None), author=writer))
+
+
+def collaborate_argue(
+    context: typer.Context,
+    collaboration: Collaboration,
+    position: Position,
+    about: About = "the task",
+    reasoning: Reasoning = None,
+    evidence: GivenEvidence = None,
+    trade_offs: TradeOffs = None,
+    alternatives: Alternatives = None,
+    confidence: Confidence = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """State a position in a collaboration.
+
+    A later position about the same topic replaces yours. Evidence has a type: performance-data, historical-precedent,
+    best-practice, technical-constraint, user-feedback or industry-standard.
+
+    Examples:
+      scopes collaborate argue conv-001 "Keep the queue in PostgreSQL" --as reviewer --confidence 0.8
+      scopes collaborate argue conv-001 "Use Redis" --as tester --reasoning "It is there already"
+      scopes collaborate argue conv-001 "Use Redis" --evidence "performance-data:40,000 jobs/s" --trade-off "memory"
+    """
+    invocation: Invocation = context.obj
+    argument = read_argument(about, position, reasoning, evidence, trade_offs, alternatives, confidence)
+    writer = author_of(invocation, author, author_kind)
+    return invocation.show(argue(invocation.repository(), *split_branch(collaboration, None), argument, author=writer))
+
+
+def collaborate_close(
+    context: typer.Context,
+    collaboration: Collaboration,
+    outcome: Annotated[str, typer.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Close a collaboration.
+
+    Its branch stays; merge it as any other. The report is that of collaborate show.
+
+    Examples:
+      scopes collaborate close conv-001 --outcome "The queue stays in PostgreSQL"
+    """
+    invocation: Invocation = context.obj
+    writer = author_of(invocation, author, author_kind)
+    name, branch = split_branch(collaboration, None)
+    return invocation.show(close(invocation.repository(), name, branch, author=writer, outcome=outcome))
+
+
+def read_argument(
+    about: str,
+    position: str,
+    reasoning: list[str] | None,
+    evidence: list[str] | None,
+    trade_offs: list[str] | None,
+    alternatives: list[str] | None,
+    confidence: float | None,
+) -> Argument:
+    """Return the argument that options state.
+
+    Raises:
+        Invalid: evidence has no type that is known.
+    """
+    return Argument(
+        about=about,
+        position=position.strip(),
+        reasoning=tuple(reasoning or ()),
+        evidence=tuple(map(parse_evidence, evidence or ())),
+        trade_offs=tuple(trade_offs or ()),
+        alternatives=tuple(alternatives or ()),
+        confidence=confidence,
+    )

@@ -1,0 +1,165 @@
+"""`collaborate join`, `argue` and `close`, and `conflicts argue`: take part in a collaboration or in a debate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scopes.agents.inbox import remove_message
+from scopes.agents.registry import Registry, write_registry
+from scopes.collaboration.records import Argument, argument_field, check_argument, event_field
+from scopes.collaboration.report import Collaboration, read_collaboration, resolve_collaboration
+from scopes.conversation.append import message_writers
+from scopes.errors import Refused
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import check_typed_author, plain_message
+from scopes.history.revisions import resolve_conversation
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.merge.conflict_list import read_conflict
+from scopes.model.conflicts import ENDED
+from scopes.model.message import Author, Message
+from scopes.result import Note, Result
+from scopes.store.refs import AGENTS
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollaborationChanged(Result):
+    """What somebody did in a collaboration: `joined`, `argued` or `closed`.
+
+    Attributes:
+        branch: The branch that has the message; for an argument about a conflict its conflict-resolution branch.
+        about: The subject of an argument.
+        outcome: What was said when it was closed.
+        operation: None if nothing changed.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    change: str
+    author: str
+    message: MessageId | None
+    about: str | None = None
+    outcome: str | None = None
+    operation: OperationId | None = None
+
+
+def join(
+    repository: Repository, conversation: str, branch: str | None = None, *, author: Author
+) -> CollaborationChanged:
+    """Take part in a collaboration: a message says so, and the request leaves the inbox of the author.
+
+    Somebody who has joined already changes nothing.
+
+    Raises:
+        NotFound, Ambiguous: there is no such collaboration.
+        Refused: it is closed.
+    """
+    with exclusive_write(repository):
+        handle = resolve_collaboration(repository, conversation, branch)
+        entries, collaboration = read_collaboration(handle)
+        _require_open(collaboration)
+        if any(each.event == "join" and each.head.author == author.name for each in entries):
+            return _changed(handle, "joined", author, None)
+        message = replace(plain_message(check_typed_author(author), "joined"), extra=event_field("join"))
+        tx = Transaction(repository, handle.conversation.id)
+        request = next(each.head.id for each in entries if each.event == "request")
+        registry = Registry(repository)
+        agent = registry.find_named(author.name)
+        read = {} if agent is None else remove_message(registry, agent, request)
+        summary = f"{author.name} joins {handle}"
+        if read:
+            tx.move_ref(AGENTS, registry.commit, write_registry(registry, read, summary))
+        return _write(tx, handle, message, summary, "joined")
+
+
+def argue(
+    repository: Repository, conversation: str, branch: str | None, argument: Argument, *, author: Author
+) -> CollaborationChanged:
+    """State a position in a collaboration; a later one of the same author about the same subject replaces it.
+
+    Raises:
+        NotFound, Ambiguous: there is no such collaboration.
+        Refused: it is closed.
+        Invalid: the position is empty, or the confidence is not between 0 and 1.
+    """
+    check_argument(argument)
+    with exclusive_write(repository):
+        handle = resolve_collaboration(repository, conversation, branch)
+        _require_open(read_collaboration(handle)[1])
+        return _argue(repository, handle, argument, author)
+
+
+def argue_about_conflict(
+    repository: Repository, conversation: str, conflict: str, argument: Argument, *, author: Author
+) -> CollaborationChanged:
+    """State a position about an open conflict, on its conflict-resolution branch: it is in debate then.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+        Refused: it was resolved or aborted.
+        Invalid: the position is empty, or the confidence is not between 0 and 1.
+    """
+    check_argument(argument)
+    with exclusive_write(repository):
+        row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
+        if row.conflict.status in ENDED:
+            hint = f"see: scopes conflicts show {row.conversation} {row.conflict.id}"
+            raise Refused(f"conflict {row.conflict.id} has ended: {row.conflict.status}", hint=hint)
+        handle = StoreHandle(repository).branch(row.conversation, in_progress.branch)
+        return _argue(repository, handle, replace(argument, about=row.conflict.id), author)
+
+
+def close(
+    repository: Repository, conversation: str, branch: str | None = None, *, author: Author, outcome: str = ""
+) -> CollaborationChanged:
+    """Close a collaboration; what its branch has stays, and nobody can join or argue any more.
+
+    Raises:
+        NotFound, Ambiguous: there is no such collaboration.
+        Refused: it is closed already.
+    """
+    with exclusive_write(repository):
+        handle = resolve_collaboration(repository, conversation, branch)
+        collaboration = read_collaboration(handle)[1]
+        _require_open(collaboration)
+        text = outcome.strip()
+        message = replace(
+            plain_message(check_typed_author(author), text or "closed"), extra=event_field("close", outcome=text)
+        )
+        tx = Transaction(repository, handle.conversation.id)
+        done = _write(tx, handle, message, f"close {handle}", "closed")
+    notes: tuple[Note, ...] = ()
+    if collaboration.open_conflicts:
+        hint = f"see: scopes conflicts list {handle.conversation.id}"
+        notes = (Note(f"{collaboration.open_conflicts} of its conflicts are still open", hint),)
+    return replace(done, outcome=text, notes=notes)
+
+
+def _argue(repository: Repository, handle: BranchHandle, argument: Argument, author: Author) -> CollaborationChanged:
+    message = replace(plain_message(check_typed_author(author), argument.position), extra=argument_field(argument))
+    tx = Transaction(repository, handle.conversation.id)
+    done = _write(tx, handle, message, f"{author.name} argues about {argument.about} in {handle}", "argued")
+    return replace(done, about=argument.about)
+
+
+def _write(tx: Transaction, handle: BranchHandle, message: Message, summary: str, change: str) -> CollaborationChanged:
+    """Append a message to the branch and commit the transaction."""
+    tip = handle.tip
+    [write] = message_writers(tx.repository, handle.conversation.id, [message])
+    tx.move_branch(handle.name, tip, write(tip))
+    operation = tx.commit(f"collaborate-{change}", summary)
+    return replace(_changed(handle, change, message.author, message.id), operation=operation.id)
+
+
+def _changed(handle: BranchHandle, change: str, author: Author, message: MessageId | None) -> CollaborationChanged:
+    return CollaborationChanged(
+        conversation=handle.conversation.id, branch=handle.name, change=change, author=author.name, message=message
+    )
+
+
+def _require_open(collaboration: Collaboration) -> None:
+    if collaboration.closed is not None:
+        hint = f"see: scopes collaborate show {collaboration.name}"
+        raise Refused(f"{collaboration.name} is closed since {collaboration.closed}", hint=hint)

@@ -1,0 +1,188 @@
+"""What a collaboration consists of: messages of one branch; the field `collaboration` or `argument` says what they do.
+
+The first message of the branch is the collaboration request. Everything else is derived from the messages, so branches,
+merges and copies carry it, and nothing can disagree with the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+from scopes.errors import Invalid
+from scopes.history.messages import MessageHeader, headers_of, read_body
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.model.encoding import without_none
+from scopes.model.message import Message
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository, read_commit
+
+PURPOSE: Final = "collaboration"
+CollaborationType: TypeAlias = Literal[
+    "peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"
+]
+TYPES: Final[tuple[CollaborationType, ...]] = get_args(CollaborationType)
+EvidenceType: TypeAlias = Literal[
+    "performance-data", "historical-precedent", "best-practice", "technical-constraint", "user-feedback",
+    "industry-standard",
+]  # fmt: skip
+EVIDENCE_TYPES: Final[tuple[EvidenceType, ...]] = get_args(EvidenceType)
+Event: TypeAlias = Literal["request", "join", "close"]
+_FIELD, _ARGUMENT = "collaboration", "argument"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One piece of evidence for a position."""
+
+    type: EvidenceType
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A position and what speaks for it.
+
+    Attributes:
+        about: What it is about: the topic of a collaboration, or the id of a conflict.
+        confidence: From 0 to 1.
+    """
+
+    about: str
+    position: str
+    reasoning: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    trade_offs: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """An argument that somebody made, newest of its author about its subject."""
+
+    author: AgentName
+    time: str | None
+    message: MessageId
+    argument: Argument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A message of a collaboration with its body."""
+
+    head: MessageHeader
+    message: Message
+
+    @property
+    def event(self) -> Event | None:
+        """What the message does to the collaboration; None for one that only says something."""
+        event = _mapping(self.message.extra.get(_FIELD)).get("event")
+        return cast("Event", event) if event in get_args(Event) else None
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The details of the event."""
+        return _mapping(self.message.extra.get(_FIELD))
+
+    @property
+    def argument(self) -> Argument | None:
+        """The argument that the message makes; None if it makes none or that is damaged."""
+        return read_argument(self.message.extra.get(_ARGUMENT))
+
+
+def event_field(event: Event, **details: Any) -> dict[str, Any]:
+    """Return the field of a message for an event."""
+    return {_FIELD: {"event": event, **details}}
+
+
+def argument_field(argument: Argument) -> dict[str, Any]:
+    """Return the field of a message that makes an argument."""
+    return {
+        _ARGUMENT: {
+            "about": argument.about,
+            "position": argument.position,
+            **without_none(confidence=argument.confidence),
+            "reasoning": list(argument.reasoning),
+            "evidence": [{"type": each.type, "description": each.description} for each in argument.evidence],
+            "trade_offs": list(argument.trade_offs),
+            "alternatives": list(argument.alternatives),
+        }
+    }
+
+
+def read_argument(value: object) -> Argument | None:
+    """Return an argument from its JSON form; what is damaged in it is left out, None if there is no position."""
+    match value:
+        case {"about": str(about), "position": str(position), **rest}:
+            confidence = rest.get("confidence")
+            is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+            evidence = rest.get("evidence")
+            found = map(_read_evidence, evidence if isinstance(evidence, list) else ())
+            return Argument(
+                about=about,
+                position=position,
+                reasoning=_texts(rest.get("reasoning")),
+                evidence=tuple(each for each in found if each is not None),
+                trade_offs=_texts(rest.get("trade_offs")),
+                alternatives=_texts(rest.get("alternatives")),
+                confidence=float(confidence) if is_number and isinstance(confidence, int | float) else None,
+            )
+    return None
+
+
+def check_argument(argument: Argument) -> Argument:
+    """Return an argument if it can be stored.
+
+    Raises:
+        Invalid: it has no position, or its confidence is not between 0 and 1.
+    """
+    if not argument.position.strip():
+        raise Invalid("the position is empty", hint='for example: "keep the queue in PostgreSQL"')
+    if argument.confidence is not None and not 0 <= argument.confidence <= 1:
+        raise Invalid(f"the confidence {argument.confidence:g} is not between 0 and 1", hint="for example: 0.8")
+    return argument
+
+
+def parse_evidence(text: str) -> Evidence:
+    """Parse `TYPE:DESCRIPTION`; the type in any case, with `_` or `-`.
+
+    Raises:
+        Invalid: there is no such type.
+    """
+    name, colon, description = text.partition(":")
+    kind = name.strip().lower().replace("_", "-")
+    if not colon or kind not in EVIDENCE_TYPES or not description.strip():
+        raise Invalid(f"{text!a} is no evidence", hint=f"TYPE:TEXT, with one of the types {', '.join(EVIDENCE_TYPES)}")
+    return Evidence(type=kind, description=description.strip())
+
+
+def list_entries(repository: Repository, fork: Oid | None, tip: Oid) -> list[Entry]:
+    """Return the messages that a branch itself has had since its fork point, oldest first."""
+    commits: list[Commit] = []
+    oid: Oid | None = tip
+    while oid is not None and oid != fork:
+        commits.append(read_commit(repository, oid))
+        oid = commits[-1].parents[0] if commits[-1].parents else None
+    return [Entry(head=head, message=read_body(repository, head)) for head in headers_of(reversed(commits))]
+
+
+def name_of(conversation: ConversationId, branch: BranchName) -> str:
+    """Return a collaboration as people name it: `conv-001/collaboration/consensus`."""
+    return f"{conversation}/{branch}"
+
+
+def _read_evidence(value: object) -> Evidence | None:
+    match value:
+        case {"type": str(kind), "description": str(description)} if kind in EVIDENCE_TYPES:
+            return Evidence(type=kind, description=description)
+    return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

@@ -1,0 +1,299 @@
+"""`collaborate status` and `collaborate show`: who takes part, what they hold, and how conflicts ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.agents.inbox import walk_entries
+from scopes.agents.registry import Registry
+from scopes.collaboration.records import PURPOSE, Entry, Position, list_entries, name_of
+from scopes.errors import NotFound
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
+from scopes.history.messages import display_time
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId
+from scopes.merge.conflict_list import ConflictRow, walk_conflicts
+from scopes.merge.ended_conflicts import EndedConflicts
+from scopes.model.conflicts import ENDED
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+
+class Participant(NamedTuple):
+    """Somebody who was asked or has written.
+
+    joined: when it joined, or wrote first; None if it has done neither
+    is_unread: the request is still in its inbox, or waits for it
+    """
+
+    name: AgentName
+    joined: str | None
+    messages: int
+    is_unread: bool = False
+
+
+class StatedDecision(NamedTuple):
+    """A decision that a message of the branch states."""
+
+    topic: str
+    decision: str
+    author: AgentName
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collaboration:
+    """One collaboration, derived from the messages of its branch.
+
+    Attributes:
+        requester: Who opened it.
+        entity: What it is about, as `TYPE/ID`.
+        closed: When it was closed; None while it is open.
+        outcome: What was said when it was closed.
+        participants: The requester, those who were asked, and others who have written, in that order.
+        messages: How many messages the branch has, the request included.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    type: str
+    task: str
+    urgency: str
+    requester: AgentName
+    entity: str | None
+    opened: str | None
+    closed: str | None
+    outcome: str | None
+    participants: tuple[Participant, ...]
+    messages: int
+    open_conflicts: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its branch with the conversation."""
+        return name_of(self.conversation, self.branch)
+
+
+class Consensus(NamedTuple):
+    """What the newest positions about a subject say: who holds each, the position of most first."""
+
+    about: str
+    holders: tuple[tuple[str, tuple[AgentName, ...]], ...]
+
+    @property
+    def is_reached(self) -> bool:
+        """True if all who stated a position, at least two, hold the same one."""
+        return len(self.holders) == 1 and len(self.holders[0][1]) > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollaborationList(Result):
+    """Collaborations by conversation, open ones first, the newest first."""
+
+    rows: tuple[Collaboration, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollaborationReport(Result):
+    """A collaboration with positions, decisions and conflicts, and how these ended.
+
+    `positions` are those about topics, then those about conflicts; `consensus` is about topics.
+    """
+
+    collaboration: Collaboration
+    positions: tuple[Position, ...]
+    consensus: tuple[Consensus, ...]
+    decisions: tuple[StatedDecision, ...]
+    conflicts: tuple[ConflictRow, ...]
+
+
+def list_collaborations(
+    repository: Repository, conversation: str | None = None, *, everything: bool = False
+) -> CollaborationList:
+    """List open collaborations of one conversation or of all; with `everything` also closed ones.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation.
+    """
+    store = StoreHandle(repository)
+    handles = store.conversations() if conversation is None else [store.conversation(conversation)]
+    found = [each for handle in handles for each in _collaborations(handle) if everything or each.closed is None]
+    newest = sorted(found, key=lambda each: each.opened or "", reverse=True)
+    return CollaborationList(rows=tuple(sorted(newest, key=lambda each: each.closed is not None)))
+
+
+def show_collaboration(repository: Repository, conversation: str, branch: str | None = None) -> CollaborationReport:
+    """Return a collaboration by its branch, or the only open one of a conversation.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or several are open.
+    """
+    handle = resolve_collaboration(repository, conversation, branch)
+    entries, collaboration = read_collaboration(handle)
+    conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
+    stated = list_positions(entries)
+    return CollaborationReport(
+        collaboration=collaboration,
+        positions=(*stated, *_positions_of(handle.conversation, conflicts)),
+        consensus=find_consensus(stated),
+        decisions=tuple(_decisions(entries)),
+        conflicts=conflicts,
+    )
+
+
+def resolve_collaboration(repository: Repository, conversation: str, branch: str | None = None) -> BranchHandle:
+    """Return the branch of a collaboration.
+
+    Raises:
+        NotFound, Ambiguous: there is none; or no branch is named, and none or several are open.
+    """
+    store = StoreHandle(repository)
+    if branch is not None or "/" in conversation:
+        handle = store.branch(conversation, branch)
+        if not _is_collaboration(handle):
+            hint = f"list them: scopes collaborate status {handle.conversation.id}"
+            raise NotFound(f"branch {handle} is no collaboration", hint=hint)
+        return handle
+    found = list_collaborations(repository, conversation).rows
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found[:8])
+        what = f"{len(found)} collaborations are open: {names}" if found else "no collaboration is open"
+        raise NotFound(f"{what} in {store.conversation(conversation).id}", hint="name one as CONV/BRANCH")
+    return store.branch(found[0].conversation, found[0].branch)
+
+
+def read_collaboration(handle: BranchHandle) -> tuple[list[Entry], Collaboration]:
+    """Return the messages of the branch of a collaboration, and what follows from them.
+
+    Raises:
+        NotFound: it has no request.
+    """
+    repository, conversation = handle.repository, handle.conversation
+    entry = conversation.metadata.branches[handle.name]
+    entries = list_entries(repository, entry.fork, handle.tip)
+    request = next((each for each in entries if each.event == "request"), None)
+    if request is None:
+        raise NotFound(
+            f"branch {handle} has no request for a collaboration",
+            hint="open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT",
+        )
+    end = next((each for each in reversed(entries) if each.event == "close"), None)
+    payload, entity = request.message.payload or {}, request.details.get("entity")
+    outcome = None if end is None else end.details.get("outcome")
+    return entries, Collaboration(
+        conversation=conversation.id,
+        branch=handle.name,
+        type=str(payload.get("type", "")),
+        task=request.message.text,
+        urgency=str(payload.get("urgency", "normal")),
+        requester=AgentName(request.head.author),
+        entity=entity if isinstance(entity, str) else None,
+        opened=display_time(request.head),
+        closed=None if end is None else display_time(end.head),
+        outcome=outcome if isinstance(outcome, str) else None,
+        participants=tuple(_participants(repository, request, entries)),
+        messages=len(entries),
+        open_conflicts=sum(row.conflict.status not in ENDED for row in _conflicts(handle, None)),
+    )
+
+
+def list_positions(entries: Sequence[Entry]) -> tuple[Position, ...]:
+    """Return the newest position of each author about each subject, in the order in which they were stated."""
+    found: dict[tuple[str, str], Position] = {}
+    for each in entries:
+        argument = each.argument
+        if argument is not None:
+            position = Position(
+                author=AgentName(each.head.author),
+                time=display_time(each.head),
+                message=each.head.id,
+                argument=argument,
+            )
+            found.pop((position.author, argument.about), None)
+            found[position.author, argument.about] = position
+    return tuple(found.values())
+
+
+def find_consensus(positions: Sequence[Position]) -> tuple[Consensus, ...]:
+    """Return for each subject who holds which position; positions are equal in any case and spacing."""
+    subjects: dict[str, dict[str, list[Position]]] = {}
+    for each in positions:
+        same = " ".join(each.argument.position.casefold().split())
+        subjects.setdefault(each.argument.about, {}).setdefault(same, []).append(each)
+    return tuple(
+        Consensus(
+            about,
+            tuple(
+                (group[0].argument.position, tuple(each.author for each in group))
+                for group in sorted(groups.values(), key=len, reverse=True)
+            ),
+        )
+        for about, groups in subjects.items()
+    )
+
+
+def _collaborations(handle: ConversationHandle) -> list[Collaboration]:
+    found = []
+    for name, entry in handle.metadata.branches.items():
+        if entry.purpose == PURPOSE and name in handle.tips:
+            branch = BranchHandle(handle, name)
+            if _is_collaboration(branch):
+                found.append(read_collaboration(branch)[1])
+    return found
+
+
+def _is_collaboration(handle: BranchHandle) -> bool:
+    entry = handle.conversation.metadata.branches.get(handle.name)
+    if entry is None or entry.purpose != PURPOSE:
+        return False
+    return any(each.event == "request" for each in list_entries(handle.repository, entry.fork, handle.tip))
+
+
+def _participants(repository: Repository, request: Entry, entries: Sequence[Entry]) -> list[Participant]:
+    registry = Registry(repository)
+    counts: dict[str, int] = {}
+    joined: dict[str, str | None] = {}
+    for each in entries:
+        counts[each.head.author] = counts.get(each.head.author, 0) + 1
+        joined.setdefault(each.head.author, display_time(each.head))
+    numbers: dict[str, int] = {agent.name: agent.number for agent in registry.agents}
+    names = dict.fromkeys((request.head.author, *request.message.to, *counts))
+    return [
+        Participant(
+            AgentName(name),
+            joined.get(name),
+            counts.get(name, 0),
+            name in numbers
+            and any(entry.message == request.head.id for entry in walk_entries(registry, numbers[name])),
+        )
+        for name in names
+    ]
+
+
+def _decisions(entries: Sequence[Entry]) -> list[StatedDecision]:
+    return [
+        StatedDecision(
+            str((each.message.payload or {}).get("topic", "")),
+            str((each.message.payload or {}).get("decision", "")),
+            AgentName(each.head.author),
+            each.head.id,
+        )
+        for each in entries
+        if each.head.kind == "decision"
+    ]
+
+
+def _positions_of(conversation: ConversationHandle, conflicts: Sequence[ConflictRow]) -> list[Position]:
+    """Return the positions that were stated about conflicts, on their conflict-resolution branches."""
+    tips, branches = conversation.tips, conversation.metadata.branches
+    names = dict.fromkeys(row.branch for row in conflicts if row.branch in tips and row.branch in branches)
+    wanted = {row.conflict.id for row in conflicts}
+    entries = (list_entries(conversation.repository, branches[name].fork, tips[name]) for name in names)
+    return [each for found in entries for each in list_positions(found) if each.argument.about in wanted]
+
+
+def _conflicts(handle: BranchHandle, ended: EndedConflicts | None) -> list[ConflictRow]:
+    """Return the conflicts in which the branch is a side."""
+    rows = walk_conflicts(handle.repository, handle.conversation.id, ended=ended)
+    return [row for row in rows if handle.name in {row.source, row.target}]

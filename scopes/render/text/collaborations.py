@@ -1,0 +1,176 @@
+"""Render collaborations: the list, what was done, and the report, which is Markdown in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from scopes.exporters.markdown_escape import escape_inline
+from scopes.merge.conflict_keys import decoded_key
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import UNDO_HINT, confidence, counted, short_time, write_hint, write_outcome
+from scopes.render.view import Cell, Column, Span, View
+from scopes.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from scopes.collaboration.contribute import CollaborationChanged
+    from scopes.collaboration.records import Position
+    from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
+    from scopes.collaboration.start import CollaborationStarted
+    from scopes.merge.conflict_list import ConflictRow
+
+_COLUMNS = (
+    Column("Conversation"), Column("Branch"), Column("Type"), Column("Status"), Column("Urgency"), Column("Joined"),
+    Column("Messages"), Column("Conflicts"), Column("Opened"), Column("Task"),
+)  # fmt: skip
+_TERMINAL_COLUMNS = (
+    Column("Branch", "branch"), Column("Status"), Column("Joined"), Column("Messages", align="right"),
+    Column("Opened", "time"), Column("Task", flexible=True),
+)  # fmt: skip
+
+
+@render_text.register
+def render_collaboration_started(result: CollaborationStarted, view: View) -> None:
+    """Write the branch and who was asked; in a pipe the branch."""
+    name = f"{result.conversation}/{result.branch}"
+    asked = ", ".join((*result.delivered_to, *(f"{each} (away)" for each in result.queued_for)))
+    write_outcome(view, name, "opened ", Span(name, "branch"), f" for {asked}")
+    if view.terminal:
+        write_hint(view, f"see who joins: scopes collaborate status {quote(result.conversation)}")
+        write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_collaboration_changed(result: CollaborationChanged, view: View) -> None:
+    """Write what was done; in a pipe the id of the message, or the branch if nothing changed."""
+    where = Span(f"{result.conversation}/{result.branch}", "branch")
+    who = Span(result.author, "agent")
+    if result.message is None:
+        write_outcome(view, f"{result.conversation}/{result.branch}", who, " has joined ", where, " already")
+        return
+    about = "" if result.about is None else f" about {result.about}"
+    write_outcome(view, result.message, who, f" {result.change}{about}: ", where)
+    if view.terminal:
+        if result.change == "closed":
+            write_hint(view, f"the report: scopes collaborate show {quote(f'{result.conversation}/{result.branch}')}")
+        write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_collaboration_list(result: CollaborationList, view: View) -> None:
+    """Write a row for each collaboration."""
+    if not view.terminal:
+        view.rows(_COLUMNS, (_row(each, view) for each in result.rows))
+    elif not result.rows:
+        view.line("No collaboration is open.")
+        write_hint(view, "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT")
+    else:
+        view.rows(_TERMINAL_COLUMNS, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+
+
+@render_text.register
+def render_collaboration_report(result: CollaborationReport, view: View) -> None:
+    """Write the report, as Markdown."""
+    view.markdown("\n".join(_lines(result, view)) + "\n")
+
+
+def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
+    each = result.collaboration
+    yield f"# {_text(each.type)}: {_text(each.task)}"
+    yield ""
+    status = "open" if each.closed is None else f"closed {_time(view, each.closed)}"
+    by = f"{_time(view, each.opened)} by {_text(each.requester)}"
+    yield f"Branch {_text(each.name)}, opened {by}, {status}."
+    if each.entity is not None:
+        yield from ("", f"About: {_text(each.entity)}")
+    if each.outcome:
+        yield ""
+        yield f"**Outcome:** {_text(each.outcome)}"
+    yield from ("", "## Participants", "")
+    for one in each.participants:
+        done = counted(one.messages, "message") if one.messages else "has not joined"
+        unread = ", has not read the request" if one.is_unread else ""
+        yield f"- {_text(one.name)}: {done}{unread}"
+    yield from _positions(result)
+    if result.decisions:
+        yield from ("", "## Decisions", "")
+        for decision in result.decisions:
+            topic, text = _text(decision.topic), _text(decision.decision)
+            yield f"- **{topic}**: {text} ({_text(decision.author)})"
+    if result.conflicts:
+        yield from ("", "## Conflicts", "")
+        for row in result.conflicts:
+            yield _conflict(row)
+            for each_position in result.positions:
+                if each_position.argument.about == row.conflict.id:
+                    yield from (f"  {line}" for line in _position(each_position))
+
+
+def _positions(result: CollaborationReport) -> Iterator[str]:
+    if not result.consensus:
+        return
+    yield from ("", "## Positions")
+    for subject in result.consensus:
+        yield from ("", f"### {_text(subject.about)}", "", _consensus(subject), "")
+        for each in result.positions:
+            if each.argument.about == subject.about:
+                yield from _position(each)
+
+
+def _consensus(subject: Consensus) -> str:
+    if subject.is_reached:
+        return f"Consensus of {counted(len(subject.holders[0][1]), 'participant')}."
+    held = "; ".join(f"{_text(text)} ({len(names)})" for text, names in subject.holders)
+    return f"No consensus: {held}." if len(subject.holders) > 1 else "One position so far."
+
+
+def _position(each: Position) -> Iterator[str]:
+    argument = each.argument
+    sure = "" if argument.confidence is None else f", confidence {confidence(argument.confidence)}"
+    yield f"- **{_text(argument.position)}**, {_text(each.author)}{sure}"
+    for text in argument.reasoning:
+        yield f"  - reason: {_text(text)}"
+    for evidence in argument.evidence:
+        yield f"  - {evidence.type}: {_text(evidence.description)}"
+    for text in argument.trade_offs:
+        yield f"  - trade-off: {_text(text)}"
+    for text in argument.alternatives:
+        yield f"  - alternative: {_text(text)}"
+
+
+def _conflict(row: ConflictRow) -> str:
+    conflict, resolution = row.conflict, row.conflict.resolution
+    end = ""
+    if resolution is not None:
+        reason = f": {_text(resolution.reason)}" if resolution.reason else ""
+        end = f", {resolution.strategy}, took {resolution.choice}, by {_text(resolution.actor)}{reason}"
+    return f"- {_text(decoded_key(conflict.key))} ({conflict.type}): {conflict.status}{end}"
+
+
+def _text(text: str) -> str:
+    """Return a text from outside as one line of Markdown without markup of its own."""
+    return escape_inline(clean_line(" ".join(text.split())))
+
+
+def _time(view: View, time: str | None) -> str:
+    return short_time(view, time).text
+
+
+def _joined(each: Collaboration) -> str:
+    return f"{sum(one.joined is not None for one in each.participants)} of {len(each.participants)}"
+
+
+def _row(each: Collaboration, view: View) -> tuple[Cell, ...]:
+    status = "open" if each.closed is None else "closed"
+    return (
+        each.conversation, each.branch, each.type, status, each.urgency, _joined(each), str(each.messages),
+        str(each.open_conflicts), short_time(view, each.opened), each.task,
+    )  # fmt: skip
+
+
+def _terminal_row(each: Collaboration, view: View) -> tuple[Cell, ...]:
+    status = Span("open", "good") if each.closed is None else Span("closed", "dim")
+    return (
+        each.name, status, _joined(each), str(each.messages), short_time(view, each.opened), each.task,
+    )  # fmt: skip

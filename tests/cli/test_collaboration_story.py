@@ -1,0 +1,59 @@
+"""The user story as a script: three agents on a refactoring, two positions, a conflict, a person decides, the report."""
+
+from __future__ import annotations
+
+from scopes import clock
+from tests.cli.conversation import Conversation
+from tests.support.random_ids import hashed_counter
+
+
+def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path, monkeypatch):
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())  # messages have different ids
+    store = Conversation(tmp_path)
+
+    def scopes(*words, code=0):
+        done = store.run_main(*words)
+        assert done.returncode == code, (words, done.stderr)
+        return done.stdout
+
+    conv = store.id
+    scopes("append", conv, "The login module is to be split.", "--as", "lead")
+    for name in ("ann", "bob", "eve"):
+        scopes("agents", "register", name, "--capability", "review")
+    scopes("agents", "register", "carol", "--type", "human")
+
+    scopes("send", conv, "--as", "lead", "--to", "all", "Read the module first")  # broadcast
+    branch = scopes("collaborate", conv, "--type", "joint-analysis", "--agents", "ann,bob", "--task", "Where to split?")
+    branch = branch.strip()
+    assert [row.split("\t")[-1] for row in scopes("inbox", "ann").splitlines()] == [
+        "Read the module first", "Where to split?",
+    ]  # fmt: skip
+    for name, text, confidence in (("ann", "By use case", "0.8"), ("bob", "By layer", "0.6")):
+        scopes("collaborate", "join", branch, "--as", name)
+        scopes("collaborate", "argue", branch, text, "--as", name, "--confidence", confidence)
+    scopes("append", branch, "--as", "ann", "--kind", "decision", "--topic", "split", "by use case")
+    scopes("append", f"{conv}/main", "--as", "bob", "--kind", "decision", "--topic", "split", "by layer")
+    scopes("merge", conv, "--source", branch.partition("/")[2], "--target", "main", code=3)
+    scopes("conflicts", "argue", conv, "1", "--as", "ann", "--position", "By use case", "--evidence",
+           "technical-constraint:one team owns each use case")  # fmt: skip
+    scopes("conflicts", "argue", conv, "1", "--as", "bob", "--position", "By layer")
+    scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "two positions")
+    assert "Escalated decisions/split to carol" in scopes("inbox", "carol")
+    scopes("conflicts", "intervene", conv, "1", "--take", "source", "--reason", "teams own use cases", "--as", "carol")
+    scopes("merge", conv, "--continue")
+    scopes("collaborate", "close", branch, "--as", "lead", "--outcome", "Split by use case")
+
+    report = scopes("collaborate", "show", branch)
+    assert "analysis: Where to split?" in report.splitlines()[0]
+    for line in (
+        "**Outcome:** Split by use case",
+        "- ann: 3 messages",
+        "No consensus: By use case (1); By layer (1).",
+        "- **By use case**, ann, confidence Very High (0.8)",
+        "- **split**: by use case (ann)",
+    ):
+        assert line in report, report
+    assert "resolved, intervention, took source, by carol: teams own use cases" in report
+    assert "technical-constraint: one team owns each use case" in report
+    assert scopes("collaborate", "status", conv) == ""
+    scopes("verify")
