@@ -21,10 +21,21 @@ _LAST = (
     (compile_lazily(r"FAILED \((?:failures|errors|unexpected successes)=\d+.*\)|OK(?: \(.*\))?"), r"^FAILED"),
     (compile_lazily(r"Tests: +(?:\d+ \w+, ){1,5}\d+ total"), r" \d+ failed"),
     (compile_lazily(r" *Tests  ?(?:\d+ \w+(?: \| )?){1,5} \(\d+\)"), r" \d+ failed"),
+    (compile_lazily(r"\d+ examples?, \d+ failures?(?:, .*)?"), r", [1-9]\d* failures?"),  # rspec
+    (compile_lazily(r"BUILD SUCCESSFUL in \d.*|\d+ tests? completed, \d+ failed.*"), r" [1-9]\d* failed"),
+    (
+        compile_lazily(r"Tests: \d+, Assertions: \d+.*|OK \(\d+ tests?, \d+ assertions?\)"),
+        r"(?:Failures|Errors): [1-9]",
+    ),
+    (compile_lazily(r"\d+% tests passed, \d+ tests? failed out of \d+"), r", [1-9]\d* tests? failed"),  # ctest
+    (compile_lazily(r"(?:#|\u2139) fail \d+"), r" [1-9]\d*$"),  # TAP of node
 )
 # Test runners with one summary for each package: all of one run count.
 _EACH = (
     (compile_lazily(r"(FAIL|ok  )\t\S.*"), r"^FAIL"),
+    (compile_lazily(r"(?:\[\w+\] +)?Tests run: \d+, Failures: \d+.*"), r"(?:Failures|Errors): [1-9]"),  # of maven
+    (compile_lazily(r"(?:Failed|Passed)!  ?- Failed: +\d+, .*| +Failed: +\d+"), r"Failed: +[1-9]"),  # of dotnet
+    (compile_lazily(r"not ok \d+(?! .*# (?i:todo|skip)).*"), r"^not ok"),  # TAP
     (compile_lazily(r"test result: (FAILED|ok)\. \d+ passed; \d+ failed;.*"), r"^test result: FAILED"),
 )
 # What test runners and shells print if there was no test to run, or no test runner; and if there was one.
