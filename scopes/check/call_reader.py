@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.check.shell_files import Files, Written
-from scopes.check.workspace import resolve
+from scopes.check.workspace import is_workspace, resolve
 from scopes.model.file_edits import FileEdit, apply_edit
 from scopes.model.message import FILE_WRITES
 
@@ -23,6 +23,8 @@ class CallReader:
         self._calls = calls
         self._next = 0
         self._files = Files()
+        first = calls[0].directory if calls else None
+        self._files.top = first if first is not None and is_workspace(first) else None
         self._commands: dict[int, tuple[Command, ...]] = {}
         self._own: set[tuple[int, str]] = set()  # calls and paths of files with texts of the run that they read
 

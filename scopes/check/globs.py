@@ -78,6 +78,22 @@ def may_match_below(pattern: str, directory: str) -> bool:
     return all(_may_be(part, name) for part, name in zip(parts, names, strict=False))
 
 
+def may_match_glob(pattern: str, path: str) -> bool:
+    """Return True if a pattern that begins with a name may match a file that a glob of a shell names.
+
+    A glob that says too little about the first name, such as `*` and `a*`, tells nothing.
+    """
+    parts, names = pattern.split("/"), path.split("/")
+    if not _WILD.search(path) or _WILD.search(parts[0]) or _WILD.search(names[0][:2]):
+        return False
+    for number, part in enumerate(parts):
+        if part == ANY:
+            return number < len(names)
+        if ANY in part or number >= len(names) or not _may_be(part, names[number]):
+            return False
+    return len(parts) == len(names)
+
+
 def _may_be(part: str, name: str) -> bool:
     """Return True if a component of a pattern matches a name; as in a shell, a glob matches no hidden file by `*`."""
     if not _WILD.search(name):

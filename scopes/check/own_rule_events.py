@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scopes.check.calls import Call
 from scopes.check.exit_status import read_status, runs_only_after
 from scopes.check.findings import Event
-from scopes.check.globs import matches_command, matches_word
+from scopes.check.globs import matches_command, matches_word, may_match_below, may_match_glob
 from scopes.check.own_rules import Outcome, Pattern
 from scopes.check.rules.base import Settings, event_of, event_of_text, place_of
 from scopes.check.rules.commands import match_of
@@ -18,12 +18,14 @@ from scopes.check.rules.net import fetched_addresses, host_of, hosts_of
 from scopes.check.rules.tests import has_pipefail, is_last_of_its_shell, is_test, judge_test, runs_tests
 from scopes.check.run import Run, Text
 from scopes.check.shell_command import Command
-from scopes.check.workspace import matches_in_workspaces
+from scopes.check.workspace import matches_in_workspaces, path_in_workspaces
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import FILE_WRITES
 
 _AGENTS = ("subagent_type", "agent", "agent_type")
 _FETCHERS = frozenset({"curl", "wget", "http", "https"})
+_MOVING = frozenset({"delete", "copy"})
+_SEARCHING = frozenset({"find", "gfind"})  # what they delete is that of their tests
 _JUDGED = ("ok", "failed")
 _OTHER_STATUS = compile_lazily(r"(?:^|[;&|({\n])\s*!\s|(?<![&>|\d])&(?![&>|])")  # `! make`, `make &`
 
@@ -124,11 +126,22 @@ class EventFinder:
         if pattern.kind == "run":
             return match_of(command, call) if matches_command(pattern.text, command) else None
         paths = _written(command) if pattern.kind == "edit" else list_reads(command)
-        found = (each for each in paths if self._is_path(pattern, each, command.directory))
-        return None if next(found, None) is None else match_of(command, call)
+        is_found = any(self._is_path(pattern, each, command.directory) for each in paths)
+        trees = [each.path for each in command.changes if each.is_tree and each.kind in _MOVING and call.shell]
+        if pattern.kind == "edit" and command.program not in _SEARCHING:
+            is_found = is_found or any(self._is_above(pattern, each, command.directory) for each in trees)
+        return match_of(command, call) if is_found else None
+
+    def _is_above(self, pattern: Pattern, path: str, directory: str | None) -> bool:
+        """Return True if a directory, or what is in it, is above files that a pattern matches."""
+        inside = path_in_workspaces(path.removesuffix("/{}"), directory, self._run.workspaces)
+        return inside is not None and may_match_below(pattern.text, inside)
 
     def _is_path(self, pattern: Pattern, path: str, directory: str | None) -> bool:
-        return matches_in_workspaces(pattern.text, path, directory, self._run.workspaces)
+        if matches_in_workspaces(pattern.text, path, directory, self._run.workspaces):
+            return True
+        inside = path_in_workspaces(path, directory, self._run.workspaces)
+        return inside is not None and may_match_glob(pattern.text, inside)
 
     def _is_command(self, pattern: Pattern, command: Command, call: Call) -> bool:
         if pattern.kind == "test":

@@ -63,6 +63,7 @@ class Files:
         "modules",
         "names",
         "settings",
+        "top",
         "written",
     )
 
@@ -75,6 +76,7 @@ class Files:
         self.has_options = False  # a file has a name that a pattern of a shell turns into an option
         self.has_unread_settings = False  # of git: there are too many, or their sections were renamed
         self.is_full = False  # there are too many files: any path may be one
+        self.top: str | None = None  # the workspace, which counts as the top of the repository in it
         self.line = 0
         self.background = 0  # commands that run beside those that are read now
         self._past: dict[str, dict[str, None]] = {}  # every text that a file had

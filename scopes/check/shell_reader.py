@@ -31,6 +31,7 @@ _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
 _NOT_PLAIN = compile_lazily(
     r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$|\{"
 )  # words at the start of a group that make it more than a command
+_TOP_OF_REPOSITORY = ["git", "rev-parse", "--show-toplevel"]
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
 
@@ -377,6 +378,8 @@ class Reader:
             run_builtin(words, frame.state, frame.input)
             if name == "pwd" and directory is not None:
                 self._log.output = Word(directory, directory)
+            elif [word.value for word in words] == _TOP_OF_REPOSITORY:
+                self._log.output = frame.state.top_of_repository
 
     def _run_steps(
         self, steps: list[Step], words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]

@@ -132,6 +132,14 @@ class State:
         """The directories where the shell may be."""
         return self.others if self.directory is None else (self.directory, *self.others)
 
+    @property
+    def top_of_repository(self) -> Word | None:
+        """The workspace if the shell is in it and in no worktree below it; None if the top is not known."""
+        top, directory = self.files.top, self.directory
+        if top is None or directory is None or "/worktrees/" in directory[len(top) :]:
+            return None
+        return Word(top, top) if f"{directory}/".startswith(f"{top}/") else None
+
     def may_have_failed(self, places: tuple[str, ...]) -> None:
         """Add where the shell is if the last command failed."""
         self.failed = () if self.stops_at_errors else _unique((*self.failed, *places))

@@ -10,7 +10,7 @@ from scopes.check.calls import Call
 from scopes.check.deleted_tests import find_deleted_tests
 from scopes.check.find_searches import Search, find_search, list_candidates
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_path, may_match_below
+from scopes.check.globs import matches_path, may_match_below, may_match_glob
 from scopes.check.rules.base import FILE_NAME, TOP, Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.deletion import HOME
 from scopes.check.run import Run
@@ -126,6 +126,28 @@ def _list_made(run: Run) -> Iterator[Write]:
                     yield Write(call, target, command.directory)
 
 
+def _list_deleted(run: Run) -> Iterator[Write]:
+    """Yield the single files that commands delete, but for those that the run made before.
+
+    The rule shell/recursive-delete judges directories, and what `mv` moves away.
+    """
+    made = ((write.call.number, resolve(write.path, write.directory) or "") for write in _list_made(run))
+    own = [(number, path.rstrip("/")) for number, path in made if path.rstrip("/")]
+    for call in run.calls:
+        for position, command in enumerate(call.commands):
+            for change in command.changes if command.program not in {"rmdir", "git"} else ():
+                if change.kind != "delete" or change.is_tree or find_search(call, position, change) is not None:
+                    continue
+                computed = _COMPUTED.search(change.path) is not None
+                target = _in_known_place(change.path, command.directory, run) if computed else change.path
+                path = None if target is None else resolve(target, command.directory)
+                if target is None or path is None:
+                    continue
+                is_own = any(n <= call.number and f"{path}/".startswith(f"{each}/") for n, each in own)
+                if not is_own:
+                    yield Write(call, target, command.directory, follows=False, change=change)
+
+
 def _without_tilde(path: str, run: Run) -> str:
     """Return a path in the home directory without `~`, if the run began in one."""
     home = HOME.match(run.directory or "")
@@ -148,7 +170,7 @@ def _judge_outside(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     if not run.workspaces or run.workspaces[0] != run.directory:
         where = f"and {run.directory}, in which the run began, is no workspace"
     found = []
-    for write in _with_places(run, _list_made(run)):
+    for write in _with_places(run, [*_list_made(run), *_list_deleted(run)]):
         resolved = resolve(write.path, write.directory) or write.path
         outside = not run.workspaces or is_outside(_without_tilde(resolved, run), None, run.workspaces)
         forms = (resolved, f"{resolved}/")  # a directory is allowed with what is in it
@@ -159,7 +181,7 @@ def _judge_outside(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
                 OUTSIDE,
                 settings,
                 write,
-                f"writes {resolved}, {where}",
+                f"{'writes' if write.change is None else 'deletes'} {resolved}, {where}",
                 cure=f'[rules."{OUTSIDE}"] allow = [..., "{resolved}"]',
                 inside=False,
             )
@@ -172,9 +194,8 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
     found = []
     for write in _with_places(run, _list_changes(run)):
         paths = [path for path in _workspace_paths(write, run) if not _LOCK.fullmatch(path)]
-        path, pattern = next(
-            ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
-        )
+        matched = ((path, each) for path in paths for each in patterns if _is_named(each, path))
+        path, pattern = next(matched, ("", None))
         if write.search is not None:
             path, pattern = _find_protected_among(write, write.search, patterns, run)
         message = f"changes {path}, which is protected by {pattern}"
@@ -207,6 +228,10 @@ def _find_protected_below(write: Write, change: Change, patterns: Sequence[str],
             if found is not None:
                 return path, found
     return "", None
+
+
+def _is_named(pattern: str, path: str) -> bool:
+    return matches_path(pattern, path) or may_match_glob(pattern, path)
 
 
 def _find_protected_among(write: Write, search: Search, patterns: Sequence[str], run: Run) -> tuple[str, str | None]:
@@ -387,7 +412,8 @@ RULES = (
         "error",
         "Nothing is written outside the workspace",
         "Decided from the paths of edits, of shell redirections, and of what programs such as cp, mv, ln, tee, dd, "
-        "mkdir, sed -i, tar, unzip, curl and wget write, against the working directory with which the transcript "
+        "mkdir, sed -i, tar, unzip, curl and wget write, and single files that "
+        "rm deletes unless the run made them, against the working directory with which the transcript "
         "begins; `cd` is followed. The root directory, a home, a directory of the system such as /tmp or /etc, and one "
         "around the checkout that the CI system states are no workspace: all is outside. Worktrees that the run adds "
         "with `git worktree add`, and directories in which the session is resumed, belong to the workspace. Of a "
