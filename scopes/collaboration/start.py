@@ -124,4 +124,6 @@ def _check(request: Request) -> str:
     task = request.task.strip()
     if not task:
         raise Invalid("there is no task", hint='for example: --task "choose the queue"')
+    if request.entity is not None and not all(request.entity.partition("/")):
+        raise Invalid(f"{request.entity!a} is not an entity: TYPE/ID", hint="for example: --entity file/login.py")
     return task

@@ -99,6 +99,7 @@ def decide(
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)
         context = store.read_context()
+        require_name(subject)
         found = [each for each in context.questions if each.startswith(subject)]
         if len(found) > 1 and subject not in found:
             raise Ambiguous(f"{subject!a} matches several questions: {', '.join(found)}")
@@ -125,16 +126,27 @@ def choose_proposal(store: FactStore, name: str) -> ProposedFact:
     Raises:
         NotFound, Ambiguous: there is none, or several.
     """
+    require_name(name)
     pending = [each for each in store.walk_proposals() if each.state == "pending"]
     exact = [each for each in pending if name in {each.id, f"{each.key}/{each.id}"}]
     found = exact or [each for each in pending if f"{each.key}/{each.id}".startswith(name) or each.id.startswith(name)]
     if not found:
         hint = f"list them: scopes facts list {store.conversation} --proposed"
-        raise NotFound(f"no proposed fact {name!a} waits in {store.conversation}", hint=hint)
+        raise NotFound(f"no question or proposed fact {name!a} waits in {store.conversation}", hint=hint)
     if len(found) > 1:
         listed = ", ".join(f"{each.key}/{each.id}" for each in found[:8])
         raise Ambiguous(f"{name!a} matches several proposed facts: {listed}", hint="name one as KEY/ID")
     return found[0]
+
+
+def require_name(name: str) -> None:
+    """Refuse an empty name, which is a prefix of every id.
+
+    Raises:
+        Invalid: it is empty.
+    """
+    if not name.strip():
+        raise Invalid("the id is empty", hint="list them: scopes facts list CONV --proposed")
 
 
 def is_expired(proposal: ProposedFact) -> bool:

@@ -10,10 +10,10 @@ from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
-from scopes.facts.decide import is_expired
+from scopes.facts.decide import is_expired, require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
-from scopes.facts.run import list_agents
+from scopes.facts.run import list_agents, note_unknown_keys
 from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems
 from scopes.history.revisions import conversation_ids, resolve_conversation
@@ -174,6 +174,7 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     context = store.read_context()
+    require_name(name)
     decisions = {each.subject: each for each in store.walk_decisions()}
     facts = {f"{fact.key}/{fact.id}": fact for fact in context.walk()}
     proposals = {f"{each.key}/{each.id}": each for each in store.walk_proposals()}
@@ -224,6 +225,7 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
     if not agents:
         hint = "scopes agents register NAME --depends-on KEY"
         notes = (*notes, Note("no available agent depends on a key", hint))
+    notes = (*notes, *note_unknown_keys(agents, store.read_context()))
     return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(dirty)), notes=notes)
 
 

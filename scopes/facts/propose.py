@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now, now_nanoseconds
@@ -62,11 +62,11 @@ class Proposal:
 
 
 def propose(repository: Repository, conversation: str, given: Proposal) -> FactProposed:
-    """Store a proposal; what could never become a fact is stored too, with a note that says why (S2-10).
+    """Store a proposal; one that the facts of the conversation contradict is stored too, with a note (S2-10).
 
     Raises:
         NotFound, Ambiguous: the conversation or a source.
-        Invalid: the key is unknown.
+        Invalid: the key is unknown, the text empty, the id or the confidence impossible.
         Conflicted: a proposal of this id waits already, with other content.
     """
     conversation_id = resolve_conversation(repository, conversation)
@@ -94,11 +94,27 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
             proposed=now(),
             expires=None if expires is None else format_time(now_nanoseconds() + expires * 10**9),
         )
-        operation = _store(store, fact)
+        operation = _store(store, _check(fact, given))
+        if operation is None:
+            fact = store.find_proposal(key, fact_id) or fact
         problems = find_problems(fact, context)
-    hint = f"see: scopes facts explain {key}/{fact_id}"
+    hint = f"see: scopes facts explain {conversation_id} {key}/{fact_id}"
     notes = (Note(f"it cannot be promoted as it is: {'; '.join(problems)}", hint),) if problems else ()
     return FactProposed(conversation=conversation_id, fact=fact, operation=operation, notes=notes)
+
+
+def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
+    """Return a proposal that may become a fact some day, whatever the context has then.
+
+    Raises:
+        Invalid: it has no text, an id that is none, an impossible confidence, or expires at once.
+    """
+    problems = find_problems(replace(fact, invalidates=None), FactContext(more_keys=frozenset({fact.key})))
+    if problems:
+        raise Invalid(f"that cannot be proposed: {'; '.join(problems)}", hint="see: scopes help facts propose")
+    if given.expires_seconds == 0:
+        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
+    return fact
 
 
 def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
@@ -106,9 +122,10 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
     if earlier is not None and earlier.state == "pending":
         if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
             return None
+        see = f"see: scopes facts show {store.conversation} {fact.key}/{fact.id}"
         raise Conflicted(
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
-            hint=f"decide about that one first, or give another --id; see: scopes facts show {fact.key}/{fact.id}",
+            hint=f"decide about that one first, or give another --id; {see}",
         )
     changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
     changes.propose(store.proposal_change(fact.key, fact.id, fact))

@@ -106,6 +106,7 @@ def run_programs(
     decisions = tuple(FactStore(repository, conversation_id).walk_decisions())
     runner = ProgramRunner(conversation_id, programs, decisions)
     run = Runner(repository, conversation_id, agents, runner.ask, limits)
+    notes = (*notes, *note_unknown_keys(agents, run.context))
     for cycle in run.walk_cycles():
         on_cycle(cycle)
     return run.result(notes)
@@ -120,6 +121,15 @@ def list_agents(repository: Repository) -> tuple[list[FactAgent], tuple[Note, ..
         if agent.dependencies and agent.available
     ]
     return found, registry.notes
+
+
+def note_unknown_keys(agents: Sequence[FactAgent], context: FactContext) -> tuple[Note, ...]:
+    """Return a note for the keys on which agents depend and that do not exist: for these they never run."""
+    unknown = sorted({key for agent in agents for key in agent.dependencies if context.known_key(key) is None})
+    if not unknown:
+        return ()
+    hint = f"keys: {', '.join(context.known_keys())}; to add one: scopes facts key add KEY"
+    return (Note(f"agents depend on keys that do not exist: {', '.join(unknown[:5])}", hint),)
 
 
 def find_programs(
@@ -192,6 +202,10 @@ class Runner:
                 *notes,
                 Note(f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:5])}", hint),
             )
+        dropped = sum(each.outcome in {"conflict", "invalid"} for cycle in self._cycles for each in cycle.applied)
+        if dropped:
+            text = f"{dropped} proposed {plural(dropped, 'fact')} in conflict with a fact or not valid: left out"
+            notes = (*notes, Note(text, f"see: scopes facts log {self._conversation} --explain-order"))
         return FactRun(
             conversation=self._conversation,
             ending=self._ending(waiting),

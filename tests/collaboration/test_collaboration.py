@@ -103,6 +103,7 @@ def test_each_type_has_a_branch_of_its_own(team, kind):
         ({"kind": "chat"}, Invalid, "'chat' is no type of collaboration"),
         ({"task": " "}, Invalid, "there is no task"),
         ({"urgency": "soon"}, Invalid, "urgency"),
+        ({"entity": "login.py"}, Invalid, "'login.py' is not an entity: TYPE/ID"),
         ({"branch": "main"}, Invalid, "branch 'main' exists already"),
         ({"kind": "handoff"}, Invalid, "a handoff goes to one agent, not 2"),
     ],

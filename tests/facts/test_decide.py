@@ -89,16 +89,46 @@ def bucket(fact_id):
     return hashlib.sha256(fact_id.encode()).hexdigest()[:2]
 
 
-def test_what_is_not_valid_is_noted_and_cannot_be_promoted(store):
+def test_what_the_facts_contradict_is_noted_and_cannot_be_promoted(store):
     """S2-10: the proposal stays."""
-    note = suggest(store, confidence=3.0, fact_id="x").notes[0]
-    assert note.text == "it cannot be promoted as it is: the confidence 3.0 is not between 0 and 1"
+    suggest(store, "fast", fact_id="x")
+    promote(store, CONV, "x")
+    note = suggest(store, "slow", fact_id="x").notes[0]
+    problem = "the id 'x' is that of a fact with other content"
+    assert (note.text, note.hint) == (
+        f"it cannot be promoted as it is: {problem}", "see: scopes facts explain conv-001 Seeds/x",
+    )  # fmt: skip
     for function in (promote, accept):
         options = {"actor": "carol"} if function is accept else {}
-        with pytest.raises(ValidationError, match="not between 0 and 1"):
+        with pytest.raises(ValidationError, match="with other content"):
             function(store, CONV, "x", **options)
-    assert (pending(store), facts(store)) == ([("x", "pending")], [])
-    assert show_fact(store, CONV, "x").problems == ("the confidence 3.0 is not between 0 and 1",)
+    assert (pending(store), facts(store)) == ([("x", "pending")], [("Seeds", "x", "fast")])
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "text"),
+    [
+        (" ", {}, "the content is empty"),
+        ("x", {"confidence": 1.5}, "not between 0 and 1"),
+        ("x", {"confidence": float("nan")}, "not between 0 and 1"),
+        ("x", {"fact_id": "../.."}, "is no id"),
+        ("x", {"expires_seconds": 0}, "cannot expire at once"),
+    ],
+)
+def test_what_can_never_be_a_fact_is_not_stored(store, content, fields, text):
+    before = store.list_refs("refs/")
+    with pytest.raises(Invalid, match=text):
+        suggest(store, content, **fields)
+    assert store.list_refs("refs/") == before
+
+
+def test_an_empty_name_is_no_prefix_of_all(store):
+    suggest(store, fact_id="slow")
+    for function in (promote, show_fact):
+        with pytest.raises(Invalid, match="the id is empty"):
+            function(store, CONV, "")
+    with pytest.raises(Invalid, match="the id is empty"):
+        decide(store, CONV, " ", "refine", actor="carol", rationale="")
 
 
 def test_a_person_accepts_with_a_reason(store):
@@ -121,7 +151,7 @@ def test_a_rejected_proposal_stays_with_the_reason(store):
     reject(store, CONV, "slow", actor="carol", reason="that was last year")
     assert (pending(store), pending(store, everything=True)) == ([], [("slow", "rejected")])
     assert show_fact(store, CONV, "slow").row.proposal.reason == "that was last year"
-    with pytest.raises(NotFound, match="no proposed fact 'slow' waits"):
+    with pytest.raises(NotFound, match="no question or proposed fact 'slow' waits"):
         promote(store, CONV, "slow")
     suggest(store, "it is fast now", fact_id="slow")
     assert pending(store) == [("slow", "pending")]

@@ -322,3 +322,16 @@ def test_a_model_takes_part_through_llm(store, programs):
     (view,) = [row.fact for row in list_facts(store, CONV, key="Hypotheses").rows]
     assert (done.ending, view.provenance.model) == ("converged", "echo")
     assert "the cache is slow" in view.content
+
+
+def test_a_run_notes_what_it_left_out_and_keys_that_do_not_exist(store, programs):
+    register(store, "lost", dependencies=["Sedes"])
+    same = """echo '{"facts": [{"key": "Seeds", "id": "slow", "content": "it is fast"}]}'"""
+    notes = [note.text for note in run(store, {**programs, "broken": same, "lost": "true"}).notes]
+    assert notes == [
+        "agents depend on keys that do not exist: Sedes",
+        "1 proposed fact in conflict with a fact or not valid: left out",
+    ]
+    assert [note.text for note in list_eligible(store, CONV).notes] == [
+        "agents depend on keys that do not exist: Sedes"
+    ]

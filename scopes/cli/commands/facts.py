@@ -33,7 +33,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 def facts_propose(
     context: typer.Context,
     conversation: ConversationArgument,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The context key, such as Constraints")],
+    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="The context key, such as Constraints")],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; - reads standard input")],
     author: AuthorName = None,
     fact_id: Annotated[
@@ -296,7 +296,8 @@ def facts_eligible(context: typer.Context, conversation: ConversationArgument) -
 
 
 def facts_key_add(
-    context: typer.Context, key: Annotated[str, typer.Argument(metavar="KEY", help="One word, such as Requirements")]
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="One word, such as Requirements")],
 ) -> int:
     """Add a context key.
 
