@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from scopes.agents.agent import Agent, decode_agent, encode_agent
-from scopes.errors import Ambiguous, Corrupt
+from scopes.errors import Ambiguous, Corrupt, Invalid
 from scopes.history.metadata import write_metadata
 from scopes.history.name_syntax import match_prefix
 from scopes.history.transaction import RefTransaction
@@ -77,7 +77,10 @@ class Registry:
 
         Raises:
             NotFound, Ambiguous: no agent or several match.
+            Invalid: the text is empty: it would be a prefix of every name.
         """
+        if not text.strip():
+            raise Invalid("the name of an agent is empty", hint="list them: scopes agents list")
         if text.isdecimal():
             numbered = next((agent for agent in self.agents if str(agent.number) == text.lstrip("0")), None)
             if numbered is not None:

@@ -214,3 +214,12 @@ def test_the_registry_is_readable_with_git(repository):
     shown = json.loads(git(repository, "show", f"{AGENTS}:agents/000001.json"))
     assert (shown["name"], shown["type"], shown["capabilities"]) == ("planner", "ai", ["plan"])
     assert git(repository, "show", f"{AGENTS}:next") == "2\n"
+
+
+def test_an_empty_name_is_no_prefix_of_the_only_agent(repository):
+    """An unset variable of a script removed the only agent."""
+    register(repository, "ann")
+    for function in (remove, show_agent):
+        with pytest.raises(Invalid, match="the name of an agent is empty"):
+            function(repository, "")
+    assert [agent.name for agent in Registry(repository).agents] == ["ann"]
