@@ -67,6 +67,13 @@ def has_failed(output: str, runs: int) -> bool:
     return False
 
 
+def has_a_failure(output: str) -> bool:
+    """Return True if one of the summaries in the output is that of a failed test run."""
+    lines = _lines_of(output)
+    found = ((line, failure) for summary, failure in (*_LAST, *_EACH) for line in lines if summary.fullmatch(line))
+    return any(re.search(failure, line) for line, failure in found)
+
+
 def ran_none(output: str) -> bool:
     """Return True if the output says that there was no test to run, and no summary of another run."""
     lines = _lines_of(output)

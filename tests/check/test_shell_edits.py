@@ -143,3 +143,15 @@ def test_a_test_runner_that_is_not_there_ran_no_test(output):
 )
 def test_more_commands_run_tests_without_a_policy(line):
     assert judge(LAST_EDIT, make_run(edit("app.py"), shell(line))).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "status"),
+    [
+        ("pytest tests/a; pytest tests/b", "1 failed, 2 passed in 0.1s\n3 passed in 0.2s", "unknown"),
+        ("pytest tests/a; pytest tests/b", "2 passed in 0.1s\n3 passed in 0.2s", "pass"),
+        ("pytest && pytest --lf", "2 passed in 0.1s\n1 passed in 0.2s", "pass"),
+    ],
+)
+def test_a_failed_run_before_a_passed_one_of_the_line_is_not_passed_over(line, output, status):
+    assert judge("order/tests-passed", make_run(with_output(line, output))).status == status

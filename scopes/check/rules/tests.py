@@ -10,7 +10,7 @@ from scopes.check.exit_status import read_status
 from scopes.check.globs import matches_one
 from scopes.check.rules.base import Settings
 from scopes.check.run import Run
-from scopes.check.runner_summaries import has_failed, ran_none
+from scopes.check.runner_summaries import has_a_failure, has_failed, ran_none
 from scopes.check.shell_command import Command
 from scopes.check.workspace import relative_to, resolve
 from scopes.lazy_patterns import compile_lazily
@@ -34,6 +34,7 @@ _NO_RUN_OF = {
 }  # which options make a runner run nothing: from their own --help
 COUNTING = "`tests` of the policy names the commands that count"
 NO_CODE = "the exit code of the last test run is not recorded"
+ONE_FAILED = "one of several test runs in the line failed by the summary in its output, and the last one passed"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
 
@@ -98,9 +99,10 @@ def judge_test(call: Call, settings: Settings) -> CheckedTest:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
     status = read_status(call.shell, [each.text for each in tests], pipefail=has_pipefail(call))
     last = max(n for n, each in enumerate(call.commands) if runs_tests(each, settings))
-    if (status.passed and is_last_of_its_shell(call, last)) if passed else status.failed:
-        return CheckedTest(call, passed)
     output = _output_of(call)
+    if (status.passed and is_last_of_its_shell(call, last)) if passed else status.failed:
+        is_doubtful = passed and len(tests) > 1 and has_a_failure(output or "")
+        return CheckedTest(call, None, ONE_FAILED) if is_doubtful else CheckedTest(call, passed)
     if output is not None and has_failed(output, len(tests)):
         return CheckedTest(call, passed=False, summary=True)
     return CheckedTest(call, None, OTHER_CODE)
