@@ -43,6 +43,8 @@ def create_store(path: str, *, durable: bool = True) -> bool:
     if _is_clone(path):
         return _adopt(path)
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+        if is_store(path):  # another process has created it since the first look
+            return False
         raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
     unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
     mask = os.umask(0o077)

@@ -161,3 +161,16 @@ def test_a_store_may_be_moved(tmp_path):
     make_branch(make_store(tmp_path / "a.git"), "one")
     os.rename(tmp_path / "a.git", tmp_path / "b.git")
     assert len(open_store(tmp_path / "b.git").list_refs("refs/heads/")) == 1
+
+
+def test_a_store_that_another_process_creates_after_the_first_look_is_found(tmp_path, monkeypatch):
+    """Of two first uses at once, one said that its store is none."""
+    path = str(tmp_path / "store.git")
+
+    def create_meanwhile(_):
+        monkeypatch.undo()
+        create_store(path)
+        return False
+
+    monkeypatch.setattr("scopes.store.init._is_clone", create_meanwhile)
+    assert create_store(path) is False
