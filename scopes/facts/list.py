@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
@@ -206,7 +207,7 @@ def log_cycles(
         NotFound, Ambiguous: the conversation.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
-    cycles = tuple(cycle for cycle, _ in zip(store.walk_cycles(), range(limit or 10**9), strict=False))
+    cycles = tuple(islice(store.walk_cycles(), limit))
     decisions = tuple(store.walk_decisions())
     return FactLog(conversation=store.conversation, cycles=cycles, decisions=decisions, explains_order=explain_order)
 

@@ -103,8 +103,7 @@ def run_programs(
     if without:
         names = ", ".join(agent.name for agent in without[:5])
         notes = (*notes, Note(f"no command, so not run: {names}", "set one: --agent NAME=COMMAND"))
-    decisions = tuple(FactStore(repository, conversation_id).walk_decisions())
-    runner = ProgramRunner(conversation_id, programs, decisions)
+    runner = ProgramRunner(conversation_id, programs)
     run = Runner(repository, conversation_id, agents, runner.ask, limits)
     notes = (*notes, *note_unknown_keys(agents, run.context))
     for cycle in run.walk_cycles():

@@ -32,7 +32,7 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (bool(fact.content.strip()), "the content is empty"),
         (len(fact.content) <= MAX_CONTENT_CHARACTERS, f"the content has over {MAX_CONTENT_CHARACTERS:,} characters"),
         (context.known_key(fact.key) == fact.key, f"the key {fact.key!a} is unknown, known are {known}"),
-        (_ID.fullmatch(fact.id) is not None, f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
+        (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
@@ -61,6 +61,11 @@ def promote(fact: ProposedFact, context: FactContext, *, approved_by: str | None
         validation=BY_RULES if approved_by is None else f"{BY_RULES}, approved by {approved_by}",
         version=context.version + 1,
     )
+
+
+def is_id(text: str) -> bool:
+    """Return True if a text can be the id of a fact or a question: one that people can type."""
+    return _ID.fullmatch(text) is not None
 
 
 def is_same(proposed: ProposedFact, fact: Fact) -> bool:

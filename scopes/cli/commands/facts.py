@@ -251,8 +251,12 @@ def facts_run(
       scopes config set scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
     """
     invocation: Invocation = context.obj
-    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts), ("timeout", timeout)):
+    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts)):
         check_not_negative(value, what, "0 or more")
+    if timeout is not None and timeout < 1:
+        raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
+    if not 0 <= min_confidence <= 1:
+        raise Invalid(f"the confidence {min_confidence:g} is not between 0 and 1", hint="for example: 0.8")
     limits = RunLimits(
         cycles=max_cycles, all_keys=all_keys, seconds=timeout, acceptance=Acceptance(review, min_confidence, max_facts)
     )
