@@ -196,7 +196,7 @@ class Runner:
         waiting = len(self.context.questions) + pending
         failed = sorted({each.name for cycle in self._cycles for each in cycle.ran if each.problem is not None})
         if failed:
-            hint = f"see: scopes facts log {self._conversation}"
+            hint = f"see: scopes facts log {self._conversation}; to let them run again: --all-keys"
             notes = (
                 *notes,
                 Note(f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:5])}", hint),
