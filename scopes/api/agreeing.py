@@ -166,6 +166,7 @@ class AgreeingConversation(ProposingConversation):
         seconds: int | None = None,
         min_confidence: float = 0.0,
         review: bool = False,
+        expires_seconds: int | None = None,
         all_keys: bool = False,
     ) -> FactRun:
         """Let registered agents derive facts, cycle by cycle, until no key has new ones or a limit is reached.
@@ -173,6 +174,7 @@ class AgreeingConversation(ProposingConversation):
         commands: the program of an agent by its name, before that of the settings of the user.
         seconds: what an agent may take in a cycle; default: the setting of the agent, or 60.
         min_confidence, review: a person decides about facts below this confidence, or about all.
+        expires_seconds: how long proposals of the run wait for a person.
         all_keys: all keys count as new.
 
         `ending` of the result says why it ended; its `exit_code` is 9 at a limit.
@@ -182,5 +184,11 @@ class AgreeingConversation(ProposingConversation):
             Invalid: no registered agent has a command and depends on a key.
         """
         acceptance = Acceptance(review, min_confidence, max_facts)
-        limits = RunLimits(cycles=max_cycles, all_keys=all_keys, seconds=seconds, acceptance=acceptance)
+        limits = RunLimits(
+            cycles=max_cycles,
+            all_keys=all_keys,
+            seconds=seconds,
+            expires_seconds=expires_seconds,
+            acceptance=acceptance,
+        )
         return run_programs(self.repository, self.id, commands or {}, limits)

@@ -11,12 +11,12 @@ from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
-from scopes.facts.decide import is_expired, require_name
+from scopes.facts.decide import require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
 from scopes.facts.run import list_agents, note_unknown_keys
 from scopes.facts.store import FactStore
-from scopes.facts.validation import find_problems
+from scopes.facts.validation import find_problems, is_expired
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Final
 
+from scopes.clock import now_nanoseconds, parse_time
 from scopes.errors import Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Fact, ProposedFact
@@ -71,6 +72,12 @@ def is_id(text: str) -> bool:
 def is_same(proposed: ProposedFact, fact: Fact) -> bool:
     """Return True if a proposal says what a fact of its id says (S2-12)."""
     return (proposed.content, proposed.invalidates) == (fact.content, fact.invalidates)
+
+
+def is_expired(proposal: ProposedFact) -> bool:
+    """Return True if a proposal was not validated in time (S2-20); it may be proposed again."""
+    moment = None if proposal.expires is None else parse_time(proposal.expires)
+    return moment is not None and moment <= now_nanoseconds()
 
 
 def _is_confidence(value: float) -> bool:

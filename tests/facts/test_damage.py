@@ -196,7 +196,7 @@ def test_fifty_facts_of_a_cycle_are_one_pack_and_read_as_single_ones(store):
     assert verify(store).findings == ()
 
 
-def test_a_proposal_is_promoted_whatever_waits_beside_it(store):
+def test_a_proposal_is_promoted_whatever_else_waits(store):
     propose(store, CONV, Proposal(key="Signals", content="x", agent="ann", id="s"))
     promote(store, CONV, "Signals/s")
     assert show_fact(store, CONV, "s").row.fact.version == 3
