@@ -51,7 +51,7 @@ MISTAKES = [
     ("proposals accept CONV", 2, "no proposal given", "scopes proposals list conv-001"),
     ("proposals show CONV zzzz", 4, "there is no proposal 'zzzz' in conv-001", "proposals list conv-001 --all"),
     ("proposals reject CONV zzzz --reason nope", 2, "'nope' is not a reason to reject", "incorrect-analysis"),
-    ("proposals feedback CONV zzzz", 2, "there is no feedback", "--rating 5"),
+    ("proposals feedback CONV zzzz", 2, "there is no feedback", '--feedback "the tests are faster now" --rating 5'),
     ("collaborate CONV --type chat --agents ann --task x", 2, "'chat' is no type of collaboration", "peer-review"),
     ("collaborate CONV --type consensus --agents , --task x", 2, "nobody is asked", "--agents all"),
     ("collaborate CONV --type consensus --agents ann --task|", 2, "there is no task", "--task"),
