@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from scopes.agents.inbox import walk_entries
 from scopes.agents.registry import Registry
+from scopes.collaboration.debate import Debate, find_debates, folded
 from scopes.collaboration.records import PURPOSE, Entry, Position, list_entries, name_of
-from scopes.errors import NotFound
+from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
@@ -98,12 +99,13 @@ class CollaborationList(Result):
 class CollaborationReport(Result):
     """A collaboration with positions, decisions and conflicts, and how these ended.
 
-    `positions` are those about topics, then those about conflicts; `consensus` is about topics.
+    `positions` are those about topics, then those about conflicts; `consensus` is about topics, `debates` about both.
     """
 
     collaboration: Collaboration
     positions: tuple[Position, ...]
     consensus: tuple[Consensus, ...]
+    debates: tuple[Debate, ...]
     decisions: tuple[StatedDecision, ...]
     conflicts: tuple[ConflictRow, ...]
 
@@ -133,9 +135,11 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
     entries, collaboration = read_collaboration(handle)
     conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
     stated = list_positions(entries)
+    positions = (*stated, *_positions_of(handle.conversation, conflicts))
     return CollaborationReport(
         collaboration=collaboration,
-        positions=(*stated, *_positions_of(handle.conversation, conflicts)),
+        positions=positions,
+        debates=find_debates(positions),
         consensus=find_consensus(stated),
         decisions=tuple(_decisions(entries)),
         conflicts=conflicts,
@@ -156,10 +160,15 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
             raise NotFound(f"branch {handle} is no collaboration", hint=hint)
         return handle
     found = list_collaborations(repository, conversation).rows
-    if len(found) != 1:
+    identifier = store.conversation(conversation).id
+    if len(found) > 1:
         names = ", ".join(each.name for each in found[:8])
-        what = f"{len(found)} collaborations are open: {names}" if found else "no collaboration is open"
-        raise NotFound(f"{what} in {store.conversation(conversation).id}", hint="name one as CONV/BRANCH")
+        raise Ambiguous(
+            f"{len(found)} collaborations are open in {identifier}: {names}", hint="name one as CONV/BRANCH"
+        )
+    if not found:
+        hint = f"see those that are closed: scopes collaborate status {identifier} --all"
+        raise NotFound(f"no collaboration is open in {identifier}", hint=hint)
     return store.branch(found[0].conversation, found[0].branch)
 
 
@@ -219,7 +228,7 @@ def find_consensus(positions: Sequence[Position]) -> tuple[Consensus, ...]:
     """Return for each subject who holds which position; positions are equal in any case and spacing."""
     subjects: dict[str, dict[str, list[Position]]] = {}
     for each in positions:
-        same = " ".join(each.argument.position.casefold().split())
+        same = folded(each.argument.position)
         subjects.setdefault(each.argument.about, {}).setdefault(same, []).append(each)
     return tuple(
         Consensus(

@@ -639,6 +639,7 @@ SUMMARIZED = Summarized(
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
+    updated=format_seconds(NOW_SECONDS - 3600),
 )  # fmt: skip
 
 

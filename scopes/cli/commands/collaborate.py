@@ -145,12 +145,15 @@ def collaborate_argue(
     """State a position in a collaboration.
 
     A later position about the same topic replaces yours. Evidence has a type: performance-data, historical-precedent,
-    best-practice, technical-constraint, user-feedback or industry-standard.
+    best-practice, technical-constraint, user-feedback or industry-standard; it may end with ;source=TEXT and
+    ;weight=NUMBER from 0 to 1. An alternative that is the position of somebody else is a compromise: the report of
+    collaborate show lists these, what the participants have in common, and what speaks for each position.
 
     Examples:
       scopes collaborate argue conv-001 "Keep the queue in PostgreSQL" --as reviewer --confidence 0.8
       scopes collaborate argue conv-001 "Use Redis" --as tester --reasoning "It is there already"
-      scopes collaborate argue conv-001 "Use Redis" --evidence "performance-data:40,000 jobs/s" --trade-off "memory"
+      scopes collaborate argue conv-001 "Use Redis" --evidence "performance-data:40 jobs/s;source=b.md;weight=0.9"
+      scopes collaborate argue conv-001 "Use Redis" --trade-off "memory" --alternative "Keep the queue in PostgreSQL"
     """
     invocation: Invocation = context.obj
     argument = read_argument(about, position, reasoning, evidence, trade_offs, alternatives, confidence)

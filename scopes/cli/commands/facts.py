@@ -227,6 +227,10 @@ def facts_run(
         float, typer.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
     ] = 0.0,
     review: Annotated[bool, typer.Option("--review", help="A person decides about every fact")] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
+    ] = None,
     all_keys: Annotated[
         bool, typer.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
     ] = False,
@@ -247,14 +251,22 @@ def facts_run(
     Examples:
       scopes agents register analyst --depends-on Seeds
       scopes facts run conv-001 --agent analyst="python3 analyst.py"
-      scopes facts run conv-001 --review --timeout 30 --json
+      scopes facts run conv-001 --review --expires 7d --json
       scopes config set scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
     """
     invocation: Invocation = context.obj
-    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts), ("timeout", timeout)):
+    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts)):
         check_not_negative(value, what, "0 or more")
+    if timeout is not None and timeout < 1:
+        raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
+    if not 0 <= min_confidence <= 1:
+        raise Invalid(f"the confidence {min_confidence:g} is not between 0 and 1", hint="for example: 0.8")
     limits = RunLimits(
-        cycles=max_cycles, all_keys=all_keys, seconds=timeout, acceptance=Acceptance(review, min_confidence, max_facts)
+        cycles=max_cycles,
+        all_keys=all_keys,
+        seconds=timeout,
+        expires_seconds=None if expires is None else _read_duration(expires),
+        acceptance=Acceptance(review, min_confidence, max_facts),
     )
     repository = invocation.repository()
     with progress(invocation.output(), "running cycles") as on_progress:
@@ -327,4 +339,7 @@ def _read_duration(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise Invalid(f"{text!a} is not a time", hint="for example: 30m, 12h, 7d")
-    return int(match[1]) * _SECONDS[match[2]]
+    seconds = int(match[1]) * _SECONDS[match[2]]
+    if seconds == 0:
+        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
+    return seconds

@@ -45,7 +45,7 @@ def inbox(
     repository = invocation.repository()
     if deliver and (watch or acknowledge):
         raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
-    if idle is not None and (not watch or idle < 0):
+    if idle is not None and not (watch and idle >= 0):
         raise Invalid("--idle needs --watch, and seconds of 0 or more", hint="for example: --watch --idle 60")
     if deliver:
         return invocation.show(deliver_unread(repository, agent))

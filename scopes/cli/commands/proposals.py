@@ -1,4 +1,4 @@
-"""`scopes proposals create`, `list`, `show`, `test`, `accept`, `reject`, `modify`, `apply` and `rollback`."""
+"""`scopes proposals create`, `list`, `show`, `test`, `accept`, `reject`, `modify`, `apply` and others."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from scopes.history.handles import StoreHandle
 from scopes.model import encoding
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import Delivery, NewChange, create_proposal
+from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.store.repository import Repository
@@ -370,6 +371,31 @@ def proposals_rollback(
     where, name = split_scope(repository, first, second)
     who = author_of(invocation, author, author_kind)
     return invocation.show(rollback_proposal(repository, where, name, author=who, reason=reason))
+
+
+def proposals_feedback(
+    context: typer.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    feedback: FeedbackText = "",
+    rating: Rating = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Say how an applied proposal worked out.
+
+    The message is part of the history in `scopes proposals show`. The state of the proposal stays the same; `scopes
+    proposals rollback` takes back what was applied.
+
+    Examples:
+      scopes proposals feedback p7q2 --rating 5 --feedback "no timeout since then"
+      scopes proposals feedback conv-001 p7q2 --rating 2 --as carol
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
+    who = author_of(invocation, author, author_kind)
+    return invocation.show(give_feedback(repository, where, name, Feedback(feedback, rating), author=who))
 
 
 def split_scope(repository: Repository, first: str, second: str | None) -> tuple[str | None, str]:

@@ -172,6 +172,8 @@ def _write_agent(agent: Agent, view: View) -> None:
     for name, value in sorted(agent.metadata.items()):
         write_field(view, name, " ".join(value.split()))
     write_field(view, "Registered", short_time(view, agent.registered))
+    if agent.updated is not None:
+        write_field(view, "Updated", short_time(view, agent.updated))
 
 
 def _status(agent: Agent) -> Span:

@@ -15,7 +15,8 @@ from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
-    from scopes.collaboration.records import Position
+    from scopes.collaboration.debate import Choice, Debate
+    from scopes.collaboration.records import Evidence, Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
@@ -98,13 +99,20 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
         for decision in result.decisions:
             topic, text = _text(decision.topic), _text(decision.decision)
             yield f"- **{topic}**: {text} ({_text(decision.author)})"
+    yield from _conflicts(result)
+
+
+def _conflicts(result: CollaborationReport) -> Iterator[str]:
     if result.conflicts:
         yield from ("", "## Conflicts", "")
-        for row in result.conflicts:
-            yield _conflict(row)
-            for each_position in result.positions:
-                if each_position.argument.about == row.conflict.id:
-                    yield from (f"  {line}" for line in _position(each_position))
+    for row in result.conflicts:
+        yield _conflict(row)
+        for each in result.positions:
+            if each.argument.about == row.conflict.id:
+                yield from (f"  {line}" for line in _position(each))
+        for debate in result.debates:
+            if debate.about == row.conflict.id:
+                yield from (f"  - {line}" for line in _debate(debate) if line)
 
 
 def _positions(result: CollaborationReport) -> Iterator[str]:
@@ -113,6 +121,7 @@ def _positions(result: CollaborationReport) -> Iterator[str]:
     yield from ("", "## Positions")
     for subject in result.consensus:
         yield from ("", f"### {_text(subject.about)}", "", _consensus(subject), "")
+        yield from (line for each in result.debates if each.about == subject.about for line in _debate(each))
         for each in result.positions:
             if each.argument.about == subject.about:
                 yield from _position(each)
@@ -125,6 +134,39 @@ def _consensus(subject: Consensus) -> str:
     return f"No consensus: {held}." if len(subject.holders) > 1 else "One position so far."
 
 
+def _debate(debate: Debate) -> Iterator[str]:
+    """Yield what the positions have in common, and how well each is supported; nothing while there is one."""
+    if debate.phase in {"arguments", "consensus"}:
+        return
+    shared = "; ".join(f"{_text(each.text)} ({', '.join(map(_text, each.agents))})" for each in debate.common_ground)
+    if shared:
+        yield f"Common ground: {shared}."
+    accepted = [each for each in debate.choices if each.accepted_by]
+    if accepted:
+        yield f"Compromises: {'; '.join(map(_choice, accepted))}."
+    yield f"Evaluation: {'; '.join(map(_support, debate.choices))}."
+    if debate.phase == "escalation":
+        yield "Nothing in common: somebody neutral has to decide."
+    yield ""
+
+
+def _choice(choice: Choice) -> str:
+    by = ", ".join(map(_text, choice.accepted_by))
+    return f"{_text(choice.position)}, which {by} would accept"
+
+
+def _support(choice: Choice) -> str:
+    sure = "" if choice.confidence is None else f", confidence {choice.confidence:g}"
+    shown = f", {counted(choice.evidence, 'piece')} of evidence of weight {choice.weight:g}" if choice.evidence else ""
+    return f"{_text(choice.position)} ({len(choice.holders)} for it{sure}{shown})"
+
+
+def _details_of(evidence: Evidence) -> str:
+    source = [] if evidence.source is None else [f"source: {_text(evidence.source)}"]
+    weight = [] if evidence.weight is None else [f"weight {evidence.weight:g}"]
+    return f" ({', '.join((*source, *weight))})" if source or weight else ""
+
+
 def _position(each: Position) -> Iterator[str]:
     argument = each.argument
     sure = "" if argument.confidence is None else f", confidence {confidence(argument.confidence)}"
@@ -132,7 +174,7 @@ def _position(each: Position) -> Iterator[str]:
     for text in argument.reasoning:
         yield f"  - reason: {_text(text)}"
     for evidence in argument.evidence:
-        yield f"  - {evidence.type}: {_text(evidence.description)}"
+        yield f"  - {evidence.type}: {_text(evidence.description)}{_details_of(evidence)}"
     for text in argument.trade_offs:
         yield f"  - trade-off: {_text(text)}"
     for text in argument.alternatives:

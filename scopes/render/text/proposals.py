@@ -136,7 +136,7 @@ def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
         name,
         " for ",
         Span(proposal.entity, "heading"),
-        " is still " if result.waiting_for else " is now ",
+        " is still " if result.waiting_for or result.decision == "outcome" else " is now ",
         _state(proposal),
     )
     for value in result.values:
