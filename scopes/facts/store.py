@@ -77,6 +77,10 @@ class FactStore:
         """True unless another command has changed facts or proposals of the store."""
         return all(_commit_of(self.repository, ref) == commit for ref, commit in self.commits.items())
 
+    def has_facts_of(self, earlier: FactStore) -> bool:
+        """Return True if the facts of the conversation are those of an earlier look, with cycles and decisions."""
+        return self._entries(FACTS, "").get(self._uuid) == earlier._entries(FACTS, "").get(self._uuid)
+
     def read_context(self) -> FactContext:
         """Return the context; its facts are read when they are needed."""
         document = self._read_context_file()
