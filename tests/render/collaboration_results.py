@@ -33,6 +33,7 @@ _OPEN = Collaboration(
 _CLOSED = replace(
     _OPEN, branch="collaboration/handoff", type="handoff", closed=_LATER, outcome="done", open_conflicts=0
 )
+_MERGED = replace(_OPEN, branch="collaboration/verification", type="verification", merged_into="main", open_conflicts=0)
 _JWT = Argument(
     about="the task", position="JWT", reasoning=("no state on the server",),
     evidence=(Evidence(type="best-practice", description="RFC 7519", source="rfc-editor.org", weight=0.5),), trade_offs=("cannot be revoked",),
@@ -71,7 +72,7 @@ COLLABORATIONS = {
         conversation=_CONVERSATION, branch=_BRANCH, type="consensus", task="Choose the session store", message=_MESSAGE,
         delivered_to=("ann",), queued_for=("bob",), operation=_OPERATION,
     ),
-    "list": CollaborationList(rows=(_OPEN, _CLOSED)),
+    "list": CollaborationList(rows=(_OPEN, _MERGED, _CLOSED)),
     "empty-list": CollaborationList(rows=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
