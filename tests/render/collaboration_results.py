@@ -73,6 +73,14 @@ COLLABORATIONS = {
         delivered_to=("ann",), queued_for=("bob",), operation=_OPERATION,
     ),
     "list": CollaborationList(rows=(_OPEN, _MERGED, _CLOSED)),
+    "crowded-list": CollaborationList(
+        rows=tuple(
+            replace(each, conversation=f"conv-{number:03}", task=task)
+            for number, (each, task) in enumerate(
+                zip((_OPEN, _MERGED, _OPEN), ("セッションストアを選ぶ " * 8, "x" * 200, "Is it safe?"), strict=True), 998
+            )
+        )
+    ),
     "empty-list": CollaborationList(rows=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
@@ -84,5 +92,10 @@ COLLABORATIONS = {
     "joined": _JOINED,
     "joined-before": replace(_JOINED, message=None, operation=None),
     "argued": replace(_JOINED, change="argued", about="the task"),
-    "closed": replace(_JOINED, change="closed", outcome="done"),
+    "closed": replace(
+        _JOINED, change="closed", outcome="done",
+        report=CollaborationReport(
+            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), decisions=(), conflicts=()
+        ),
+    ),
 }  # fmt: skip

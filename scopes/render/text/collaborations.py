@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, confidence, counted, short_time, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, WIDE, confidence, counted, short_time, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
 
@@ -70,7 +71,9 @@ def render_collaboration_list(result: CollaborationList, view: View) -> None:
         view.line("No collaboration is open.")
         write_hint(view, "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT")
     else:
-        view.rows(_TERMINAL_COLUMNS, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+        crowded = {"Messages", "Opened"} if view.width < WIDE else set()
+        columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+        view.rows(columns, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
         merged = next((each for each in result.rows if each.status == "merged"), None)
         if merged is not None:
             write_hint(view, f"close what is merged: scopes collaborate close {quote(merged.name)}")
