@@ -8,7 +8,7 @@
     refs/scopes/proposed-facts   <uuid>/<key>/<2 hex>/<id>=          a proposal
 
 The uuid is that of the conversation, which keeps it when it is renamed; a later one of the same id has another. The
-history can be read with plain git. Every change is an operation, so undo works.
+history can be read with plain git. Every change is an operation, so undo works, file by file.
 """
 
 from __future__ import annotations

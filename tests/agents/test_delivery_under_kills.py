@@ -75,7 +75,7 @@ def in_processes(*calls):
     return [process.exitcode for process in running]
 
 
-def test_a_program_is_told_the_id_of_the_delivery_and_the_attempt(team, tmp_path):
+def test_a_program_gets_the_id_of_the_delivery_and_the_attempt(team, tmp_path):
     log = tmp_path / "log"
     for text in ("one", "two"):
         sent(team, text)

@@ -126,7 +126,7 @@ def test_the_closing_message_sums_up_positions_decisions_and_conflicts(team):
     assert [each.argument.position for each in done.report.positions] == ["JWT", "Sessions\n in Redis"]
 
 
-def test_a_collaboration_in_which_nothing_was_said_is_closed_without_a_summary(team):
+def test_a_collaboration_without_positions_is_closed_without_a_summary(team):
     opened(team, "verification")
     close(team, CONV, "collaboration/verification", author=LEAD)
     assert read_message(team, list_branch_tips(team, CONV)["collaboration/verification"]).text == "closed"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+
 import pytest
 
+from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
@@ -19,10 +23,11 @@ from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
 from scopes.memory.add import add
 from scopes.memory.store import Memory
+from scopes.store import recovery, transactions
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from tests.facts.statements import ALL, agent, proposed
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids
-from tests.support.store import git, open_store
+from tests.support.store import assert_sound, git, open_store
 
 
 @pytest.fixture
@@ -162,3 +167,72 @@ def test_a_decision_of_another_actor_is_named(two):
     undo(dan)
     undo(two)
     assert list(FactStore(two, ConversationId("conv-001")).walk_decisions()) == []
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def killed(repository, monkeypatch, after):
+    """Undo in conv-001, and die after so many refs were moved; return the store as another process opens it."""
+    moved = []
+    original = recovery.set_ref
+
+    def move(store, change, reason, *, checked=False):
+        if len(moved) == after:
+            raise Killed
+        moved.append(change.ref)
+        original(store, change, reason, checked=checked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "set_ref", move)
+        patch.setattr(transactions, "set_ref", move)
+        with pytest.raises(Killed):
+            undo(repository, "conv-001")
+    return open_store(repository.path)
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_an_undo_that_is_killed_moves_both_refs_or_none(two, monkeypatch, after):
+    """An acceptance changes facts and proposed facts; from the marker on, everybody sees the undo."""
+    approve(two, "conv-001", "slow")
+    approve(two, "conv-002", "old")
+    again = killed(two, monkeypatch, after)
+    seen = (facts(again), waiting(again))
+    assert seen == ((["slow"], []) if after == 0 else ([], ["slow"]))
+    assert facts(again, "conv-002") == ["old"]
+    suggest(again, "conv-002", "new")  # the next writer finishes it
+    assert (facts(again), waiting(again)) == seen
+    assert waiting(again, "conv-002") == ["new"]
+    assert_sound(again)
+
+
+def work(path, conversation, number, barrier):
+    """Accept facts and take every second one back, in a process of its own."""
+    clock.random_bytes = os.urandom
+    repository = open_store(path, actor=conversation)
+    barrier.wait(60)
+    for name in map(str, range(number)):
+        approve(repository, conversation, f"f{name}")
+        if int(name) % 2:
+            undo(repository)
+            undo(repository)
+            redo(repository)
+
+
+def test_two_writers_undo_in_their_conversations_at_once(two):
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(2)
+    names = ("conv-001", "conv-002")
+    running = [context.Process(target=work, args=(two.path, name, 8, barrier)) for name in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(60)
+    assert [process.exitcode for process in running] == [0, 0]
+    again = open_store(two.path)
+    for name in names:
+        assert facts(again, name) == ["f0", "f2", "f4", "f6"]
+        assert waiting(again, name) == ["f1", "f3", "f5", "f7"]
+    assert verify(again).findings == ()
+    assert_sound(again)

@@ -95,7 +95,8 @@ COLLABORATIONS = {
     "closed": replace(
         _JOINED, change="closed", outcome="done",
         report=CollaborationReport(
-            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), decisions=(), conflicts=()
+            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED),
+            decisions=(), conflicts=(),
         ),
     ),
 }  # fmt: skip
