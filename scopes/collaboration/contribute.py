@@ -191,7 +191,8 @@ def _require_open(collaboration: Collaboration) -> None:
     """Refuse what would be added to a collaboration that has ended."""
     _require_not_closed(collaboration)
     if collaboration.merged_into is not None:
-        hint = f"close it: scopes collaborate close {collaboration.name}; or open another one: scopes collaborate"
+        again = "scopes collaborate CONV --type TYPE --agents NAMES --task TEXT"
+        hint = f"close it: scopes collaborate close {collaboration.name}; or open another one: {again}"
         raise Refused(f"{collaboration.name} was merged into {collaboration.merged_into}", hint=hint)
 
 
