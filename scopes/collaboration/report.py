@@ -178,7 +178,8 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
     if len(found) > 1:
         names = ", ".join(each.name for each in found[:8])
         raise Ambiguous(
-            f"{len(found)} collaborations are {found[0].status} in {identifier}: {names}", hint="name one as CONV/BRANCH"
+            f"{len(found)} collaborations are {found[0].status} in {identifier}: {names}",
+            hint="name one as CONV/BRANCH",
         )
     if not found:
         hint = f"see those that are closed: scopes collaborate status {identifier} --all"
