@@ -260,6 +260,9 @@ class Runner:
         """Read what another command has changed while agents ran; return the keys that stay dirty because of it."""
         if self._store.is_current:
             return frozenset()
-        self._store = FactStore(self._repository, self._conversation)
+        before, self._store = self._store, FactStore(self._repository, self._conversation)
+        if self._store.has_facts_of(before) and self._store.read_more_keys() == self.context.more_keys:
+            self.context.stored = self._store  # others changed proposals alone, or another conversation
+            return frozenset()
         self.context = self._store.read_context()
         return self.context.dirty

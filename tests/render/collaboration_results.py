@@ -33,6 +33,7 @@ _OPEN = Collaboration(
 _CLOSED = replace(
     _OPEN, branch="collaboration/handoff", type="handoff", closed=_LATER, outcome="done", open_conflicts=0
 )
+_MERGED = replace(_OPEN, branch="collaboration/verification", type="verification", merged_into="main", open_conflicts=0)
 _JWT = Argument(
     about="the task", position="JWT", reasoning=("no state on the server",),
     evidence=(Evidence(type="best-practice", description="RFC 7519", source="rfc-editor.org", weight=0.5),), trade_offs=("cannot be revoked",),
@@ -71,7 +72,15 @@ COLLABORATIONS = {
         conversation=_CONVERSATION, branch=_BRANCH, type="consensus", task="Choose the session store", message=_MESSAGE,
         delivered_to=("ann",), queued_for=("bob",), operation=_OPERATION,
     ),
-    "list": CollaborationList(rows=(_OPEN, _CLOSED)),
+    "list": CollaborationList(rows=(_OPEN, _MERGED, _CLOSED)),
+    "crowded-list": CollaborationList(
+        rows=tuple(
+            replace(each, conversation=f"conv-{number:03}", task=task)
+            for number, (each, task) in enumerate(
+                zip((_OPEN, _MERGED, _OPEN), ("セッションストアを選ぶ " * 8, "x" * 200, "Is it safe?"), strict=True), 998
+            )
+        )
+    ),
     "empty-list": CollaborationList(rows=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
@@ -83,5 +92,11 @@ COLLABORATIONS = {
     "joined": _JOINED,
     "joined-before": replace(_JOINED, message=None, operation=None),
     "argued": replace(_JOINED, change="argued", about="the task"),
-    "closed": replace(_JOINED, change="closed", outcome="done"),
+    "closed": replace(
+        _JOINED, change="closed", outcome="done",
+        report=CollaborationReport(
+            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED),
+            decisions=(), conflicts=(),
+        ),
+    ),
 }  # fmt: skip

@@ -40,8 +40,9 @@ def changes(
 ) -> int:
     """List every change of a conversation and its cause.
 
-    Oldest first: messages, branches, title, tags and the active branch, as the history records them. On a terminal a
-    table in words; in a pipe one row each: time, field, operation, cause, value before and after as JSON, source.
+    Oldest first: messages, branches, title, tags, the active branch, proposals and accepted values (entities),
+    decisions, facts, inboxes and collaborations, as the history records them. On a terminal a table in words; in a pipe
+    one row each: time, field, operation, cause, value before and after as JSON, source.
 
     Examples:
       scopes conv changes conv-001

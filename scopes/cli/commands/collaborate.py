@@ -89,6 +89,8 @@ def collaborate_status(
 ) -> int:
     """List collaborations, the newest first.
 
+    Open ones come first. One whose branch was merged is shown as merged until somebody closes it.
+
     Examples:
       scopes collaborate status
       scopes collaborate status conv-001 --all --json
@@ -170,7 +172,8 @@ def collaborate_close(
 ) -> int:
     """Close a collaboration.
 
-    Its branch stays; merge it as any other. The report is that of collaborate show.
+    The closing message sums up positions, decisions and conflicts, and the report of collaborate show is printed. The
+    branch stays; it can be merged before or after.
 
     Examples:
       scopes collaborate close conv-001 --outcome "The queue stays in PostgreSQL"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
+from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, confidence, counted, short_time, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, WIDE, confidence, counted, short_time, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
 
+_STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
 _COLUMNS = (
     Column("Conversation"), Column("Branch"), Column("Type"), Column("Status"), Column("Urgency"), Column("Joined"),
     Column("Messages"), Column("Conflicts"), Column("Opened"), Column("Task"),
@@ -53,8 +56,9 @@ def render_collaboration_changed(result: CollaborationChanged, view: View) -> No
     about = "" if result.about is None else f" about {result.about}"
     write_outcome(view, result.message, who, f" {result.change}{about}: ", where)
     if view.terminal:
-        if result.change == "closed":
-            write_hint(view, f"the report: scopes collaborate show {quote(f'{result.conversation}/{result.branch}')}")
+        if result.report is not None:
+            view.line("")
+            render_collaboration_report(result.report, view)
         write_hint(view, UNDO_HINT)
 
 
@@ -67,7 +71,12 @@ def render_collaboration_list(result: CollaborationList, view: View) -> None:
         view.line("No collaboration is open.")
         write_hint(view, "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT")
     else:
-        view.rows(_TERMINAL_COLUMNS, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+        crowded = {"Messages", "Opened"} if view.width < WIDE else set()
+        columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+        view.rows(columns, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+        merged = next((each for each in result.rows if each.status == "merged"), None)
+        if merged is not None:
+            write_hint(view, f"close what is merged: scopes collaborate close {quote(merged.name)}")
 
 
 @render_text.register
@@ -80,7 +89,9 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
     each = result.collaboration
     yield f"# {_text(each.type)}: {_text(each.task)}"
     yield ""
-    status = "open" if each.closed is None else f"closed {_time(view, each.closed)}"
+    merged = "" if each.merged_into is None else f"merged into {_text(each.merged_into)}"
+    closed = "" if each.closed is None else f"closed {_time(view, each.closed)}"
+    status = ", ".join(filter(None, (merged, closed))) or "open"
     by = f"{_time(view, each.opened)} by {_text(each.requester)}"
     yield f"Branch {_text(each.name)}, opened {by}, {status}."
     if each.entity is not None:
@@ -204,15 +215,14 @@ def _joined(each: Collaboration) -> str:
 
 
 def _row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    status = "open" if each.closed is None else "closed"
     return (
-        each.conversation, each.branch, each.type, status, each.urgency, _joined(each), str(each.messages),
+        each.conversation, each.branch, each.type, each.status, each.urgency, _joined(each), str(each.messages),
         str(each.open_conflicts), short_time(view, each.opened), each.task,
     )  # fmt: skip
 
 
 def _terminal_row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    status = Span("open", "good") if each.closed is None else Span("closed", "dim")
     return (
-        each.name, status, _joined(each), str(each.messages), short_time(view, each.opened), each.task,
+        each.name, Span(each.status, _STYLES[each.status]), _joined(each), str(each.messages),
+        short_time(view, each.opened), each.task,
     )  # fmt: skip

@@ -51,14 +51,13 @@ _FIELDS = {
     "context": "Context",
     "alternative_options": "Alternatives",
     "required_approvals": "Needs approval of",
-    "expires_at": "Expires",
 }
 _IMPACT_FIELDS = {
     "risk_level": "Risk",
-    "estimated_time": "Time",
+    "estimated_time": "Estimated time",
     "affected_entities": "Affects",
     "reversible": "Reversible",
-    "dependencies": "Needs",
+    "dependencies": "Depends on",
     "potential_side_effects": "Side effects",
 }
 
@@ -187,6 +186,8 @@ def _write_details(proposal: Proposal, view: View) -> None:
     for name, value in known:
         if value is not None:
             write_field(view, name, _detail(value))
+    if proposal.expires_at is not None:
+        write_field(view, "Expires", full_time(view, proposal.expires_at))
     if proposal.required_approvals and proposal.approvals:
         write_field(view, "Approved by", ", ".join(proposal.approvals))
 

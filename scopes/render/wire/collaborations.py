@@ -46,6 +46,7 @@ def format_collaboration_changed(result: CollaborationChanged) -> dict[str, obje
         about=result.about,
         outcome=result.outcome,
         operation=result.operation,
+        report=None if result.report is None else format_collaboration_report(result.report),
     )
 
 
@@ -85,6 +86,8 @@ def _collaboration_object(each: Collaboration) -> dict[str, object]:
         urgency=each.urgency,
         requester=each.requester,
         entity=each.entity,
+        status=each.status,
+        merged_into=each.merged_into,
         opened=each.opened,
         closed=each.closed,
         outcome=each.outcome,
