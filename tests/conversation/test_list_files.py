@@ -129,7 +129,7 @@ def test_a_lock_file_is_no_ref(switched, directory):
         assert both(switched, directory) == right
 
 
-def test_a_loose_ref_beside_a_packed_one_is_seen(switched, directory):
+def test_a_loose_ref_that_overrides_a_packed_one_is_seen(switched, directory):
     git(switched, "pack-refs", "--all")
     compare(switched, directory)
     git(switched, "update-ref", HEAD, f"{HEAD}~1")
