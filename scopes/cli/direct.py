@@ -78,7 +78,10 @@ def parse_words(command: Command, line: CommandLine) -> tuple[Values, Values] | 
     """
     if not command.target.startswith(PACKAGE):
         return None  # the rows describe the commands of scopes
-    rows = read_rows(command)
+    try:
+        rows = read_rows(command)
+    except OSError:
+        return None
     options = _options_of(rows)
     with_value = {name for name, option in options.items() if option.kind != "flag"}
     reader = _Reader(options)
