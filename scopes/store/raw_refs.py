@@ -109,8 +109,7 @@ def stamp_loose_refs(store: str, prefixes: tuple[str, ...]) -> LooseStamps | Non
         OSError: a directory cannot be read, or a file was deleted meanwhile.
     """
     names: list[str] = []
-    numbers = array("Q")
-    newest = 0
+    numbers: list[int] = []  # three for each file
     pending = [_split(prefix) for prefix in prefixes]
     while pending:
         directory, start = pending.pop()
@@ -126,16 +125,14 @@ def stamp_loose_refs(store: str, prefixes: tuple[str, ...]) -> LooseStamps | Non
                     continue
                 if entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
-                    changed = status.st_ctime_ns
                     names.append(name)
-                    numbers.extend((status.st_ino, status.st_size, changed))
-                    newest = max(newest, changed)
+                    numbers += (status.st_ino, status.st_size, status.st_ctime_ns)
                 elif entry.is_dir(follow_symlinks=False):
                     pending.append((f"{directory}/{name}", ""))
                 else:
                     return None
-    content = "/".join(names).encode("utf-8", "surrogateescape") + b"\0" + numbers.tobytes()
-    return LooseStamps(content, len(numbers) // 3, newest)
+    content = "/".join(names).encode("utf-8", "surrogateescape") + b"\0" + array("Q", numbers).tobytes()
+    return LooseStamps(content, len(numbers) // 3, max(numbers[2::3], default=0))
 
 
 def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
