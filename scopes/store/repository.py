@@ -87,7 +87,7 @@ class Repository:
         self.command_operations: list[OperationId] = []
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
-        self._packs = _open_packs(self._objects)
+        self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self._last_was_packed = True
@@ -106,12 +106,12 @@ class Repository:
         """
         self.__dict__.pop("walker", None)
         self.__dict__.pop("commit_graph", None)
-        del self._odb, self._packs
+        del self._odb, self.packs
         self._reader, self._reads_left = None, _FEW_READS
         self.recent.clear()
         self.git.free()
         self._odb = self.git.odb
-        self._packs = _open_packs(self._objects)
+        self.packs = _open_packs(self._objects)
 
     @cached_property
     def walker(self) -> pygit2.Repository:
@@ -201,7 +201,7 @@ class Repository:
         try:
             if self._pack_sizes is not None and self._pack_sizes.largest(oid) > MAX_OBJECT_BYTES:
                 raise _damage(oid)
-            code, data = self._packs.read(oid)
+            code, data = self.packs.read(oid)
         except KeyError:
             return None
         self._reads_left -= 1

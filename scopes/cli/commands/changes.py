@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, Since
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import changes as run_changes
 
 
 def changes(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrLatestArgument = LATEST,
     since: Since = None,
     field: Annotated[
         str | None,
-        typer.Option(
+        usage.Option(
             "--field", metavar="PATH", help="Only this field: messages, branches.main, title, participants, ..."
         ),
     ] = None,
     cause: Annotated[
-        str | None, typer.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
+        str | None, usage.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
     ] = None,
     operation: Annotated[
         str | None,
-        typer.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
+        usage.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
     ] = None,
     branch: Annotated[
         str | None,
-        typer.Option(
+        usage.Option(
             "--branch",
             "--version",
             metavar="BRANCH",

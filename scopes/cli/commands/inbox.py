@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
+from scopes.cli import usage
 from scopes.cli.commands.agents import AgentName
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 
 
 def inbox(
-    context: typer.Context,
+    context: usage.Context,
     agent: AgentName,
     acknowledge: Annotated[
-        bool, typer.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
+        bool, usage.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
     ] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on and print messages as they arrive")] = False,
+    watch: Annotated[bool, usage.Option("--watch", help="Go on and print messages as they arrive")] = False,
     idle: Annotated[
-        float | None, typer.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
+        float | None, usage.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
     ] = None,
-    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
+    deliver: Annotated[bool, usage.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
 
