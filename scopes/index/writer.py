@@ -16,7 +16,8 @@ from scopes.store.objects import Commit
 
 _INSERT_COMMIT = "INSERT INTO commits (number, oid, message) VALUES (?, ?, ?)"
 _INSERT_EDGE = "INSERT INTO edge VALUES (?, ?)"
-_INSERT_MESSAGE = "INSERT INTO message (number, id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_MESSAGE = """
+    INSERT INTO message (number, id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_TOUCHED = "INSERT INTO touched VALUES (?, ?)"
 _INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_result) VALUES (?, ?, ?, ?, ?)"
 _LAST_NUMBERS = "SELECT (SELECT max(number) FROM commits), (SELECT max(number) FROM message)"
@@ -67,7 +68,7 @@ class _Waiting:
         self.edges: list[tuple[int, int]] = []
         self.messages: list[tuple[object, ...]] = []
         self.touched: list[tuple[int, int]] = []
-        self.texts: list[tuple[int, str, str, str, str]] = []
+        self.texts: list[tuple[int | str, ...]] = []
         self.numbers: dict[MessageId, int] = {}
         self.characters = 0
 

@@ -41,8 +41,9 @@ class PackWriter:
     """Collect objects and write them as packs of about `flush_bytes` at most.
 
     `exists` tells whether the store has an object; it must see packs that were installed since the store was opened,
-    because this class does not remember finished packs; `on_installed` is called after each of them. After a `write` or `finish` was interrupted or failed, both
-    raise from then on, so that a caller cannot install an incomplete set of objects.
+    because this class does not remember finished packs. `on_installed` is called after each of them. After a `write` or
+    `finish` was interrupted or failed, both raise from then on, so that a caller cannot install an incomplete set of
+    objects.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ def remove_temporary_files(directory: str, process: int) -> None:
 
 
 class PackIndex:
-    """The objects of one pack in the order in which they were written; `rows` are their numbers by 20 raw bytes of name.
+    """The objects of one pack in the order in which they were written; `rows` has them by name, 20 raw bytes.
 
     A dictionary and two arrays take about 170 bytes of memory for each object.
     """
