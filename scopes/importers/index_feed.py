@@ -13,6 +13,7 @@ import gc
 import marshal
 import os
 import pickle
+import select
 import signal
 import sqlite3
 import struct
@@ -35,6 +36,7 @@ from scopes.index.writer import IndexDocument
 from scopes.model.message import Message as StoredMessage
 from scopes.result import Note
 from scopes.search.message_documents import WrittenDocuments, describe_from
+from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 
 Entry: TypeAlias = tuple[Oid, tuple[Oid, ...], tuple[Any, ...] | None]  # the fields of an IndexDocument
@@ -46,6 +48,8 @@ _HEAD: Final = struct.Struct(">Q")  # bytes of the message that follows
 _PIPE_BYTES: Final = 1 << 20
 _RESULT_BYTES: Final = 1 << 16
 _TURN: Final = b"t"
+_LOOKS: Final = 200
+_SECONDS_PER_LOOK: Final = 0.01
 
 
 class IndexFeed:
@@ -212,6 +216,7 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
                 else:
                     staged.complete(repository, message)
                     with suppress(sqlite3.Error, OSError, ScopesError):
+                        _wait_for(repository, message, entries)
                         list_conversations(repository, directory)  # while the refs move; the rows are kept
     except (NotStaged, StaleEntryUnreadable):
         return None
@@ -220,6 +225,13 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
     except (sqlite3.Error, OSError, ScopesError) as error:
         return str(error)
     return None
+
+
+def _wait_for(repository: Repository, branches: Mapping[str, str], entries: int) -> None:
+    """Wait until readers see these branches, which is before all refs have moved, or until there is something to do."""
+    for _ in range(_LOOKS):
+        if repository.list_refs(HEADS) == branches or select.select([entries], [], [], _SECONDS_PER_LOOK)[0]:
+            break
 
 
 def _add_all(staged: StagedIndex, batch: list[Entry]) -> None:

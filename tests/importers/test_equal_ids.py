@@ -71,7 +71,9 @@ def import_with(tmp_path, sources, monkeypatch):
 
 def objects_of(store):
     listing = git(store, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
-    kept = git(store, "rev-list", "--objects", "--branches", "--glob=refs/scopes/sources", "--glob=refs/scopes/tracking")
+    kept = git(
+        store, "rev-list", "--objects", "--branches", "--glob=refs/scopes/sources", "--glob=refs/scopes/tracking"
+    )
     names = {line.split()[0] for line in kept.splitlines()}
     return {line for line in listing.splitlines() if line.split()[0] in names}
 
