@@ -80,7 +80,7 @@ def kill_after(folder, store, index, seconds):
         return process.stdout.read() == ""
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("kills", [2, pytest.param(24, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
 def test_an_import_by_several_processes_that_is_killed_has_stored_all_or_nothing(tmp_path, folder, kills):
     """P2, P4."""
     whole, expected = duration(folder, tmp_path)
@@ -95,7 +95,9 @@ def test_an_import_by_several_processes_that_is_killed_has_stored_all_or_nothing
         paths = sorted(os.path.join(folder, name) for name in os.listdir(folder))
         import_demo(store, *[source_of(path) for path in paths])
         assert refs_of(open_store(store)) == expected
-        assert verify(open_store(store)).findings == ()
+        assert {finding.severity for finding in verify(open_store(store)).findings} <= {
+            "warning"
+        }  # files that are left
         assert git(store, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
     print(
         f"{kills} kills: {sum(running for running, _ in outcomes)} while it ran,",
