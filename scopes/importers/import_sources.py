@@ -34,10 +34,12 @@ from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import rare_garbage_collection
 from scopes.loading import load
+from scopes.model.operation import RefChange
 from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
+from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -350,7 +352,10 @@ def _update_refs(
     with bulk_objects(run.repository) as objects:
         conversations, tx = collect_changes(run, objects, options.title)
     operation = None
-    if tx.list_changes():
+    changes = tx.list_changes()
+    if changes:
+        if run.feed is not None:
+            run.feed.expect(_branches_after(run.repository, changes))
         sources, count = len(run.sources), len(conversations)
         summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
         operation = tx.commit("import", summary).id
@@ -360,6 +365,13 @@ def _update_refs(
         again = [*_note_unparsed(run), *notes, *copies, *_note_missing_parents(run)]
         remember(repeat_of(result, again), state_of_refs(run.repository))
     return result
+
+
+def _branches_after(repository: Repository, changes: Sequence[RefChange]) -> dict[str, str]:
+    """Return all branch refs as they are after these changes."""
+    branches: dict[str, str | None] = {**repository.list_refs(HEADS)}
+    branches |= {change.ref: change.new for change in changes if change.ref.startswith(HEADS)}
+    return {ref: oid for ref, oid in sorted(branches.items()) if oid is not None}
 
 
 def _is_new_or_unchanged(target: ImportTarget) -> bool:

@@ -1,15 +1,16 @@
 """Add the messages of an import to the search index while it runs, in a process of its own.
 
-The processes of the import send what they write through one pipe, which bounds how far they can be ahead. The index is
-put in place when the refs have moved. Without it the import is the same: the next search adds what the index lacks.
-
-Every write to the pipe is one frame of PIPE_BUF bytes, so that frames of several processes do not mix.
+The processes of the import send what they write through one pipe, which bounds how far they can be ahead. They take
+turns: whoever writes holds the only byte of a second pipe. The index is completed for the branches that the import will
+have while the refs move, and put in place when they have moved. Without it the import is the same: the next search adds
+what the index lacks.
 """
 
 from __future__ import annotations
 
 import fcntl
 import gc
+import marshal
 import os
 import pickle
 import select
@@ -18,7 +19,7 @@ import sqlite3
 import struct
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
@@ -32,27 +33,32 @@ from scopes.index.schema import LAYOUT
 from scopes.index.staging import NotStaged, StagedIndex, staged_index
 from scopes.index.sync import StaleEntryUnreadable
 from scopes.index.writer import IndexDocument
-from scopes.model.message import Message
+from scopes.model.message import Message as StoredMessage
 from scopes.result import Note
 from scopes.search.message_documents import WrittenDocuments, describe_from
+from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 
 Entry: TypeAlias = tuple[Oid, tuple[Oid, ...], tuple[Any, ...] | None]  # the fields of an IndexDocument
+Message: TypeAlias = "list[Entry] | dict[str, str] | None"  # commits; all branches after the import; the end
 
 _INDEX_SHARE: Final = 8  # the old index is copied: it may have so many bytes for each byte of the sources
 _BATCH_CHARACTERS: Final = 1 << 16
-_FRAME_BYTES: Final = select.PIPE_BUF
-_HEAD: Final = struct.Struct(">IHB")  # process, bytes, whether these are the last of a batch
+_HEAD: Final = struct.Struct(">Q")  # bytes of the message that follows
 _PIPE_BYTES: Final = 1 << 20
-_FINISH: Final[list[Entry]] = []
+_RESULT_BYTES: Final = 1 << 16
+_TURN: Final = b"t"
+_LOOKS: Final = 200
+_SECONDS_PER_LOOK: Final = 0.01
 
 
 class IndexFeed:
     """Sends messages to the process that writes the index, from this process and those forked from it."""
 
-    def __init__(self, pid: int, entries: int, result: int) -> None:
+    def __init__(self, pid: int, entries: int, turns: tuple[int, int], result: int) -> None:
         self._pid = pid
         self._entries = entries  # descriptors
+        self._turns = turns
         self._result = result
         self._batch: list[Entry] = []
         self._characters = 0
@@ -60,7 +66,7 @@ class IndexFeed:
         self._documents: WrittenDocuments | None = None
         self._is_broken = False
 
-    def add(self, objects: Objects, oid: Oid, parent: Oid, message: Message, *, time: int, root: Oid) -> None:
+    def add(self, objects: Objects, oid: Oid, parent: Oid, message: StoredMessage, *, time: int, root: Oid) -> None:
         """Add a message that was just written as a commit with one parent and a time.
 
         `root` is the root of its conversation.
@@ -84,35 +90,41 @@ class IndexFeed:
             self._send(self._batch)
         self._batch, self._characters = [], 0
 
+    def expect(self, branches: Mapping[str, str]) -> None:
+        """Let the index be completed for these branch refs, which the store is about to have."""
+        self.flush()
+        self._send({**branches})
+
     def finish(self) -> Note | None:
         """Put the index in place, with all branches of the store; return a note if that failed."""
         self.flush()
-        self._send(_FINISH)
+        self._send(None)
         data = b""
-        while block := os.read(self._result, _FRAME_BYTES):
+        while block := os.read(self._result, _RESULT_BYTES):
             data += block
         error = pickle.loads(data) if data else "its process was killed"  # noqa: S301 - written by our own process
         return None if error is None else Note(f"the search index was not updated: {error}", "the next search does it")
 
     def close(self) -> None:
         """End the process; an index that is not finished is deleted."""
-        os.close(self._entries)
-        os.close(self._result)
+        for descriptor in (self._entries, *self._turns, self._result):
+            os.close(descriptor)
         with suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
-    def _send(self, batch: list[Entry]) -> None:
-        data = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
-        room = _FRAME_BYTES - _HEAD.size
-        process = os.getpid()
-        for start in range(0, len(data), room):
-            part = data[start : start + room]
-            frame = _HEAD.pack(process, len(part), start + room >= len(data)) + part
-            try:
-                os.write(self._entries, frame.ljust(_FRAME_BYTES, b"\0"))
-            except BrokenPipeError:
-                self._is_broken = True
-                return
+    def _send(self, message: Message) -> None:
+        """Send a message when no other process sends one; a process that is killed meanwhile fails the import."""
+        data = marshal.dumps(message)
+        rest = memoryview(_HEAD.pack(len(data)) + data)
+        take, give = self._turns
+        os.read(take, len(_TURN))
+        try:
+            while rest and not self._is_broken:
+                rest = rest[os.write(self._entries, rest) :]
+        except BrokenPipeError:
+            self._is_broken = True
+        finally:
+            os.write(give, _TURN)
 
 
 @contextmanager
@@ -144,18 +156,20 @@ def _start(repository: Repository, directory: str) -> IndexFeed | None:
     """Start the process; return None if there is no room for it."""
     with ExitStack() as cleanup, suppress(OSError):
         entries, entry_end, result_end, result = open_pipe(cleanup) + open_pipe(cleanup)
+        turns = open_pipe(cleanup)
+        os.write(turns[1], _TURN)
         _enlarge(entry_end)
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
             pid = os.fork()
         if not pid:
             try:
-                _run(lambda: _write_index(repository, directory, entries), result, (entry_end, result_end))
+                _run(lambda: _write_index(repository, directory, entries), result, (entry_end, *turns, result_end))
             finally:
                 os._exit(0)  # never return into the frames of the parent
         cleanup.pop_all()
         os.close(entries)
         os.close(result)
-        return IndexFeed(pid, entry_end, result_end)
+        return IndexFeed(pid, entry_end, turns, result_end)
     return None
 
 
@@ -184,16 +198,26 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
 
 
 def _write_index(repository: Repository, directory: str, entries: int) -> str | None:
-    """Write the index from the entries of a pipe; return an error for the user, None if there is none."""
-    batches = _read_batches(entries)
-    first = next(batches, _FINISH)  # an import without news copies no index
-    if not first:
+    """Write the index from the messages of a pipe; return an error for the user, None if there is none."""
+    messages = _read_messages(entries)
+    first = next(messages, None)
+    if not isinstance(first, list):  # an import without news copies no index
         return None
     try:
         with staged_index(directory, repository, describe_from(repository)) as staged:
-            if _add_all(staged, [first]) or _add_all(staged, batches):
-                staged.publish(repository)
-                list_conversations(repository, directory)  # the titles, which a search reads as well
+            _add_all(staged, first)
+            for message in messages:
+                if message is None:
+                    staged.publish(repository)
+                    list_conversations(repository, directory)  # the titles, which a search reads as well
+                    break
+                if isinstance(message, list):
+                    _add_all(staged, message)
+                else:
+                    staged.complete(repository, message)
+                    with suppress(sqlite3.Error, OSError, ScopesError):
+                        _wait_for(repository, message, entries)
+                        list_conversations(repository, directory)  # while the refs move; the rows are kept
     except (NotStaged, StaleEntryUnreadable):
         return None
     except UnusableIndex as error:
@@ -203,28 +227,33 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
     return None
 
 
-def _add_all(staged: StagedIndex, batches: Iterator[list[Entry]] | list[list[Entry]]) -> bool:
-    """Add all entries; return True if the import has finished, False if it was ended."""
-    for batch in batches:
-        if not batch:
-            return True
-        for oid, parents, document in batch:
-            staged.add(oid, parents, None if document is None else IndexDocument(*document))
-    return False
+def _wait_for(repository: Repository, branches: Mapping[str, str], entries: int) -> None:
+    """Wait until readers see these branches, which is before all refs have moved, or until there is something to do."""
+    for _ in range(_LOOKS):
+        if repository.list_refs(HEADS) == branches or select.select([entries], [], [], _SECONDS_PER_LOOK)[0]:
+            break
 
 
-def _read_batches(entries: int) -> Iterator[list[Entry]]:
-    """Yield the batches of all processes until the pipe is closed."""
-    parts: dict[int, list[bytes]] = {}
+def _add_all(staged: StagedIndex, batch: list[Entry]) -> None:
+    for oid, parents, document in batch:
+        staged.add(oid, parents, None if document is None else IndexDocument(*document))
+
+
+def _read_messages(entries: int) -> Iterator[Message]:
+    """Yield the messages of all processes until the pipe is closed; one that is cut off is dropped."""
     data = bytearray()
-    while block := os.read(entries, _PIPE_BYTES):
-        data += block
-        whole = len(data) - len(data) % _FRAME_BYTES
-        for start in range(0, whole, _FRAME_BYTES):
-            process, size, is_last = _HEAD.unpack_from(data, start)
-            body = start + _HEAD.size
-            parts.setdefault(process, []).append(bytes(data[body : body + size]))
-            if is_last:
-                batch: Any = pickle.loads(b"".join(parts.pop(process)))  # noqa: S301 - written by our own processes
-                yield batch
-        del data[:whole]
+    needed = _HEAD.size
+    while True:
+        while len(data) < needed:
+            block = os.read(entries, _PIPE_BYTES)
+            if not block:
+                return
+            data += block
+        needed = _HEAD.size + _HEAD.unpack_from(data)[0]
+        if len(data) < needed:
+            continue
+        with memoryview(data) as view:
+            message: Message = marshal.loads(view[_HEAD.size : needed])  # noqa: S302 - written by our own processes
+        yield message
+        del data[:needed]
+        needed = _HEAD.size

@@ -30,6 +30,7 @@ from scopes.store.trees import read_blob, walk_blobs
 MIN_TEXT = 1000  # code points; independent answers to one prompt were equal in up to 559
 MAX_ANSWERS = 8  # at the beginning of a session, which are compared
 _SOURCES_PER_WORKER = 20  # fewer are read sooner than a worker is started
+_SOURCES_PER_TASK = 5  # of a worker: a message for each source takes as long as reading it
 _MAX_PAGES = 2  # of the segments of a stored source, in which its first answers are
 _RANDOM_ID = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
 _EXACT_TIME = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
@@ -140,16 +141,18 @@ def _proof(line: _Line, kind: str, value: str) -> bytes:
 
 def _read_beginnings(repository: Repository, queue: Sequence[QueuedSource]) -> list[Beginning]:
     """Return the first answers of sources; worker processes read those of many."""
+    tasks = [queue[start : start + _SOURCES_PER_TASK] for start in range(0, len(queue), _SOURCES_PER_TASK)]
 
-    def read(number: int, _: Callable[[int], None] = lambda _: None) -> tuple[int, Beginning]:
-        return number, _read_beginning(queue[number].format, queue[number].source)
+    def read(number: int, _: Callable[[int], None] = lambda _: None) -> tuple[int, list[Beginning]]:
+        return number, [_read_beginning(queued.format, queued.source) for queued in tasks[number]]
 
     workers = min(count_workers(repository), len(queue) // _SOURCES_PER_WORKER)
     if workers < 2:
-        return [read(number)[1] for number in range(len(queue))]
-    with WorkerPool(workers, read, lambda: None, lambda _: None) as pool:
-        found = dict(pool.run(range(len(queue)), lambda _: None))
-    return [found[number] for number in range(len(queue))]
+        found = dict(map(read, range(len(tasks))))
+    else:
+        with WorkerPool(workers, read, lambda: None, lambda _: None) as pool:
+            found = dict(pool.run(range(len(tasks)), lambda _: None))
+    return [beginning for number in range(len(tasks)) for beginning in found[number]]
 
 
 def _read_beginning(chosen: Format, source: Source) -> Beginning:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from scopes.ids import MessageId, Oid
@@ -37,6 +37,8 @@ from scopes.store.repository import Repository
 STAGED = LAYOUT._replace(file="staged.sqlite")
 _LOCK_SECONDS = 2.0
 _CACHE_KIBIBYTES = 8192
+_MERGE_LATER = "INSERT INTO full_text (full_text, rank) VALUES ('automerge', {})"
+_MERGED_SEGMENTS = 4  # SQLite's default; merging them during an import costs a tenth of its time
 _MAX_LACKING = 2000  # commits; an index that lacks more is left to the next search
 
 
@@ -54,6 +56,7 @@ class StagedIndex:
         self._describe = describe
         self._writer = Writer(connection, describe, is_empty=old is None)
         self._repeated: set[MessageId] = set()
+        self._branches: str | None = None  # a digest of those that it is complete for
 
     def add(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
         """Add a commit, unless it is known, or one of its parents is not: `publish` reads those from the store."""
@@ -63,6 +66,19 @@ class StagedIndex:
             self._repeated.add(document.id)  # their order depends on the processes of the import
         self._writer.add_document(oid, parents, document)
 
+    def complete(self, repository: Repository, branches: Mapping[str, str]) -> None:
+        """Update the index for these branch refs, which the store has or is about to have; add no commits after that.
+
+        Raises:
+            StaleEntryUnreadable: what must be deleted from the index cannot be read any more.
+            sqlite3.Error: it cannot be written.
+        """
+        self._writer.flush()
+        sync_index(self._connection, repository, branches, self._describe, find_unreached=True)
+        describe_first(self._connection, repository, branches, self._describe, sorted(self._repeated))
+        self._repeated.clear()  # a second time, their first commit need not be the one that describes them
+        self._branches = digest_of(branches)
+
     def publish(self, repository: Repository) -> None:
         """Update the index for all branches, and put it in place of the old one.
 
@@ -71,7 +87,11 @@ class StagedIndex:
             StaleEntryUnreadable: what must be deleted from the index cannot be read any more.
             sqlite3.Error, OSError: it cannot be written.
         """
-        self._update(repository)
+        refs = repository.list_refs(HEADS)
+        if digest_of(refs) != self._branches:
+            self.complete(repository, refs)
+        if self._old is None:
+            self._connection.execute(_MERGE_LATER.format(_MERGED_SEGMENTS))
         self._connection.execute("COMMIT")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.close()
@@ -105,6 +125,7 @@ class StagedIndex:
         identity = identity_of(repository.path)
         if self._old is None:
             create_tables(self._connection, LAYOUT, identity)
+            self._connection.execute(_MERGE_LATER.format(0))
         elif not is_ours(self._connection, LAYOUT, identity):
             raise NotStaged
         refs = repository.list_refs(HEADS)
@@ -112,13 +133,8 @@ class StagedIndex:
             return
         if lacks_more_than(_MAX_LACKING, self._connection, repository, refs, self._describe):
             raise NotStaged
-        self._update(repository)
+        self.complete(repository, refs)
         self._writer = Writer(self._connection, self._describe)  # it is not empty any more
-
-    def _update(self, repository: Repository) -> None:
-        refs = repository.list_refs(HEADS)
-        sync_index(self._connection, repository, refs, self._describe, find_unreached=True)
-        describe_first(self._connection, repository, refs, self._describe, sorted(self._repeated))
 
 
 @contextmanager

@@ -99,6 +99,7 @@ def sync_index(
                 for commit in commits or ():
                     writer.add(commit)
                     read += 1
+                writer.flush()
                 lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost or (find_unreached and connection.execute(_IS_ANY_UNREACHED).fetchone() is not None):
         _delete_unreachable(connection, repository, writer)

@@ -14,13 +14,22 @@ from scopes.ids import MessageId, Oid
 from scopes.index.tokenize import fold, searchable
 from scopes.store.objects import Commit
 
+_INSERT_COMMIT = "INSERT INTO commits (number, oid, message) VALUES (?, ?, ?)"
+_INSERT_EDGE = "INSERT INTO edge VALUES (?, ?)"
+_INSERT_MESSAGE = """
+    INSERT INTO message (number, id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_TOUCHED = "INSERT INTO touched VALUES (?, ?)"
 _INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_result) VALUES (?, ?, ?, ?, ?)"
+_LAST_NUMBERS = "SELECT (SELECT max(number) FROM commits), (SELECT max(number) FROM message)"
+_UPDATE_MESSAGE = "UPDATE message SET author = ?, author_kind = ?, kind = ?, model = ?, time = ? WHERE number = ?"
 _DELETE_TEXT = """
     INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
     VALUES ('delete', ?, ?, ?, ?, ?)"""
 
 
 _MAX_REMEMBERED = 10_000
+_MAX_WAITING = 1000  # commits; rows are inserted in as many calls as there are tables
+_MAX_WAITING_CHARACTERS = 1 << 20
 
 
 class IndexDocument(NamedTuple):
@@ -51,16 +60,45 @@ class Describe(Protocol):
         """Take a function that counts the messages that are still to be added, for a progress bar."""
 
 
+class _Waiting:
+    """Rows that are still to be inserted, by statement, and the numbers of the messages in them."""
+
+    def __init__(self) -> None:
+        self.commits: list[tuple[int, Oid, int | None]] = []
+        self.edges: list[tuple[int, int]] = []
+        self.messages: list[tuple[object, ...]] = []
+        self.touched: list[tuple[int, int]] = []
+        self.texts: list[tuple[int | str, ...]] = []
+        self.numbers: dict[MessageId, int] = {}
+        self.characters = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.commits) >= _MAX_WAITING or self.characters >= _MAX_WAITING_CHARACTERS
+
+    def insert(self, connection: sqlite3.Connection) -> None:
+        connection.executemany(_INSERT_COMMIT, self.commits)
+        connection.executemany(_INSERT_EDGE, self.edges)
+        connection.executemany(_INSERT_MESSAGE, self.messages)
+        connection.executemany(_INSERT_TOUCHED, self.touched)
+        connection.executemany(_INSERT_TEXT, self.texts)
+
+
 class Writer:
-    """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet."""
+    """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet.
+
+    Added rows may wait for others; `flush` inserts them. No other Writer of the connection may add meanwhile.
+    """
 
     def __init__(self, connection: sqlite3.Connection, describe: Describe, *, is_empty: bool = False) -> None:
         self._connection = connection
         self._describe = describe
         self._values: dict[tuple[str, str], int] = {}
         self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
-        self._recent: dict[Oid, int] = {}  # numbers of the commits added last
+        self._recent: dict[Oid, int] = {}  # numbers of the commits added last, with all that wait
         self._hashes: set[int] | None = set() if is_empty else None  # of all ids in the index; None if unknown
+        self._waiting = _Waiting()
+        self._last_numbers: tuple[int, int] | None = None  # of commits and messages
 
     def __contains__(self, oid: object) -> bool:
         """Return True if a commit is in the index."""
@@ -76,6 +114,13 @@ class Writer:
         if recent is not None:
             return recent
         return int(self._connection.execute("SELECT number FROM commits WHERE oid = ?", (oid,)).fetchone()[0])
+
+    def flush(self) -> None:
+        """Insert the rows that wait; call it before other statements read the tables."""
+        waiting, self._waiting = self._waiting, _Waiting()
+        waiting.insert(self._connection)
+        if len(self._recent) >= _MAX_REMEMBERED:
+            self._recent.clear()
 
     def value_number(self, field: str, text: str) -> int:
         """Return the number of a value of a field; add it if it is new. Values except conversation ids are folded."""
@@ -104,15 +149,24 @@ class Writer:
     def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
         """Add a commit whose parents are in the index; `document` is None if it has no message that can be read."""
         message = None if document is None else self._add_message(document)
-        row = (oid, message)
-        number = int(self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid or 0)
-        if len(self._recent) >= _MAX_REMEMBERED:
-            self._recent.clear()
+        waiting = self._waiting
+        last_commit, last_message = self._last()
+        number = last_commit + 1
+        self._last_numbers = number, last_message
+        waiting.commits.append((number, oid, message))
+        waiting.edges += [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
         self._recent[oid] = number
         if self._hashes is not None:
             self._hashes.add(hash(oid))
-        for parent in dict.fromkeys(parents):
-            self._connection.execute("INSERT INTO edge VALUES (?, ?)", (number, self.number_of(parent)))
+        if waiting.is_full:
+            self.flush()
+
+    def _last(self) -> tuple[int, int]:
+        """Return the largest numbers of commits and of messages, also of those that wait."""
+        if self._last_numbers is None:
+            found = self._connection.execute(_LAST_NUMBERS).fetchone()
+            self._last_numbers = found[0] or 0, found[1] or 0
+        return self._last_numbers
 
     def _add_message(self, document: IndexDocument) -> int:
         known = self.message_number(document.id)
@@ -120,38 +174,52 @@ class Writer:
             return known
         if self._hashes is not None:
             self._hashes.add(hash(document.id))
-        row = (
-            document.id,
+        last_commit, last_message = self._last()
+        number = last_message + 1
+        self._last_numbers = last_commit, number
+        waiting = self._waiting
+        waiting.numbers[document.id] = number
+        waiting.messages.append((number, document.id, *self._fields(document)))
+        waiting.touched += [(value, number) for value in self._touched(document)]
+        waiting.texts.append((number, *map(searchable, document.texts)))
+        waiting.characters += sum(map(len, document.texts))
+        return number
+
+    def _fields(self, document: IndexDocument) -> tuple[int | None, ...]:
+        """Return the row of a message without its number and id."""
+        return (
             self.value_number("author", document.author),
             self.value_number("author_kind", document.author_kind),
             self.value_number("kind", document.kind),
             None if document.model is None else self.value_number("model", document.model),
             document.time,
         )
-        cursor = self._connection.execute(
-            "INSERT INTO message (id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?)", row
-        )
-        number = int(cursor.lastrowid or 0)
-        for value in self._touched(document):
-            self._connection.execute("INSERT INTO touched VALUES (?, ?)", (value, number))
-        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
-        return number
 
     def message_number(self, message_id: MessageId) -> int | None:
         """Return the number of a message; None if it is not in the index."""
         if self._hashes is not None and hash(message_id) not in self._hashes:
             return None
+        if message_id in self._waiting.numbers:
+            return self._waiting.numbers[message_id]
         found = self._connection.execute("SELECT number FROM message WHERE id = ?", (message_id,)).fetchone()
         return None if found is None else int(found[0])
 
     def replace(self, number: int, old: Commit, new: Commit) -> None:
-        """Describe a message, which was described by `old`, by another one of its commits; raises as `remove` does."""
-        document = self._describe(new)
-        if document is None or document == self._describe(old):
+        """Describe a message, which was described by `old`, by another one of its commits.
+
+        Raises:
+            Corrupt, NotFound: the message cannot be read any more.
+        """
+        document, before = self._describe(new), self._describe(old)
+        if document is None or document == before:
             return
-        self.remove(number, old)
-        row = (self._add_message(document), number)
-        self._connection.execute("UPDATE commits SET message = ? WHERE message = ?", row)
+        self._remove_touched(number, before)
+        touched = [(value, number) for value in self._touched(document)]
+        self._connection.executemany(_INSERT_TOUCHED, touched)
+        self._connection.execute(_UPDATE_MESSAGE, (*self._fields(document), number))
+        if before is not None and document.texts != before.texts:
+            self._connection.execute(_DELETE_TEXT, (number, *map(searchable, before.texts)))
+            self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
 
     def remove(self, number: int, commit: Commit) -> None:
         """Delete a message. Its document is read again: a full-text table without contents needs the old texts.
@@ -163,9 +231,12 @@ class Writer:
         if document is None:
             raise NotFound(f"commit {commit.oid} has no message")
         self._connection.execute(_DELETE_TEXT, (number, *map(searchable, document.texts)))
-        gone = [(v, number) for v in self._touched(document)]
-        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
+        self._remove_touched(number, document)
         self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
+
+    def _remove_touched(self, number: int, document: IndexDocument | None) -> None:
+        gone = [] if document is None else [(value, number) for value in self._touched(document)]
+        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
 
     def _touched(self, document: IndexDocument) -> set[int]:
         tools = {self.value_number("tool", name) for name in document.tools}

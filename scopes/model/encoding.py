@@ -180,18 +180,18 @@ def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> boo
     if kind is not dict and kind is not list:
         return _is_simple_item(kind, value, in_foreign=in_foreign)
     items = value.values() if kind is dict else value
-    fits = levels_left > 0 and (kind is list or _TEXT.issuperset(map(type, value)))
-    if not fits or _SIMPLE.issuperset(map(type, items)):
-        return fits
+    if levels_left <= 0 or (kind is dict and not _TEXT.issuperset(map(type, value))):
+        return False
     for item in items:
         kind = type(item)
+        if kind is str or kind in _SIMPLE:
+            continue
         if kind is int:
-            fits = _SMALLEST <= item <= _LARGEST
-        elif kind not in _SIMPLE:
-            fits = _is_simple(item, levels_left - 1, in_foreign=in_foreign)
-        if not fits:
-            break
-    return fits
+            if not _SMALLEST <= item <= _LARGEST:
+                return False
+        elif not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
+            return False
+    return True
 
 
 def _is_simple_item(kind: type, value: Any, *, in_foreign: bool) -> bool:
@@ -199,7 +199,9 @@ def _is_simple_item(kind: type, value: Any, *, in_foreign: bool) -> bool:
     fits = kind in _SIMPLE
     if kind is Foreign:
         known = value.encoded is not None and value.encoded is not _NOT_ENCODED
-        fits = not in_foreign and (known or _is_simple(value.value, MAX_DEPTH, in_foreign=True))
+        fits = not in_foreign and (
+            known or type(value.value) is str or _is_simple(value.value, MAX_DEPTH, in_foreign=True)
+        )
     elif kind is int:
         fits = _SMALLEST <= value <= _LARGEST
     elif kind is float:

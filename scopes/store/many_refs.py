@@ -1,4 +1,6 @@
-"""Create or delete many refs by one rewrite of `packed-refs`; libgit2 writes and syncs a file for each.
+"""Create or delete many refs by one rewrite of `packed-refs`; libgit2 writes a file for each and syncs one by one.
+
+Symbolic refs, which `packed-refs` cannot have, get their files here, which are synced together.
 
 This is an optimization of `recovery.move_refs`, which moves whatever is left here by itself.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Container, Iterable, Sequence
 
@@ -24,15 +27,24 @@ MIN_REFS = 100  # fewer are moved one by one
 _HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 _NULL = "0" * 40
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_SYNC_THREADS = 8  # the disk does several syncs at once
 _KEPT_FOLDERS = 2  # refs, and heads or scopes
 
 
 def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
-    """Make those of the changes that create a ref to a commit, or delete one that has no file of its own.
+    """Make those of the changes that create a ref, or delete one to a commit that has no file of its own.
 
-    Nothing is done if these are few, if another program has locked `packed-refs`, or if the disk fails. The caller
-    holds the exclusive lock and has checked the files of the refs.
+    Only refs to commits can be packed. Nothing is done if these are few, if another program has locked `packed-refs`,
+    or if the disk fails. The caller holds the exclusive lock and has checked the files of the refs.
     """
+    _pack(repository, changes, reason)
+    symbolic = [change for change in changes if change.old is None and not _is_direct(change.new)]
+    if len(symbolic) >= MIN_REFS:
+        with contextlib.suppress(OSError):
+            _create_symbolic(repository, symbolic)
+
+
+def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
     wanted = [c for c in changes if _is_direct(c.new) and _is_direct(c.old) and (c.old is None) != (c.new is None)]
     if len(wanted) < MIN_REFS or not _logs_all(repository):
         return
@@ -51,7 +63,8 @@ def move_many(repository: Repository, changes: Sequence[RefChange], reason: str)
             if after == before or content.count(b"\n") != len(before) + 1:
                 return
             if repository.durable:
-                _sync_logs(repository, after.keys() - before.keys())
+                created = after.keys() - before.keys()
+                _sync_all([os.path.join(repository.path, "logs", name) for name in created])
             file.write(_HEADER)
             lines = ((name.encode("utf-8", "surrogateescape"), value.encode()) for name, value in after.items())
             file.writelines(b"%s %s\n" % (value, name) for name, value in sorted(lines))
@@ -133,14 +146,72 @@ def _write_log(repository: Repository, ref: str, oid: str, reason: str) -> bool:
     return True
 
 
-def _sync_logs(repository: Repository, names: Iterable[str]) -> None:
-    """Sync reflogs after all of them were written: the first sync brings most of the others to the disk."""
-    for name in names:
-        descriptor = os.open(os.path.join(repository.path, "logs", name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _create_symbolic(repository: Repository, changes: Iterable[RefChange]) -> None:
+    """Create symbolic refs as libgit2 does: write a lock file, sync it, rename it; git keeps no reflog of them.
+
+    Raises:
+        OSError: some are not created; no lock file is left.
+    """
+    packed = parse_packed_refs(read_packed_refs(repository.path), ("refs/",))
+    folders = {folder for name in packed for folder in _folders(name)}
+    created: set[str] = set()  # folders
+    locked: dict[str, None] = {}  # paths whose lock file is ours
+    try:
+        for change in changes:
+            path = os.path.join(repository.path, change.ref)
+            is_free = change.ref not in packed and change.ref not in folders and not os.path.lexists(path)
+            if is_free and _has_room(repository, change.ref, packed):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(os.open(f"{path}.lock", _CREATE, 0o666), "wb") as file:
+                    locked[path] = None
+                    file.write(f"{change.new}\n".encode("utf-8", "surrogateescape"))
+        if repository.durable:
+            _sync_all([f"{path}.lock" for path in locked])
+        for path in (*locked,):
+            os.rename(f"{path}.lock", path)
+            del locked[path]
+            created.add(os.path.dirname(path))
+        for folder in created if repository.durable else ():
+            sync(folder)
+    finally:
+        for path in locked:
+            _remove(f"{path}.lock")
+
+
+def _sync_all(waiting: list[str]) -> None:
+    """Sync files after all of them were written, several at once: the first sync brings most others to the disk.
+
+    Raises:
+        OSError: one of them could not be synced.
+    """
+    errors: list[OSError] = []
+
+    def sync_all() -> None:
+        while waiting and not errors:
+            try:
+                path = waiting.pop()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                _sync_regular(path)
+            except OSError as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=sync_all) for _ in range(_SYNC_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _sync_regular(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _delete_log(repository: Repository, ref: str) -> None:

@@ -33,7 +33,14 @@ def test_an_import_is_compared_with_git_in_time_size_and_memory(tmp_path, capsys
     samples = tmp_path / "samples.json"
     assert main(["import", "--quick", "--megabytes", "1", "--json", str(samples)]) == 0
     shown = capsys.readouterr().out
-    for what in ("once more, nothing is new", "all objects after gc", "of them the messages", "its first page of 50"):
+    for what in (
+        "first search after the import",
+        "of all processes together",
+        "nothing is new",
+        "all objects after gc",
+        "of them the messages",
+        "its first page of 50",
+    ):
         assert what in shown
     first, *others = json.loads(samples.read_text())["rows"]
     assert first["against"] == "git fast-import of the same objects"

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import signal
 import sqlite3
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from scopes.cli import import_runner
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.errors import CannotImport
+from scopes.history.messages import plain_message
 from scopes.importers import import_groups, import_sources, index_feed
 from scopes.importers import import_source as import_module
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.index import staging
 from scopes.index.checksums import hold_lock
+from scopes.index.conversation_table import list_values
 from scopes.index.database import delete_files
+from scopes.store import transactions
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
-from tests.support.store import FAST, git, make_store
+from tests.support.store import FAST, git, make_store, open_store
 
 LARGE = 700_000
 STEPS = ("_copy_old", "_sync_file", "record", "remove", "verify")
@@ -426,3 +432,76 @@ def test_a_large_import_shows_the_same_first_prompts_as_a_small_one(tmp_path, mo
     monkeypatch.setattr(import_runner, "read_first_prompt", lambda *_arguments: pytest.fail("not from the index"))
     assert import_runner.with_first_prompts(invocation, result) == small
     assert [row.first_prompt for row in small.conversations] == [f"say w{n}x0" for n in range(6)]
+
+
+def test_a_message_that_is_cut_off_is_dropped():
+    """A process of the import was killed while it sent; the import fails, and its index is deleted."""
+    reader, writer = os.pipe()
+    turns = os.pipe()
+    os.write(turns[1], b"t")
+    feed = index_feed.IndexFeed(0, writer, turns, reader)
+    batch = [("a" * 40, (), None)]
+    feed._send(batch)
+    feed._send({"refs/heads/conv-001/main": "a" * 40})
+    data = marshal.dumps(batch)
+    os.write(writer, index_feed._HEAD.pack(len(data)) + data[:-1])
+    for descriptor in (writer, *turns):
+        os.close(descriptor)
+    assert list(index_feed._read_messages(reader)) == [batch, {"refs/heads/conv-001/main": "a" * 40}]
+    os.close(reader)
+
+
+def test_the_messages_of_several_processes_do_not_mix():
+    """Each is larger than a pipe, so that a write is done in pieces."""
+    reader, writer = os.pipe()
+    turns = os.pipe()
+    os.write(turns[1], b"t")
+    feed = index_feed.IndexFeed(0, writer, turns, -1)
+    children = []
+    for number in range(3):
+        pid = os.fork()
+        if not pid:
+            for _ in range(20):
+                feed._send([(f"{number:040}", ("b" * 300_000,), None)])
+            os._exit(0)
+        children.append(pid)
+    os.close(writer)
+    found = [message[0][0] for message in index_feed._read_messages(reader) if len(message[0][1][0]) == 300_000]
+    assert sorted(found) == sorted(f"{number:040}" for number in range(3) for _ in range(20))
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
+
+
+def test_branches_that_move_after_the_import_was_written_are_in_the_index_too(tmp_path, directory, monkeypatch):
+    """The index is completed for the branches of the operation while the refs move; another process may append then."""
+    repository = new_store(tmp_path, 2)
+    original = index_feed.IndexFeed.finish
+
+    def finish(feed):
+        append(open_store(repository), "conv-001", plain_message("carol", "written meanwhile"))
+        return original(feed)
+
+    monkeypatch.setattr(index_feed.IndexFeed, "finish", finish)
+    result = import_demo(repository, sessions(tmp_path, 5), directory)
+    assert result.notes == ()
+    assert status_and_notes(repository, directory)[0].state == "fresh"
+    assert len(matches(repository, directory, "meanwhile")) == 1
+    check_equal_to_new(repository, directory, tmp_path)
+
+
+def test_the_titles_are_listed_while_the_refs_move(tmp_path, directory, monkeypatch):
+    """The marker of the operation shows them to readers, before the files of the refs do."""
+    repository = new_store(tmp_path, 2)
+    original = transactions.move_refs
+
+    def move_refs(*arguments):
+        deadline = time.monotonic() + 60
+        while not list_values(str(directory), "participants") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        moved_after.append(len(list_values(str(directory), "participants")))
+        return original(*arguments)
+
+    moved_after = []
+    monkeypatch.setattr(transactions, "move_refs", move_refs)
+    import_demo(repository, sessions(tmp_path, 5), directory)
+    assert moved_after[0] > 0
+    assert find_cached_list(repository.path, str(directory), complete=False) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 
@@ -12,7 +13,7 @@ from scopes.store import many_refs
 from scopes.store.recovery import set_ref
 from scopes.store.reflog import identify_actor, walk_moves
 from scopes.store.refs import ACTIVE, HEADS
-from tests.support.store import git, write_chain
+from tests.support.store import FAST, FULL, git, make_store, write_chain
 
 NAMES = [f"{HEADS}conv-{number}/main" for number in range(many_refs.MIN_REFS)]
 
@@ -94,9 +95,75 @@ def test_nothing_is_done_where_git_would_do_something_else(repository, tip, reas
     assert os.path.exists(f"{packed}.lock") == (reason == "locked")
 
 
-def test_symbolic_refs_and_refs_to_other_objects_are_left_alone(repository, tip):
+def test_refs_to_other_objects_and_few_symbolic_refs_are_left_alone(repository, tip):
     blob = repository.write("blob", b"x")
     changes = [RefChange(name, None, tip) for name in NAMES]
     changes += [RefChange(f"{ACTIVE}conv-1", None, f"ref: {NAMES[1]}"), RefChange("refs/scopes/odd", None, blob)]
     many_refs.move_many(repository, changes, "import")
     assert set(repository.list_refs("refs/")) == set(NAMES)
+
+
+def symbolic_changes():
+    return [RefChange(f"{ACTIVE}conv-{number}", None, f"ref: {name}") for number, name in enumerate(NAMES)]
+
+
+@pytest.mark.parametrize("settings", [FAST, FULL], ids=["fast", "full"])
+def test_many_symbolic_refs_are_created_as_one_by_one(tmp_path, settings):
+    store = make_store(tmp_path / "many.git", settings)
+    identify_actor(store)
+    many_refs.move_many(store, symbolic_changes(), "import")
+    last = RefChange(f"{ACTIVE}last", None, f"ref: {NAMES[0]}")
+    set_ref(store, last, "import")
+    files = {name: read(store, f"{ACTIVE}{name}") for name in os.listdir(os.path.join(store.path, ACTIVE))}
+    assert files == {f"conv-{number}": f"ref: {name}\n" for number, name in enumerate(NAMES)} | {
+        "last": files["conv-0"]
+    }
+    modes = {os.stat(os.path.join(store.path, ACTIVE, name)).st_mode for name in files}
+    assert len(modes) == 1
+    assert not os.path.exists(os.path.join(store.path, "logs", ACTIVE))
+
+
+def test_a_symbolic_ref_that_exists_or_conflicts_is_left_alone(repository, tip):
+    set_ref(repository, RefChange(f"{ACTIVE}conv-0", None, f"ref: {NAMES[9]}"), "before")
+    set_ref(repository, RefChange(f"{ACTIVE}conv-1/below", None, tip), "before")
+    set_ref(repository, RefChange(f"{ACTIVE}conv-2", None, tip), "before")
+    git(repository, "pack-refs", "--all")
+    before = repository.list_refs(ACTIVE)
+    many_refs.move_many(
+        repository, [*symbolic_changes(), RefChange(f"{ACTIVE}conv-2/x", None, "ref: refs/y")], "import"
+    )
+    after = repository.list_refs(ACTIVE)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == len(before) + len(NAMES) - 3
+
+
+def test_a_locked_symbolic_ref_leaves_all_to_libgit2_and_no_lock_file_behind(repository, tip):
+    """The lock may be that of a git command that runs now; `set_ref` waits for it, or finds that it is an orphan."""
+    folder = os.path.join(repository.path, ACTIVE)
+    os.makedirs(folder)
+    with open(os.path.join(folder, "conv-7.lock"), "wb"):
+        pass
+    many_refs.move_many(repository, symbolic_changes(), "import")
+    assert os.listdir(folder) == ["conv-7.lock"]
+
+
+def test_a_disk_that_cannot_sync_leaves_all_to_libgit2(tmp_path, monkeypatch):
+    store = make_store(tmp_path / "failing.git", FULL)
+    identify_actor(store)
+    (tip,) = write_chain(store, "one")
+    monkeypatch.setattr(many_refs.os, "fsync", fail_to_sync)
+    create(store, tip, *NAMES)
+    many_refs.move_many(store, symbolic_changes(), "import")
+    monkeypatch.undo()
+    assert store.list_refs("refs/") == {}
+    assert not [name for name in os.listdir(store.path) if name.endswith(".lock")]
+    assert os.listdir(os.path.join(store.path, ACTIVE)) == []
+
+
+def fail_to_sync(descriptor):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+def read(store, name):
+    with open(os.path.join(store.path, name), encoding="utf-8") as file:
+        return file.read()

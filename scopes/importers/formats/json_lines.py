@@ -49,6 +49,14 @@ def walk_records(stream: BinaryIO, size: int, is_known: Callable[[bytes], bool] 
         number += 1
         offset += length
         span = ByteRange(start, offset - start)
+        value = NOT_DECODED if line is None or is_known is not None else decode_fast(line.removesuffix(b"\n"))
+        if value is not NOT_DECODED:  # nearly every line
+            if held is not None:
+                yield held
+            held = Record(number, count, span, value)
+            count += 1
+            start = offset
+            continue
         known = is_known is not None and line is not None and is_known(line)
         records = [Record(number, count, span)] if known else _parse_line(line, number, count, span)
         count += len(records)

@@ -16,12 +16,22 @@ MAX_DEPTH = 200  # as deep as a stored document may be
 NOT_DECODED = object()
 _KEPT_BYTES = 1 << 20
 _SHORT_BYTES = 1 << 12  # to count a byte takes longer than to find it, but for a short document
+_alive: set[int] = set()  # the addresses of all inexact values
 _encoded = bytearray()  # of the last document: no new memory for each
 _EXACT = frozenset({str, int, float, bool, type(None)})
 _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
-class InexactNumber(float):
+class _Listed:
+    """Lists the inexact values of this process: if there are none now, no value need be searched for them."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        _alive.discard(id(self))
+
+
+class InexactNumber(_Listed, float):
     """A number that Python would write differently; `token` is its text."""
 
     __slots__ = ("token",)
@@ -30,15 +40,22 @@ class InexactNumber(float):
     def __new__(cls, token: str) -> Self:
         """Parse the number and keep its text."""
         number = super().__new__(cls, float(token))
+        _alive.add(id(number))
         number.token = token
         return number
 
 
-class RepeatedKeys(dict[str, Any]):
+class RepeatedKeys(_Listed, dict[str, Any]):
     """An object with a repeated key; the last value counts, `pairs` has all of them."""
 
     __slots__ = ("pairs",)
     pairs: list[tuple[str, Any]]
+
+    def __new__(cls, *_: object) -> Self:
+        """Make an object without keys."""
+        empty = super().__new__(cls)
+        _alive.add(id(empty))
+        return empty
 
 
 def decode(text: str) -> Any:
@@ -187,6 +204,8 @@ _DECODER = json.JSONDecoder(
 
 
 def _holds_inexact(value: Any) -> bool:
+    if not _alive:
+        return False
     if isinstance(value, (InexactNumber, RepeatedKeys)):
         return True
     if not isinstance(value, (dict, list)):

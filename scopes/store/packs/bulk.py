@@ -14,6 +14,7 @@ from scopes.store.repository import Repository
 
 _WINDOW_BYTES = 1 << 20
 _MAPPED_BYTES = 8 << 20
+_QUESTIONS_PER_LOOK = 200
 
 
 class BulkObjects:
@@ -66,8 +67,8 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     """
     pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
     directory = os.path.join(repository.path, "objects", "pack")
-    known = KnownObjects(repository)
-    with PackWriter(directory, known.has, durable=repository.durable) as writer:
+    known = KnownObjects(repository, questions_per_look=_QUESTIONS_PER_LOOK)  # the lock keeps what is there
+    with PackWriter(directory, known.has, durable=repository.durable, on_installed=known.look_again) as writer:
         yield BulkObjects(repository, writer, directory, keep=keep)
         if not keep:
             writer.discard()

@@ -23,10 +23,15 @@ _FEW_NAMES = 64  # are searched sooner than a smaller part of them is found
 
 
 class KnownObjects:
-    """The packs and the loose objects of a store, listed again whenever a pack is added or removed."""
+    """The packs and the loose objects of a store, listed again whenever a pack is added or removed.
 
-    def __init__(self, repository: Repository) -> None:
+    Only every question of `questions_per_look` looks whether that is so: a look takes longer than all the rest.
+    """
+
+    def __init__(self, repository: Repository, *, questions_per_look: int = 1) -> None:
         self._repository = repository
+        self._questions_per_look = questions_per_look
+        self._questions = 0
         self._packs = os.path.join(repository.path, "objects", "pack")
         self._names: dict[str, PackNames] = {}  # by file name of the index
         self._loose: set[str] | None = None
@@ -34,9 +39,9 @@ class KnownObjects:
 
     def has(self, oid: Oid) -> bool:
         """Return True if the store has an object; one that another process has just written may be missed."""
-        changed = os.stat(self._packs).st_mtime_ns
-        if changed != self._listed_at:
-            self._loose, self._listed_at = self._list(), changed
+        if self._questions <= 0:
+            self._look()
+        self._questions -= 1
         if self._loose is None:
             return self._repository.has(oid)
         if oid in self._loose:
@@ -46,6 +51,16 @@ class KnownObjects:
             if name in names:
                 return True
         return False
+
+    def look_again(self) -> None:
+        """Look at the next question whether a pack was added or removed."""
+        self._questions = 0
+
+    def _look(self) -> None:
+        self._questions = self._questions_per_look
+        changed = os.stat(self._packs).st_mtime_ns
+        if changed != self._listed_at:
+            self._loose, self._listed_at = self._list(), changed
 
     def _list(self) -> set[str] | None:
         """List packs and loose objects; None if libgit2 must be asked: many loose objects, or files of another kind."""

@@ -33,6 +33,7 @@ _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _SHA1 = hashlib.sha1(usedforsecurity=False)
 _PACK_PREFIX = "tmp_pack_"
 _INDEX_PREFIX = "tmp_idx_"
+_HEADS = {kind: f"{kind} %d\0".encode() for kind in (BLOB, TREE, COMMIT)}
 _OVERHEAD_BYTES = 300  # of dictionaries and name for each remembered object
 
 
@@ -40,8 +41,9 @@ class PackWriter:
     """Collect objects and write them as packs of about `flush_bytes` at most.
 
     `exists` tells whether the store has an object; it must see packs that were installed since the store was opened,
-    because this class does not remember finished packs. After a `write` or `finish` was interrupted or failed, both
-    raise from then on, so that a caller cannot install an incomplete set of objects.
+    because this class does not remember finished packs. `on_installed` is called after each of them. After a `write` or
+    `finish` was interrupted or failed, both raise from then on, so that a caller cannot install an incomplete set of
+    objects.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class PackWriter:
         *,
         flush_bytes: int = DEFAULT_FLUSH_BYTES,
         durable: bool = True,
+        on_installed: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_installed = on_installed
         self._directory = pack_directory
         self._exists = exists
         self._flush_bytes = flush_bytes
@@ -85,7 +89,7 @@ class PackWriter:
             raise self._failure
         name = _name_object(kind, data)
         oid = Oid(name.hex())
-        if name in self._index or (not self._refers_to_new(kind, data) and self._exists(oid)):
+        if name in self._index.rows or (not self._refers_to_new(kind, data) and self._exists(oid)):
             return oid
         self._stopped = True
         try:
@@ -102,7 +106,7 @@ class PackWriter:
             Inaccessible: the disk failed.
         """
         name = bytes.fromhex(oid)
-        if name not in self._index or self._pack is None:
+        if name not in self._index.rows or self._pack is None:
             return None
         remembered = self._recent.find(name)
         if remembered is not None:
@@ -144,9 +148,11 @@ class PackWriter:
         This saves most of the lookups in the store, which read the disk for an object that does not exist.
         """
         if kind == COMMIT:
-            return unhexlify(data[5:45]) in self._index
+            return unhexlify(data[5:45]) in self._index.rows
+        if kind != TREE:
+            return False
         end = data.find(b"\0") + 1
-        return kind == TREE and data[end : end + 20] in self._index
+        return data[end : end + 20] in self._index.rows
 
     def _append(self, name: bytes, kind: str, data: bytes) -> None:
         if self._pack is None:
@@ -165,6 +171,7 @@ class PackWriter:
             stem = f"pack-{checksum.hex()}"
             self._install(pack, self._index.format(checksum), os.path.join(self._directory, stem))
             self._installed.append(f"{stem}.pack")
+            self._on_installed()
         finally:
             self.discard()
 
@@ -205,38 +212,35 @@ def remove_temporary_files(directory: str, process: int) -> None:
 
 
 class PackIndex:
-    """The objects of one pack in the order in which they were written; names are 20 raw bytes.
+    """The objects of one pack in the order in which they were written; `rows` has them by name, 20 raw bytes.
 
     A dictionary and two arrays take about 170 bytes of memory for each object.
     """
 
     def __init__(self) -> None:
-        self._rows: dict[bytes, int] = {}
+        self.rows: dict[bytes, int] = {}
         self._offsets: array[int] = array("Q")
         self._checksums: array[int] = array("I")
 
     def __len__(self) -> int:
-        return len(self._rows)
-
-    def __contains__(self, name: bytes) -> bool:
-        return name in self._rows
+        return len(self.rows)
 
     def add(self, name: bytes, offset: int, checksum: int) -> None:
         """Add an entry that begins at `offset`; `checksum` is the CRC-32 of its bytes in the pack, header included."""
-        self._rows[name] = len(self._offsets)
+        self.rows[name] = len(self._offsets)
         self._offsets.append(offset)
         self._checksums.append(checksum)
 
     def read_extent(self, name: bytes, end_of_pack: int) -> tuple[int, int]:
         """Return start and end of the entry of a name that is in this index."""
-        row = self._rows[name]
+        row = self.rows[name]
         following = row + 1
         return self._offsets[row], self._offsets[following] if following < len(self._offsets) else end_of_pack
 
     def format(self, pack_checksum: bytes, *, largest_short_offset: int = LARGEST_SHORT_OFFSET) -> bytes:
         """Format the index file of the pack that ends in `pack_checksum`."""
-        names = sorted(self._rows)
-        rows = [self._rows[name] for name in names]
+        names = sorted(self.rows)
+        rows = [self.rows[name] for name in names]
         offsets = (self._offsets[row] for row in rows)
         checksums = (self._checksums[row] for row in rows)
         return format_index(names, offsets, checksums, pack_checksum, largest_short_offset=largest_short_offset)
@@ -319,7 +323,7 @@ class _RecentObjects:
 def _name_object(kind: str, data: bytes) -> bytes:
     name = _SHA1.copy()  # twice as fast as a new hash
     size = len(data)
-    head = b"%s %d\0" % (kind.encode(), size)
+    head = _HEADS[kind] % size
     if size <= _SMALL_BYTES:
         name.update(head + data)
     else:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.importers.formats import lossless_json
 from scopes.importers.formats.lossless_json import (
     MAX_DEPTH,
     InexactNumber,
@@ -117,3 +118,15 @@ def test_many_adjacent_brackets_are_not_deep():
 
 def test_a_document_is_read_from_the_middle_of_a_text():
     assert decode_first('{"a":1}{"b":2.0} ', 7) == ({"b": 2.0}, 16)
+
+
+@pytest.mark.parametrize("text", ["1.0", '{"a":1,"a":2}', '[[{"b":[1e5]}]]'])
+def test_an_inexact_value_is_found_while_any_exists_and_none_is_listed_after_its_end(text):
+    """A value is searched only if any value of the process is inexact."""
+    before = len(lossless_json._alive)
+    value, other = decode(text), decode(text)
+    del other
+    assert len(lossless_json._alive) > before
+    assert lossless_field("output", value) == {"output_text": text}
+    del value
+    assert len(lossless_json._alive) == before

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import partial
 
 import pytest
 
 from scopes.ids import Oid
 from scopes.store.init import create_store
 from scopes.store.overlay import overlay_of
+from scopes.store.packs import bulk
 from scopes.store.packs.format import format_index
 from scopes.store.packs.known_objects import KnownObjects, PackNames
 from scopes.store.packs.writer import PackWriter
-from tests.support.store import FULL, open_store
+from tests.support.store import FULL, git, open_store
 
 UNKNOWN = Oid("0123456789" * 4)
 
@@ -48,6 +50,28 @@ def test_a_pack_that_comes_later_is_known_and_one_that_is_gone_is_not(store):
     for name in os.listdir(directory):
         os.unlink(os.path.join(directory, name))
     assert not known.has(first)
+
+
+def test_the_packs_may_be_listed_again_only_from_time_to_time(store):
+    known = KnownObjects(store, questions_per_look=3)
+    assert not known.has(UNKNOWN)
+    (first,) = pack(store, b"first")
+    assert [known.has(first) for _ in range(3)] == [False, False, True]
+    (second,) = pack(store, b"second")
+    assert not known.has(second)
+    known.look_again()
+    assert known.has(second)
+
+
+def test_an_import_writes_no_object_again_that_an_earlier_pack_of_it_has(store, monkeypatch):
+    """A pack is installed whenever it is full; the writer does not remember its objects."""
+    monkeypatch.setattr(bulk, "PackWriter", partial(PackWriter, flush_bytes=2000))
+    with bulk.bulk_objects(store) as objects:
+        for _ in range(2):
+            for number in range(100):
+                objects.write("blob", hashlib.sha512(b"%d" % number).digest())
+    counts = [line.split()[-1] for line in git(store, "count-objects", "-v").splitlines() if "in-pack" in line]
+    assert counts == ["100"]
 
 
 def test_an_index_without_its_pack_counts_for_nothing(store):

@@ -237,7 +237,7 @@ def test_an_entry_ends_where_the_next_begins():
     assert index.read_extent(b"a" * 20, 99) == (12, 30)
     assert index.read_extent(b"b" * 20, 99) == (30, 99)
     assert len(index) == 2
-    assert b"c" * 20 not in index
+    assert b"c" * 20 not in index.rows
 
 
 # Each object once

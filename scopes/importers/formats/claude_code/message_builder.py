@@ -118,7 +118,9 @@ class OpenMessage:
         )
 
     def _add_names(self, *names: str | None) -> None:
-        self.names |= dict.fromkeys(name for name in names if name is not None)
+        for name in names:
+            if name is not None:
+                self.names[name] = None
 
 
 def _header_fields(value: Mapping[str, Any]) -> dict[str, str | None]:
