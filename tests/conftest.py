@@ -45,7 +45,7 @@ def pytest_configure(config):
     # Without byte code every one of the hundreds of child processes compiles the program.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    gc.set_threshold(100_000)  # as the program does: thousands of tests are collected, and none of them is garbage
+    gc.disable()  # thousands of tests are collected, and none of them is garbage
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
 
@@ -60,6 +60,16 @@ def _is_usable(directory):
 
 def pytest_addoption(parser):
     parser.addoption("--part", default="1/1", help="run the K-th of N parts of the suite, chosen by test name: K/N")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Make no items of sweeps in an ordinary run: they are a quarter of all, and would be made to be deselected."""
+    config = collector.config
+    if config.option.markexpr != "not sweep" or any("::" in argument for argument in config.args):
+        return None
+    is_sweep = any(mark.name == "sweep" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_sweep and collector.istestfunction(obj, name) else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -78,6 +88,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish(session):
     """Take the collected tests out of later garbage collections."""
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(100_000)  # as the program does
 
 
 @pytest.hookimpl(wrapper=True)

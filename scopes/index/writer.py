@@ -21,6 +21,7 @@ _DELETE_TEXT = """
 
 
 _MAX_REMEMBERED = 10_000
+_FILTER_BYTES = 1 << 24
 
 
 class IndexDocument(NamedTuple):
@@ -51,6 +52,24 @@ class Describe(Protocol):
         """Take a function that counts the messages that are still to be added, for a progress bar."""
 
 
+class _AddedIds:
+    """The ids that were added to an empty index, in 16 MiB of bits however many they are.
+
+    An id that is not in here is not in the index. One that is may have met the bit of another id: the index knows.
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_FILTER_BYTES)
+
+    def add(self, added: str) -> None:
+        number = hash(added)
+        self._bits[(number >> 3) % _FILTER_BYTES] |= 1 << (number & 7)
+
+    def __contains__(self, wanted: object) -> bool:
+        number = hash(wanted)
+        return self._bits[(number >> 3) % _FILTER_BYTES] & 1 << (number & 7) != 0
+
+
 class Writer:
     """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet."""
 
@@ -60,13 +79,13 @@ class Writer:
         self._values: dict[tuple[str, str], int] = {}
         self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
         self._recent: dict[Oid, int] = {}  # numbers of the commits added last
-        self._hashes: set[int] | None = set() if is_empty else None  # of all ids in the index; None if unknown
+        self._added = _AddedIds() if is_empty else None  # None if the index has ids that this did not add
 
     def __contains__(self, oid: object) -> bool:
         """Return True if a commit is in the index."""
         if oid in self._recent:
             return True
-        if self._hashes is not None and hash(oid) not in self._hashes:
+        if self._added is not None and oid not in self._added:
             return False
         return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
 
@@ -93,33 +112,37 @@ class Writer:
         self._folded[field, text] = number
         return number
 
-    def add(self, commit: Commit) -> None:
-        """Add a commit whose parents are in the index, and its message if it is new and readable."""
+    def add(self, commit: Commit) -> int:
+        """Add a commit whose parents are in the index, and its message if it is new and readable; return its number."""
         try:
             document = self._describe(commit)
         except (Corrupt, NotFound):
             document = None
-        self.add_document(commit.oid, commit.parents, document)
+        return self.add_document(commit.oid, commit.parents, document)
 
-    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
-        """Add a commit whose parents are in the index; `document` is None if it has no message that can be read."""
+    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> int:
+        """Add a commit whose parents are in the index, and return its number, which is that of the one before plus one.
+
+        `document` is None if it has no message that can be read.
+        """
         message = None if document is None else self._add_message(document)
         row = (oid, message)
         number = int(self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid or 0)
         if len(self._recent) >= _MAX_REMEMBERED:
             self._recent.clear()
         self._recent[oid] = number
-        if self._hashes is not None:
-            self._hashes.add(hash(oid))
+        if self._added is not None:
+            self._added.add(oid)
         for parent in dict.fromkeys(parents):
             self._connection.execute("INSERT INTO edge VALUES (?, ?)", (number, self.number_of(parent)))
+        return number
 
     def _add_message(self, document: IndexDocument) -> int:
         known = self.message_number(document.id)
         if known is not None:
             return known
-        if self._hashes is not None:
-            self._hashes.add(hash(document.id))
+        if self._added is not None:
+            self._added.add(document.id)
         row = (
             document.id,
             self.value_number("author", document.author),
@@ -139,7 +162,7 @@ class Writer:
 
     def message_number(self, message_id: MessageId) -> int | None:
         """Return the number of a message; None if it is not in the index."""
-        if self._hashes is not None and hash(message_id) not in self._hashes:
+        if self._added is not None and message_id not in self._added:
             return None
         found = self._connection.execute("SELECT number FROM message WHERE id = ?", (message_id,)).fetchone()
         return None if found is None else int(found[0])

@@ -18,6 +18,11 @@ _FROM_FULL_TEXT = "FROM full_text JOIN message ON message.number = full_text.row
 _FROM_MESSAGE = "FROM message WHERE "
 _BEST_FIRST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
 _NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
+_BEST = """
+    SELECT best.number, message.id, best.score FROM (
+        SELECT rowid AS number, {} AS score FROM full_text WHERE full_text MATCH ? ORDER BY score LIMIT ?
+    ) AS best LEFT JOIN message ON message.number = best.number ORDER BY best.score, message.time DESC, message.id"""
+_MORE_BEST = 200
 _COUNT = "SELECT count(*) "
 _NEWEST = "SELECT max(message.time) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
@@ -38,6 +43,10 @@ class Row(NamedTuple):
 def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
     """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates."""
     ranked = plan.match is not None and not newest_first
+    if ranked and limit and plan.condition == "TRUE" and not plan.predicates:
+        best = _find_best(index, plan, limit)
+        if best is not None:
+            return iter(best)
     select = _SELECT.format(_BM25 if ranked else "NULL", "".join(f", ({test})" for test in plan.tests))
     source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
     rows = index.walk(
@@ -46,6 +55,16 @@ def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> It
         (int, str, float | None),
     )
     return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
+
+
+def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
+    """Return the best rows by their scores alone; None if more have the score of the last one than were asked for.
+
+    To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
+    """
+    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST), (int, str, float))
+    is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
+    return None if is_tie else [Row(*row) for row in rows[:limit]]
 
 
 class PostFilter:
