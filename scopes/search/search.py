@@ -239,7 +239,7 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     post_filter = PostFilter(plan.predicates, reader.texts)
     matching = None if plan.predicates else count_rows(index, plan)
     newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
-    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first))
+    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first, matching=matching))
     marks = highlighters(plan, request.query)
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:
