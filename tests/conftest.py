@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import itertools
 import os
@@ -9,10 +10,12 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from hashlib import sha256
 
 import pygit2
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
@@ -24,7 +27,10 @@ from tests.support.store import make_store
 MEMORY_DISK = "/dev/shm"
 LEAST_FREE_BYTES = 2 << 30
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+STUCK_SECONDS = 100  # until the stacks are printed; at 120 seconds the test fails
+WATCH_SECONDS = 20  # for which the watch over one test is enough for those that follow
 FAILED = pytest.StashKey[bool]()
+WATCHED_UNTIL = pytest.StashKey[float]()
 _DIRECTORY_NUMBERS = itertools.count()
 
 
@@ -45,7 +51,7 @@ def pytest_configure(config):
     # Without byte code every one of the hundreds of child processes compiles the program.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    gc.set_threshold(100_000)  # as the program does: thousands of tests are collected, and none of them is garbage
+    gc.disable()  # thousands of tests are collected, and none of them is garbage
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
 
@@ -60,6 +66,16 @@ def _is_usable(directory):
 
 def pytest_addoption(parser):
     parser.addoption("--part", default="1/1", help="run the K-th of N parts of the suite, chosen by test name: K/N")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Make no items of sweeps in an ordinary run: they are a quarter of all, and would be made to be deselected."""
+    config = collector.config
+    if config.option.markexpr != "not sweep" or any("::" in argument for argument in config.args):
+        return None
+    is_sweep = any(mark.name == "sweep" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_sweep and collector.istestfunction(obj, name) else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -78,6 +94,25 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish(session):
     """Take the collected tests out of later garbage collections."""
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(100_000)  # as the program does
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Have the stacks printed if this test is stuck, even in a library that lets no Python code run.
+
+    pytest's own `faulthandler_timeout` starts and ends a thread for each test: a third of the time of a short one.
+    """
+    now, stash = time.monotonic(), item.config.stash
+    if now >= stash.get(WATCHED_UNTIL, 0):
+        stash[WATCHED_UNTIL] = now + WATCH_SECONDS
+        faulthandler.dump_traceback_later(STUCK_SECONDS, file=stash[fault_handler_stderr_fd_key])
+
+
+def pytest_sessionfinish():
+    """End the watch over the last test."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)

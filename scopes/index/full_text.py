@@ -42,6 +42,7 @@ ColumnType: TypeAlias = type | UnionType
 
 _BUSY_SECONDS = 20.0
 _PAGE = 100
+_UPDATE_CACHE_KIBIBYTES = 65536  # ids are random, so that a large index is read and written all over with less
 _REBUILT = "it was rebuilt; nothing was lost"
 
 
@@ -260,6 +261,7 @@ def _update(
     if new:
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA cache_size = -{_UPDATE_CACHE_KIBIBYTES}")
     if not new and read_property(connection, "refs") == digest_of(refs):
         return False, 0
     connection.execute("BEGIN IMMEDIATE")

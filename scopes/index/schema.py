@@ -33,6 +33,7 @@ CREATE TABLE message (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, author INTEGER NOT NULL, author_kind INTEGER NOT NULL,
     kind INTEGER NOT NULL, model INTEGER, time INTEGER
 ) STRICT;
+CREATE INDEX message_time ON message (time);
 CREATE TABLE touched (
     value INTEGER NOT NULL, message INTEGER NOT NULL, PRIMARY KEY (value, message)
 ) STRICT, WITHOUT ROWID;
@@ -51,4 +52,4 @@ CREATE VIRTUAL TABLE full_text USING fts5(
     text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
 );
 INSERT INTO full_text (full_text, rank) VALUES ('hashsize', 16777216)"""
-LAYOUT: Final = Layout("index.sqlite", version=4, tables=_TABLES)
+LAYOUT: Final = Layout("index.sqlite", version=5, tables=_TABLES)

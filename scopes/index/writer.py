@@ -30,6 +30,7 @@ _DELETE_TEXT = """
 _MAX_REMEMBERED = 10_000
 _MAX_WAITING = 1000  # commits; rows are inserted in as many calls as there are tables
 _MAX_WAITING_CHARACTERS = 1 << 20
+_FILTER_BYTES = 1 << 24
 
 
 class IndexDocument(NamedTuple):
@@ -84,6 +85,24 @@ class _Waiting:
         connection.executemany(_INSERT_TEXT, self.texts)
 
 
+class _AddedIds:
+    """The ids that were added to an empty index, in 16 MiB of bits however many they are.
+
+    An id that is not in here is not in the index. One that is may have met the bit of another id: the index knows.
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_FILTER_BYTES)
+
+    def add(self, added: str) -> None:
+        number = hash(added)
+        self._bits[(number >> 3) % _FILTER_BYTES] |= 1 << (number & 7)
+
+    def __contains__(self, wanted: object) -> bool:
+        number = hash(wanted)
+        return self._bits[(number >> 3) % _FILTER_BYTES] & 1 << (number & 7) != 0
+
+
 class Writer:
     """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet.
 
@@ -96,7 +115,7 @@ class Writer:
         self._values: dict[tuple[str, str], int] = {}
         self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
         self._recent: dict[Oid, int] = {}  # numbers of the commits added last, with all that wait
-        self._hashes: set[int] | None = set() if is_empty else None  # of all ids in the index; None if unknown
+        self._added = _AddedIds() if is_empty else None  # None if the index has ids that this did not add
         self._waiting = _Waiting()
         self._last_numbers: tuple[int, int] | None = None  # of commits and messages
 
@@ -104,7 +123,7 @@ class Writer:
         """Return True if a commit is in the index."""
         if oid in self._recent:
             return True
-        if self._hashes is not None and hash(oid) not in self._hashes:
+        if self._added is not None and oid not in self._added:
             return False
         return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
 
@@ -138,16 +157,19 @@ class Writer:
         self._folded[field, text] = number
         return number
 
-    def add(self, commit: Commit) -> None:
-        """Add a commit whose parents are in the index, and its message if it is new and readable."""
+    def add(self, commit: Commit) -> int:
+        """Add a commit whose parents are in the index, and its message if it is new and readable; return its number."""
         try:
             document = self._describe(commit)
         except (Corrupt, NotFound):
             document = None
-        self.add_document(commit.oid, commit.parents, document)
+        return self.add_document(commit.oid, commit.parents, document)
 
-    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
-        """Add a commit whose parents are in the index; `document` is None if it has no message that can be read."""
+    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> int:
+        """Add a commit whose parents are in the index, and return its number, which is that of the one before plus one.
+
+        `document` is None if it has no message that can be read.
+        """
         message = None if document is None else self._add_message(document)
         waiting = self._waiting
         last_commit, last_message = self._last()
@@ -156,10 +178,11 @@ class Writer:
         waiting.commits.append((number, oid, message))
         waiting.edges += [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
         self._recent[oid] = number
-        if self._hashes is not None:
-            self._hashes.add(hash(oid))
+        if self._added is not None:
+            self._added.add(oid)
         if waiting.is_full:
             self.flush()
+        return number
 
     def _last(self) -> tuple[int, int]:
         """Return the largest numbers of commits and of messages, also of those that wait."""
@@ -172,8 +195,8 @@ class Writer:
         known = self.message_number(document.id)
         if known is not None:
             return known
-        if self._hashes is not None:
-            self._hashes.add(hash(document.id))
+        if self._added is not None:
+            self._added.add(document.id)
         last_commit, last_message = self._last()
         number = last_message + 1
         self._last_numbers = last_commit, number
@@ -197,7 +220,7 @@ class Writer:
 
     def message_number(self, message_id: MessageId) -> int | None:
         """Return the number of a message; None if it is not in the index."""
-        if self._hashes is not None and hash(message_id) not in self._hashes:
+        if self._added is not None and message_id not in self._added:
             return None
         if message_id in self._waiting.numbers:
             return self._waiting.numbers[message_id]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 from scopes.ids import ConversationId
@@ -18,6 +19,15 @@ _FROM_FULL_TEXT = "FROM full_text JOIN message ON message.number = full_text.row
 _FROM_MESSAGE = "FROM message WHERE "
 _BEST_FIRST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
 _NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
+_BEST = """
+    SELECT best.number, message.id, best.score FROM (
+        SELECT rowid AS number, {} AS score FROM full_text WHERE full_text MATCH ? ORDER BY score LIMIT ?
+    ) AS best LEFT JOIN message ON message.number = best.number ORDER BY best.score, message.time DESC, message.id"""
+_MORE_BEST = 200
+_NEWEST_MESSAGES = "SELECT number, id FROM message ORDER BY time DESC, id LIMIT ?"
+_MATCHES = "SELECT 1 FROM full_text WHERE full_text MATCH ? AND rowid = ?"
+_NEWEST_OF_EACH = 10  # messages that are tested for each row that is wanted
+_MAX_TESTED = 2000
 _COUNT = "SELECT count(*) "
 _NEWEST = "SELECT max(message.time) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
@@ -35,9 +45,18 @@ class Row(NamedTuple):
     tests: tuple[bool, ...] = ()
 
 
-def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
-    """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates."""
+def walk_rows(
+    index: Index, plan: Plan, limit: int, *, newest_first: bool, matching: int | None = None
+) -> Iterator[Row]:
+    """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates.
+
+    matching: the number of rows that match, if known.
+    """
     ranked = plan.match is not None and not newest_first
+    if limit and plan.match is not None and plan.condition == "TRUE" and not plan.predicates:
+        found = _find_best(index, plan, limit) if ranked else _find_newest_rows(index, plan, limit, matching or 0)
+        if found is not None:
+            return iter(found)
     select = _SELECT.format(_BM25 if ranked else "NULL", "".join(f", ({test})" for test in plan.tests))
     source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
     rows = index.walk(
@@ -46,6 +65,29 @@ def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> It
         (int, str, float | None),
     )
     return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
+
+
+def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
+    """Return the best rows by their scores alone; None if more have the score of the last one than were asked for.
+
+    To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
+    """
+    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST), (int, str, float))
+    is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
+    return None if is_tie else [Row(*row) for row in rows[:limit]]
+
+
+def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> list[Row] | None:
+    """Return the newest rows for words that most messages contain; None if too few of the newest messages do.
+
+    The newest messages are tested one by one: there are few, and all that match are hundreds of thousands.
+    """
+    if matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages:
+        return None
+    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),), (int, str))
+    found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
+    rows = list(islice(found, limit))
+    return rows if len(rows) == limit else None
 
 
 class PostFilter:

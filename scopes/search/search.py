@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
@@ -22,6 +21,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
+from scopes.loading import load
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import (
@@ -216,7 +216,10 @@ def _contains(words: list[str], phrase: Phrase) -> bool:
 
 def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:
     """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
-    return TemporaryDirectory(prefix="scopes-") if repository.is_past else nullcontext(directory)
+    if not repository.is_past:
+        return nullcontext(directory)
+    temporary: AbstractContextManager[str] = load("tempfile:TemporaryDirectory")(prefix="scopes-")  # slow to import
+    return temporary
 
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
@@ -236,7 +239,7 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     post_filter = PostFilter(plan.predicates, reader.texts)
     matching = None if plan.predicates else count_rows(index, plan)
     newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
-    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first))
+    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first, matching=matching))
     marks = highlighters(plan, request.query)
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:

@@ -6,8 +6,10 @@ trusts the files: what cannot be read has size 0, and the read of the object tha
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
+from bisect import bisect_left
 from contextlib import suppress
 from functools import cached_property
 
@@ -22,6 +24,7 @@ _ENTRY_BYTES = 160  # of an entry: its header, where its base is, and enough of 
 _DELTA_BYTES = 20
 _MAX_INDEX_BYTES = 1 << 32
 _MAX_CHAIN = 4096
+_MAX_KNOWN = 100_000
 
 
 class PackSizes:
@@ -43,7 +46,10 @@ class PackSizes:
     def largest(self, oid: str) -> int:
         """Return the size in bytes of the largest object that libgit2 makes to read this one: itself and its bases."""
         name = bytes.fromhex(oid)
-        return max((pack.largest(name) for pack in self._packs), default=0)
+        largest = 0
+        for pack in self._packs:
+            largest = max(largest, pack.largest(name))
+        return largest
 
     def close(self) -> None:
         """Close the packs."""
@@ -58,7 +64,9 @@ class _Pack:
         index = read_regular(f"{path}.idx", _MAX_INDEX_BYTES)
         self._index = index if index.startswith(_MAGIC) else b""
         self._count = self._number(_NAMES - 4, 4)
-        self._known: dict[int, int] = {}  # by offset
+        self._ends = [min(self._number(at, 4), self._count) for at in range(len(_MAGIC), _NAMES, 4)]  # by first byte
+        self._names = _Names(self._index)
+        self._known: dict[int, int] = {}  # of the bases of deltas, by offset
         check_regular(f"{path}.pack")
         self._file = os.open(f"{path}.pack", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -77,9 +85,11 @@ class _Pack:
             passed.append((offset, size))
             offset = self._base_offset(offset, base)
         largest = 0 if offset is None else self._known.get(offset, 0)
-        for place, size in reversed(passed):
+        for place, size in reversed(passed[1:]):
             self._known[place] = largest = max(largest, size)
-        return largest
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+        return max(largest, passed[0][1]) if passed else largest
 
     def _base_offset(self, offset: int, base: int | bytes | None) -> int | None:
         if base is None:
@@ -90,19 +100,43 @@ class _Pack:
         return int.from_bytes(self._index[at : at + size], "big")
 
     def _offset_of(self, name: bytes) -> int | None:
-        low = self._number(len(_MAGIC) + (name[0] - 1) * 4, 4) if name[0] else 0
-        high = min(self._number(len(_MAGIC) + name[0] * 4, 4), self._count)
-        while low < high:
-            middle = (low + high) // 2
-            found = self._index[_NAMES + middle * _NAME_BYTES : _NAMES + (middle + 1) * _NAME_BYTES]
-            if found == name:
-                offsets = _NAMES + self._count * (_NAME_BYTES + 4)
-                offset = self._number(offsets + middle * 4, 4)
-                if offset >= _LARGE:
-                    offset = self._number(offsets + self._count * 4 + (offset - _LARGE) * 8, 8)
-                return offset
-            low, high = (middle + 1, high) if found < name else (low, middle)
-        return None
+        position = self._position_of(name)
+        if position is None:
+            return None
+        offsets = _NAMES + self._count * (_NAME_BYTES + 4)
+        offset = self._number(offsets + position * 4, 4)
+        return self._number(offsets + self._count * 4 + (offset - _LARGE) * 8, 8) if offset >= _LARGE else offset
+
+    def _position_of(self, name: bytes) -> int | None:
+        """Return the position of a name among the sorted names; None if it is not there.
+
+        Names are hashes: nineteen of twenty are found near the position that their value gives, if the index is intact.
+        """
+        first, end = self._ends[name[0] - 1] if name[0] else 0, self._ends[name[0]]
+        count = end - first
+        distance = math.isqrt(max(count, 0)) + 1
+        nearest = first + (int.from_bytes(name[1:4], "big") * count >> 24)
+        start = _NAMES + max(nearest - distance, first) * _NAME_BYTES
+        found = self._index.find(name, start, start + 2 * distance * _NAME_BYTES)
+        position, rest = divmod(found - _NAMES, _NAME_BYTES)
+        if found >= 0 and not rest and position < end:
+            return position
+        position = bisect_left(self._names, name, first, max(first, end))
+        return position if position < end and self._names[position] == name else None
+
+
+class _Names:
+    """The sorted names in the index of a pack."""
+
+    def __init__(self, index: bytes) -> None:
+        self._index = index
+
+    def __getitem__(self, position: int) -> bytes:
+        start = _NAMES + position * _NAME_BYTES
+        return self._index[start : start + _NAME_BYTES]
+
+    def __len__(self) -> int:
+        return (len(self._index) - _NAMES) // _NAME_BYTES
 
 
 def _read_entry(entry: bytes) -> tuple[int, int | bytes | None]:

@@ -73,3 +73,37 @@ def test_damage_is_no_error(repository, sizes, suffix):
         write_bytes(path, bytes(data[: random.choice([len(data), random.randrange(len(data))])]))
         found = sizes()
         assert all(found.largest(oid) >= 0 for oid in oids)
+
+
+def write_pack(directory, names):
+    """Write a pack of empty entries with the sizes 0, 1, 2, ..., and its index with these names."""
+    os.makedirs(directory)
+    entries = b"".join(bytes([0xB0 | number & 15, number >> 4]) for number in range(len(names)))
+    ends = [sum(name[0] <= first for name in names) for first in range(256)]
+    numbers = [2, *ends]
+    tables = b"".join(number.to_bytes(4, "big") for number in numbers)
+    offsets = b"".join((2 * number).to_bytes(4, "big") for number in range(len(names)))
+    index = b"\xfftOc" + tables + b"".join(names) + bytes(4 * len(names)) + offsets
+    write_bytes(os.path.join(directory, "pack-1.pack"), entries)
+    write_bytes(os.path.join(directory, "pack-1.idx"), index)
+
+
+@pytest.mark.parametrize("first", [b"\x00", b"\x07", b"\xff"])
+@pytest.mark.parametrize("values", [range(700), range(0, 700 << 100, 1 << 100), [n**9 << 60 for n in range(700)]])
+def test_every_name_is_found_however_the_names_are_spread(tmp_path, first, values):
+    """Names are looked for where their values say; those of a hostile pack are all together, or in one corner."""
+    names = [first + value.to_bytes(19, "big") for value in values]
+    write_pack(str(tmp_path / "pack"), names)
+    sizes = PackSizes(str(tmp_path / "pack"))
+    assert [sizes.largest(name.hex()) for name in names] == list(range(700))
+    missing = first + (values[5] + 1 << 3).to_bytes(19, "big")
+    assert missing in names or sizes.largest(missing.hex()) == 0
+    sizes.close()
+
+
+def test_sizes_stay_right_when_those_in_memory_are_dropped(repository, sizes, monkeypatch):
+    oids = git(repository, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+    found = sizes()
+    before = list(map(found.largest, oids))
+    monkeypatch.setattr("scopes.store.packs.sizes._MAX_KNOWN", 1)
+    assert list(map(sizes().largest, oids)) == before
