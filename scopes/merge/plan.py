@@ -12,6 +12,7 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve, resolve_without_stopping
+from scopes.merge.commit_line import CommitLine, message_ids
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
@@ -172,7 +173,9 @@ def _take_source(
 
 
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
-    known = {message_id_of(commit) for commit in target.commits}
+    known = {*message_ids(target.commits)}
+    if isinstance(source.commits, CommitLine):  # without a root
+        return tuple(dict.fromkeys(message for message in source.commits.message_ids if message not in known))
     messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
     return tuple(dict.fromkeys(message for message in messages if message not in known))
 

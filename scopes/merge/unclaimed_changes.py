@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from scopes.history.messages import message_id_of
@@ -26,6 +26,19 @@ _WRITER_WORDS = tuple(f"{name} ".encode() for name in _WRITERS)  # without the w
 _RENAMES = (b"move_path", b"*** Move to: ")
 _REMOVALS = frozenset({"rm", "git rm", "mv", "git mv"})
 _IN_PLACE = ("sed ", "perl ")
+
+
+class Touch(NamedTuple):
+    """What one call did to files: the old and the new path of renames, and the paths that a command names, with it.
+
+    If `agent` is set, `named` holds only as long as the agent has not changed its directory before; else `absolute`.
+    """
+
+    message: MessageId
+    renames: tuple[tuple[str, str], ...]
+    named: tuple[tuple[str, str], ...]
+    agent: str | None = None
+    absolute: tuple[tuple[str, str], ...] = ()
 
 
 class _Touched(NamedTuple):
@@ -49,19 +62,44 @@ def may_touch(data: bytes) -> bool:
     return _WRITER.search(data) is not None
 
 
+def list_touches(calls: Iterable[SideCall]) -> list[Touch]:
+    """Return what calls did to files, the last of equal ones only, oldest first."""
+    found: dict[tuple[object, ...], Touch] = {}
+    for call in calls:
+        touch = _touch_of(call)
+        if touch is not None:
+            found.pop(touch[1:], None)
+            found[touch[1:]] = touch
+    return [*found.values()]
+
+
+def _touch_of(call: SideCall) -> Touch | None:
+    if call.failed or call.call is None:
+        return None
+    edits = edits_of_call(call.call, call.structured)
+    renames = tuple((edit.source, edit.path) for edit in edits if edit.source is not None)
+    named = tuple(_named_paths(call, call.call))
+    if not renames and not named:
+        return None
+    if not call.unless_moved:
+        return Touch(call.message, renames, named)
+    absolute = tuple(_named_paths(call._replace(directory=None), call.call))
+    return Touch(call.message, renames, named, call.agent, absolute)
+
+
 def find_unclaimed_changes(
-    divergence: Divergence, calls: Sequence[Sequence[SideCall]], known: Collection[str]
+    divergence: Divergence, touches: Sequence[Iterable[Touch]], known: Collection[str]
 ) -> list[Disagreement]:
     """Return a disagreement for each file, not in `known`, that both sides touched, at least one by a command.
 
-    `calls` are those of target and source in messages that `may_touch` files. A file counts if a command names it, or
+    `touches` are those of target and source, by calls in messages that `may_touch` files. A file counts if a command names it, or
     removes a directory above it. A file that only commands touched counts if it is in the directory of the conversation
     and both sides removed it or edited it in place.
     """
     directory = divergence.directory
     sides = divergence.target, divergence.source
     claimed = [_claimed(side, directory) for side in sides]
-    touched = [_read_touched(each, directory) for each in calls]
+    touched = [_read_touched(each, directory) for each in touches]
     found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
     for number, other in ((0, 1), (1, 0)):
         for key in claimed[other].keys() - claimed[number].keys():
@@ -94,20 +132,17 @@ def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChang
     return found
 
 
-def _read_touched(calls: Iterable[SideCall], directory: str | None) -> _Touched:
+def _read_touched(touches: Iterable[Touch], directory: str | None) -> _Touched:
     found = _Touched({}, {}, {}, set())
-    key_of = partial(comparable_file_key, directory=directory)
-    for call in calls:
-        if call.failed or call.call is None:
-            continue
-        for edit in edits_of_call(call.call, call.structured):
-            if edit.source is not None:
-                found.renamed[key_of(edit.source)] = key_of(edit.path)
-        for path, cause in _named_paths(call, call.call):
+    key_of = lru_cache(maxsize=None)(partial(comparable_file_key, directory=directory))
+    for touch in touches:
+        for old, new in touch.renames:
+            found.renamed[key_of(old)] = key_of(new)
+        for path, cause in touch.named:
             key = key_of(path)
-            found.named[key] = call.message
+            found.named[key] = touch.message
             if cause in _REMOVALS:
-                found.removed[key] = call.message
+                found.removed[key] = touch.message
             if cause in _REMOVALS or cause.startswith(_IN_PLACE):
                 found.changed.add(key)
     return found

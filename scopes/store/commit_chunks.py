@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from scopes.ids import Oid
@@ -12,7 +12,10 @@ CHUNK_COMMITS: Final = 256
 
 
 class CommitChunks(Protocol):
-    """Kept chunks of commits; without them everything works, but slower. No method raises."""
+    """Kept chunks of commits, and digests of them; without them everything works, but slower. No method raises.
+
+    A digest is what was computed from the commits of a history, under a key that names the commits (`merge/`).
+    """
 
     def __contains__(self, key: object) -> bool:
         """Return True if there is a chunk with this key."""
@@ -22,3 +25,12 @@ class CommitChunks(Protocol):
 
     def add(self, commits: Sequence[Commit]) -> None:
         """Keep a chunk; its first commit is the key."""
+
+    def has_digest(self, key: bytes) -> bool:
+        """Return True if there is a digest with this key."""
+
+    def find_digest(self, key: bytes) -> bytes | None:
+        """Return a digest, None if it is not there or damaged."""
+
+    def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
+        """Keep digests by key."""
