@@ -114,7 +114,7 @@ class CommitCache:
 
     def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
         """Keep digests by key."""
-        if self._connection is None:
+        if self._connection is None and digests:
             self._open(create=True)
         if self._connection is None or not digests:
             return
@@ -224,7 +224,7 @@ def _version_of_code() -> str:
     It has the size and the time of the source files, so that it also differs for a changed checkout.
     """
     found = []
-    for package in ("", "history", "merge", "model", "store"):
+    for package in ("history", "merge", "model"):
         with contextlib.suppress(OSError), os.scandir(os.path.join(os.path.dirname(scopes.__file__), package)) as files:
             for file in files:
                 if file.name.endswith(".py"):

@@ -8,20 +8,21 @@ segment names its commits; it is used only for a history that has the newest of 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Final, NamedTuple, overload
 
 from scopes.history.messages import KIND_TRAILER, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.statements import can_state
 from scopes.store.commit_chunks import CHUNK_COMMITS, CommitChunks
-from scopes.store.commit_reader import reader_of
-from scopes.store.graph import find_in_graph, list_new_commits, split_histories
+from scopes.store.graph import list_new_commits, split_histories
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 
 MIN_KEPT: Final = 32  # commits of a segment that is kept
+_MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are read one by one
 _CUT_WITHIN: Final = 64  # commits among which the end of a segment is chosen
 _KEY: Final = b"line "
 _OID_BYTES: Final = 20
@@ -49,13 +50,13 @@ class Segment(NamedTuple):
         """Return the id of the commit at a position from the oldest one."""
         return Oid(self.oids[position * _OID_BYTES : (position + 1) * _OID_BYTES].hex())
 
-    def has(self, oid: Oid) -> bool:
-        """Return True if a commit is in the segment."""
+    def position_of(self, oid: Oid) -> int | None:
+        """Return the position of a commit; None if it is not in the segment."""
         name = bytes.fromhex(oid)
         at = self.oids.find(name)
         while at >= 0 and at % _OID_BYTES:
             at = self.oids.find(name, at + 1)
-        return at >= 0
+        return None if at < 0 else at // _OID_BYTES
 
 
 class CommitLine(Sequence[Commit]):
@@ -80,7 +81,7 @@ class CommitLine(Sequence[Commit]):
     @cached_property
     def message_ids(self) -> tuple[MessageId, ...]:
         """The message ids of the commits."""
-        return tuple(identity for segment in self.segments for identity in segment.ids)
+        return tuple(chain.from_iterable(segment.ids for segment in self.segments))
 
     def read_segment(self, segment: Segment) -> Sequence[Commit]:
         """Return the commits of a segment, oldest first."""
@@ -112,6 +113,11 @@ class CommitLine(Sequence[Commit]):
         """Yield the commits, oldest first."""
         return iter(self._all)
 
+    def __reversed__(self) -> Iterator[Commit]:
+        """Yield the commits, newest first; only the segments that are needed are read."""
+        for segment in reversed(self.segments):
+            yield from reversed(self.read_segment(segment))
+
     @cached_property
     def _all(self) -> tuple[Commit, ...]:
         if len(self._known) == len(self.segments):
@@ -132,54 +138,147 @@ def stating_commits(commits: Sequence[Commit]) -> Iterator[Commit]:
 def split_sides(
     repository: Repository, one: Oid, two: Oid
 ) -> tuple[tuple[Oid, ...], Sequence[Commit], Sequence[Commit]]:
-    """Return what `split_histories` returns; long linear histories with one merge base are read from segments."""
-    bases = None if repository.open_commit_chunks is None else find_in_graph(repository, one, two)
-    if repository.open_commit_chunks is None or bases is None or len(bases) != 1:
+    """Return what `split_histories` returns; long linear histories are read from segments, if these are kept.
+
+    Otherwise they are kept now.
+    """
+    if repository.open_commit_chunks is None:
         return split_histories(repository, one, two)
     chunks = repository.open_commit_chunks()
-    sides = [read_line(repository, chunks, tip, bases[0]) for tip in (one, two)]
-    first, second = (
-        list_new_commits(repository, tip, other, bases) if side is None else side
-        for side, tip, other in zip(sides, (one, two), (two, one), strict=True)
-    )
-    return bases, first, second
+    descents = [_Descent(repository, chunks, tip) for tip in (one, two)]
+    base = _find_meeting(*descents)
+    if base is not None:
+        first, second = (descent.line_above(base) for descent in descents)
+        return (base,), first, second
+    bases, *sides = split_histories(repository, one, two)
+    if len(bases) != 1:
+        return bases, sides[0], sides[1]
+    lines = [_line_of(repository, chunks, bases[0], commits) for commits in sides]
+    return bases, lines[0], lines[1]
 
 
-def read_line(repository: Repository, chunks: CommitChunks, tip: Oid, base: Oid) -> CommitLine | None:
-    """Return the commits above a base up to a tip; None if a merge or a root is among them.
+class _Descent:
+    """Goes down a linear history by segments; where none is kept, by some single commits."""
 
-    Segments that are not kept yet are made, and kept if they are long enough.
-    """
-    found: list[Segment] = []  # newest first, as `line`
-    new: dict[Oid, Sequence[Commit]] = {}
-    line: list[Commit] = []
-    read = reader_of(repository)
-    oid = tip
-    while oid != base:
-        segment = _find_segment(chunks, oid, base)
-        if segment is not None:
-            new |= _cut(line, found)
-            line = []
-            found.append(segment)
-            oid = segment.below
+    def __init__(self, repository: Repository, chunks: CommitChunks, tip: Oid) -> None:
+        self.names: set[bytes] = set()
+        self.is_finished = False
+        self.is_given_up = False
+        self._repository = repository
+        self._chunks = chunks
+        self._tip = tip
+        self._next: Oid = tip
+        self._steps: list[Segment | Commit] = []
+        self._singles = 0
+
+    def go_on(self) -> list[bytes]:
+        """Take a segment or a commit; return the ids of its commits as bytes, newest first."""
+        step: Segment | Commit | None = _find_segment(self._chunks, self._next)
+        if step is None:
+            step = read_commit(self._repository, self._next)
+            self._singles += 1
+            self.is_given_up = self._singles > _MAX_SINGLE
+            self.is_finished = self.is_given_up or len(step.parents) != 1
+            if self.is_finished:
+                return []
+        if isinstance(step, Segment):
+            names = [step.oids[at : at + _OID_BYTES] for at in range(0, len(step.oids), _OID_BYTES)][::-1]
+            self._next = step.below
+        else:
+            names = [bytes.fromhex(step.oid)]
+            self._next = step.parents[0]
+        self._steps.append(step)
+        self.names.update(names)
+        return names
+
+    def line_above(self, base: Oid) -> CommitLine:
+        """Return the commits above a base that was met."""
+        found: list[Segment] = []
+        new: dict[Oid, Sequence[Commit]] = {}
+        singles: list[Commit] = []
+        for step in self._steps:
+            if isinstance(step, Commit):
+                if step.oid == base:
+                    break
+                singles.append(step)
+                continue
+            new |= _cut(singles, found)
+            singles = []
+            part = _part_above(step, base)
+            found += [] if part is None else [part]
+            if part is not step:
+                break
+        new |= _cut(singles, found)
+        _keep(self._chunks, [each for each in found if each.newest in new])
+        return CommitLine(self._repository, self._tip, base, found[::-1], new)
+
+
+def _find_meeting(one: _Descent, two: _Descent) -> Oid | None:
+    """Return the commit in which two linear histories meet; None if they do not, or too little of them is kept."""
+    while not (one.is_given_up or two.is_given_up or (one.is_finished and two.is_finished)):
+        is_first_behind = two.is_finished or (not one.is_finished and len(one.names) <= len(two.names))
+        behind, other = (one, two) if is_first_behind else (two, one)
+        shared = next((name for name in behind.go_on() if name in other.names), None)
+        if shared is not None:
+            return Oid(shared.hex())
+    return None
+
+
+def _line_of(
+    repository: Repository, chunks: CommitChunks, base: Oid, commits: Sequence[Commit]
+) -> CommitLine | Sequence[Commit]:
+    """Return the commits above a base as a line, whose segments are kept; unchanged if they are not a line."""
+    parents = [base, *(commit.oid for commit in commits[:-1])]
+    if any(commit.parents != (parent,) for commit, parent in zip(commits, parents, strict=False)) or not commits:
+        return commits
+    found: list[Segment] = []
+    known: dict[Oid, Sequence[Commit]] = {}
+    end = gap = len(commits)  # the commits from `end` to `gap` are in no kept segment
+    while end:
+        segment = _find_segment(chunks, commits[end - 1].oid)
+        if segment is None:
+            end -= 1
             continue
-        commit = read(oid)
-        if len(commit.parents) != 1:
-            return None
-        line.append(commit)
-        oid = commit.parents[0]
-    new |= _cut(line, found)
-    kept = [each for each in found if each.newest in new and len(each.ids) >= MIN_KEPT]
-    chunks.add_digests({_KEY + bytes.fromhex(each.newest): marshal.dumps(tuple(each)) for each in kept})
-    return CommitLine(repository, tip, base, found[::-1], new)
+        known |= _cut(commits[end:gap][::-1], found)
+        part = segment if len(segment.ids) <= end else _part_above(segment, base)
+        if part is None:
+            break
+        found.append(part)
+        gap = end - len(part.ids)
+        known[part.newest] = commits[gap:end]
+        end = gap
+    new = _cut(commits[:gap][::-1], found)
+    known |= new
+    _keep(chunks, [each for each in found if not chunks.has_digest(_key_of(each.newest))])
+    return CommitLine(repository, commits[-1].oid, base, found[::-1], known)
 
 
-def _find_segment(chunks: CommitChunks, newest: Oid, base: Oid) -> Segment | None:
-    """Return the kept segment of a commit; None if there is none, or the base is in it."""
-    key = _KEY + bytes.fromhex(newest)
+def _part_above(segment: Segment, base: Oid) -> Segment | None:
+    """Return the commits of a segment above a base; the segment if it does not have the base, None if nothing is."""
+    at = segment.position_of(base)
+    if at is None:
+        return segment
+    if at + 1 == len(segment.ids):
+        return None
+    stating = tuple(position - at - 1 for position in segment.stating if position > at)
+    return Segment(base, segment.oids[(at + 1) * _OID_BYTES :], segment.ids[at + 1 :], stating)
+
+
+def _key_of(newest: Oid) -> bytes:
+    return _KEY + bytes.fromhex(newest)
+
+
+def _keep(chunks: CommitChunks, segments: Iterable[Segment]) -> None:
+    kept = [each for each in segments if len(each.ids) >= MIN_KEPT]
+    chunks.add_digests({_key_of(each.newest): marshal.dumps(tuple(each)) for each in kept})
+
+
+def _find_segment(chunks: CommitChunks, newest: Oid) -> Segment | None:
+    """Return the kept segment of a commit."""
+    key = _key_of(newest)
     data = chunks.find_digest(key) if chunks.has_digest(key) else None
     segment = None if data is None else Segment(*marshal.loads(data))  # noqa: S302 - our own file, with a checksum
-    return segment if segment is not None and segment.newest == newest and not segment.has(base) else None
+    return segment if segment is not None and segment.newest == newest else None
 
 
 def _cut(line: Sequence[Commit], found: list[Segment]) -> dict[Oid, Sequence[Commit]]:

@@ -164,8 +164,9 @@ def _take_source(
 ) -> dict[str, BlobChange]:
     """Return the changes of the source to a key without a conflict; equal outcomes get one spelling."""
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
-    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None}
-    for path in list_spellings(objects, divergence.target.state, key):
+    spellings = list_spellings(objects, divergence.target.state, key)
+    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None} if spellings else set()
+    for path in spellings:
         if path not in changes and comparable_path(path) in stated:
             change = divergence.target.changes.get(key_of_path(path), {}).get(path)
             changes[path] = None if change is None else change.new  # unchanged: the source states it anew
@@ -173,11 +174,11 @@ def _take_source(
 
 
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
-    known = {*message_ids(target.commits)}
-    if isinstance(source.commits, CommitLine):  # without a root
-        return tuple(dict.fromkeys(message for message in source.commits.message_ids if message not in known))
-    messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
-    return tuple(dict.fromkeys(message for message in messages if message not in known))
+    messages = message_ids(source.commits)
+    if not isinstance(source.commits, CommitLine):  # a line has no root
+        messages = tuple(message_id_of(commit) for commit in source.commits if not is_root(commit))
+    shared = {*message_ids(target.commits)}.intersection(messages)
+    return tuple(dict.fromkeys((each for each in messages if each not in shared) if shared else messages))
 
 
 def merged_state(

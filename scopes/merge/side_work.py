@@ -55,7 +55,7 @@ NO_WORK: Final = SideWork()
 
 
 class _Place(NamedTuple):
-    """Where a call of a segment is: the positions of the commits with its result and with it, and those of the parts."""
+    """The places of a call in a segment: the commits with its result and with the call, and the parts in them."""
 
     result: int
     result_part: int
@@ -144,7 +144,7 @@ class _WorkReader:
             return _unpack(data)
         digest = _read_digest(self._messages, self._commits.read_segment(segment)[-len(segment.ids) :])
         if len(segment.ids) >= MIN_KEPT:
-            self._new[key] = marshal.dumps(_plain(digest))
+            self._new[key] = _pack(digest)
         return digest
 
     def _read_call(self, segment: Segment, place: _Place) -> SideCall:
@@ -219,9 +219,9 @@ class _Bodies:
         return _Place(result, parts[0].index(call.result), caller, parts[1].index(call.call))
 
 
-def _plain(digest: _Digest) -> tuple[object, ...]:
-    """Return a digest as values that can be kept."""
-    return (
+def _pack(digest: _Digest) -> bytes:
+    """Return a digest as bytes, with plain tuples: `marshal` writes no others."""
+    return marshal.dumps((
         [tuple(place) for place in digest.places],
         [tuple(run) for run in digest.runs],
         [tuple(touch) for touch in digest.touches],
@@ -229,7 +229,7 @@ def _plain(digest: _Digest) -> tuple[object, ...]:
         sorted(digest.results),
         digest.is_complete,
         sorted(digest.moved),
-    )
+    ))  # fmt: skip
 
 
 def _unpack(data: bytes) -> _Digest:

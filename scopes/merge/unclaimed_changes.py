@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from scopes.history.messages import message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_file_key, comparable_key, group_of, type_of
 from scopes.merge.detection import Disagreement
-from scopes.merge.divergence import Divergence, PathChange, Side
+from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.side_calls import COMMAND_NAMES, SideCall
 from scopes.model.claims import FILES
 from scopes.model.file_edits import command_of, edits_of_call
@@ -88,31 +88,21 @@ def _touch_of(call: SideCall) -> Touch | None:
 
 
 def find_unclaimed_changes(
-    divergence: Divergence, touches: Sequence[Iterable[Touch]], known: Collection[str]
+    divergence: Divergence, touches: Sequence[Sequence[Touch]], known: Collection[str]
 ) -> list[Disagreement]:
     """Return a disagreement for each file, not in `known`, that both sides touched, at least one by a command.
 
-    `touches` are those of target and source, by calls in messages that `may_touch` files. A file counts if a command names it, or
-    removes a directory above it. A file that only commands touched counts if it is in the directory of the conversation
-    and both sides removed it or edited it in place.
+    `touches` are those of target and source, by calls in messages that `may_touch` files. A file counts if a command
+    names it, or removes a directory above it. A file that only commands touched counts if it is in the directory of the
+    conversation and both sides removed it or edited it in place.
     """
+    if not any(touches):
+        return []
     directory = divergence.directory
     sides = divergence.target, divergence.source
     claimed = [_claimed(side, directory) for side in sides]
     touched = [_read_touched(each, directory) for each in touches]
-    found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
-    for number, other in ((0, 1), (1, 0)):
-        for key in claimed[other].keys() - claimed[number].keys():
-            message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
-            if message is not None:
-                found[key] = (message, None) if number == 0 else (None, message)
-    above = {posixpath.dirname(key) for each in claimed for key in each}
-    for key in (touched[0].changed & touched[1].changed) - above:
-        if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
-            found[key] = touched[0].named[key], touched[1].named[key]
-    for key in claimed[0].keys() & claimed[1].keys():
-        if touched[0].renamed.get(key) != touched[1].renamed.get(key):
-            found[key] = None, None
+    found = _find_touched_by_both(claimed, touched)
     listed = []
     oids = [_oids_of(side, [messages[at] for messages in found.values()]) for at, side in enumerate(sides)]
     for key, messages in sorted(found.items()):
@@ -121,6 +111,26 @@ def find_unclaimed_changes(
             changes = [each.get(key, {}) for each in claimed]
             listed.append(Disagreement(key, type_of(key, added=False), changes[0], changes[1], added[0], added[1]))
     return listed
+
+
+def _find_touched_by_both(
+    claimed: Sequence[Mapping[str, PathChanges]], touched: Sequence[_Touched]
+) -> dict[str, tuple[MessageId | None, MessageId | None]]:
+    """Return the keys of files that both sides touched, with the messages of the commands that did."""
+    found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
+    for number, other in ((0, 1), (1, 0)):
+        for key in claimed[other].keys() - claimed[number].keys() if touched[number].named else ():
+            message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
+            if message is not None:
+                found[key] = (message, None) if number == 0 else (None, message)
+    both = touched[0].changed & touched[1].changed
+    for key in both - {posixpath.dirname(key) for each in claimed for key in each} if both else ():
+        if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
+            found[key] = touched[0].named[key], touched[1].named[key]
+    for key in claimed[0].keys() & claimed[1].keys():
+        if touched[0].renamed.get(key) != touched[1].renamed.get(key):
+            found[key] = None, None
+    return found
 
 
 def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChange]]:

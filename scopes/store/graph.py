@@ -111,7 +111,7 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
     Raises:
         NotFound: a commit is not in the store.
     """
-    known = find_in_graph(repository, one, two)
+    known = _find_in_graph(repository, one, two)
     if known is not None:
         return known
     base = _find_merge_base(repository, one, two)
@@ -129,7 +129,7 @@ def split_histories(
 
     This is `list_merge_bases` and `list_new_commits` for both sides, but each commit is read once.
     """
-    known = find_in_graph(repository, one, two)
+    known = _find_in_graph(repository, one, two)
     if known is not None:
         sides = (list_new_commits(repository, tip, other, known) for tip, other in ((one, two), (two, one)))
         return known, next(sides), next(sides)
@@ -141,11 +141,8 @@ def split_histories(
     return bases, first, second
 
 
-def find_in_graph(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...] | None:
-    """Return all merge bases of two commits, sorted by id, from the commit graph and the newer commits above it.
-
-    None if these cannot tell.
-    """
+def _find_in_graph(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...] | None:
+    """Return all merge bases, sorted by id; None if the commit graph and the newer commits above it cannot tell."""
     graph = repository.commit_graph
     if graph is None:
         return None
