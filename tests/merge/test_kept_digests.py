@@ -263,3 +263,35 @@ def test_digests_of_another_store_are_not_used(forked, tmp_path):
     assert count_digests(kept, repository.path) > 20
     other = shutil.copytree(repository.path, tmp_path / "other.git")
     assert count_digests(kept, str(other)) == 0
+
+
+def fork_after(repository, *below):
+    """Fork after some steps of main, and add messages to both branches."""
+    draw(repository, [("main", "claude", step) for step in below])
+    branch(repository, "conv-001", name="alt", switch=False)
+
+
+def grow(repository, where, *above):
+    for step in (*above, *[("prompt", "", "go on")] * 6):
+        act(repository, where, "claude", step)
+
+
+def test_a_call_before_the_fork_is_answered_on_a_side(repository, tmp_path):
+    fork_after(repository, ("call", "1", "pytest -q"))
+    for where in BRANCHES:
+        grow(repository, where, ("result", "1", 0))
+    expected = outcome(repository, None, str(tmp_path / "copy"))
+    assert "pytest -q" in str(expected)
+    for _ in range(2):
+        assert outcome(repository, str(tmp_path / "kept"), str(tmp_path / "copy")) == expected
+
+
+@pytest.mark.parametrize("moves", [(), (("run", "9", "cd old"),)])
+def test_a_path_is_relative_to_a_directory_that_the_agent_left_before_the_fork(repository, tmp_path, moves):
+    fork_after(repository, *moves)
+    grow(repository, "main", ("edit", "1", "a.py"))
+    grow(repository, "alt", ("run", "2", "rm -f a.py"))
+    expected = outcome(repository, None, str(tmp_path / "copy"))
+    assert ("resource-contention" in str(expected)) == (not moves)
+    for _ in range(2):
+        assert outcome(repository, str(tmp_path / "kept"), str(tmp_path / "copy")) == expected
