@@ -22,6 +22,7 @@ from scopes.memory.packed_messages import PackedMessages
 from scopes.memory.source_messages import walk_headers_beyond, walk_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
+from scopes.store.libgit2 import limit_memory
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -120,6 +121,7 @@ def update(
     if memory_every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
+    limit_memory()
     store = StoreHandle(repository)
     branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
     due, waiting = _Due(repository), 0

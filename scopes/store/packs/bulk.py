@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scopes.ids import Oid
-from scopes.store.libgit2 import pygit2
+from scopes.store.libgit2 import limit_mapped_packs
 from scopes.store.packs.known_objects import KnownObjects
 from scopes.store.packs.writer import PackWriter, remove_temporary_files
 from scopes.store.repository import Repository
-
-_WINDOW_BYTES = 1 << 20
-_MAPPED_BYTES = 8 << 20
 
 
 class BulkObjects:
@@ -64,7 +61,7 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     Raises:
         Inaccessible: disk full or permission denied.
     """
-    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
+    limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")
     known = KnownObjects(repository)
     with PackWriter(directory, known.has, durable=repository.durable) as writer:
