@@ -21,9 +21,18 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from scopes.agents.agent import Agent, AgentType
+    from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
+    from scopes.agents.list import AgentList, AgentRow, AgentView
+    from scopes.agents.register import AgentChanged, AgentChanges
+    from scopes.agents.send import Routed
     from scopes.api.conversation import Branch, Conversation
     from scopes.api.message_fields import MessageFields
     from scopes.api.store import Store, open_store
+    from scopes.collaboration.contribute import CollaborationChanged
+    from scopes.collaboration.records import Argument, CollaborationType, Evidence, Position
+    from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
+    from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
     from scopes.conversation.amend import MessageAmended
@@ -77,6 +86,22 @@ if TYPE_CHECKING:
     )
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.export import Exported, ExportFormat
+    from scopes.facts.cycle import Cycle
+    from scopes.facts.decide import FactDecided, FactPromoted
+    from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Provenance, Question
+    from scopes.facts.list import (
+        FactList,
+        FactLog,
+        FactRow,
+        FactView,
+        ProposedFactList,
+        ProposedFactView,
+        ProposedRow,
+        QuestionRow,
+    )
+    from scopes.facts.propose import FactProposed, KeyAdded
+    from scopes.facts.run import FactRun
+    from scopes.facts.validation import ValidationError
     from scopes.history.messages import MessageHeader
     from scopes.history.metadata import Metadata
     from scopes.history.revisions import Revision
@@ -91,15 +116,29 @@ if TYPE_CHECKING:
     from scopes.model.conversation import BranchEntry
     from scopes.model.merge_request import MergeRequest
     from scopes.model.message import Author, Message, MessageKind, Part
+    from scopes.proposals.apply import ProposalTested
+    from scopes.proposals.create import ProposalCreated
+    from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
+    from scopes.proposals.proposal import FieldChange, Proposal
+    from scopes.proposals.steps import ProposalReviewed, ValueChange
     from scopes.result import Note, Result
     from scopes.search.hits import SearchHit
     from scopes.search.search import Search, SearchCoverage
 
 __version__ = "0.1.0"
 _MODULES = {
+    "scopes.agents.agent": "Agent AgentType",
+    "scopes.agents.inbox": "Inbox InboxEntry ReceivedMessage",
+    "scopes.agents.list": "AgentList AgentRow AgentView",
+    "scopes.agents.register": "AgentChanged AgentChanges",
+    "scopes.agents.send": "Routed",
     "scopes.api.conversation": "Branch Conversation",
     "scopes.api.message_fields": "MessageFields",
     "scopes.api.store": "Store open_store",
+    "scopes.collaboration.contribute": "CollaborationChanged",
+    "scopes.collaboration.records": "Argument CollaborationType Evidence Position",
+    "scopes.collaboration.report": "Collaboration CollaborationList CollaborationReport",
+    "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
     "scopes.conversation.amend": "MessageAmended",
@@ -125,11 +164,18 @@ _MODULES = {
     "scopes.conversation.undo": "Undone",
     "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.errors": (
-        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NoAvailableAgents NotFound"
-        " Refused ScopesError TooNew"
+        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid"
+        " NoAvailableAgents NotFound Refused ScopesError TooNew"
     ),
     "scopes.exporters.atomic_save": "ExportSaved",
     "scopes.exporters.export": "ExportFormat Exported",
+    "scopes.facts.cycle": "Cycle",
+    "scopes.facts.decide": "FactDecided FactPromoted",
+    "scopes.facts.fact": "Fact HumanDecision ProposedFact Provenance Question",
+    "scopes.facts.list": "FactList FactLog FactRow FactView ProposedFactList ProposedFactView ProposedRow QuestionRow",
+    "scopes.facts.propose": "FactProposed KeyAdded",
+    "scopes.facts.run": "FactRun",
+    "scopes.facts.validation": "ValidationError",
     "scopes.history.messages": "MessageHeader",
     "scopes.history.metadata": "Metadata",
     "scopes.history.revisions": "Revision",
@@ -144,12 +190,25 @@ _MODULES = {
     "scopes.model.conversation": "BranchEntry",
     "scopes.model.merge_request": "MergeRequest",
     "scopes.model.message": "Author Message MessageKind Part",
+    "scopes.proposals.apply": "ProposalTested",
+    "scopes.proposals.create": "ProposalCreated",
+    "scopes.proposals.list": "ProposalEvent ProposalList ProposalRow ProposalView",
+    "scopes.proposals.proposal": "FieldChange Proposal",
+    "scopes.proposals.steps": "ProposalReviewed ValueChange",
     "scopes.result": "Note Result",
     "scopes.search.hits": "SearchHit",
     "scopes.search.search": "Search SearchCoverage",
 }
 __all__ = [
+    "Agent",
+    "AgentChanged",
+    "AgentChanges",
+    "AgentList",
+    "AgentRow",
+    "AgentType",
+    "AgentView",
     "Ambiguous",
+    "Argument",
     "Author",
     "BisectPoint",
     "Bisection",
@@ -165,6 +224,12 @@ __all__ = [
     "CandidateList",
     "CannotImport",
     "Change",
+    "Collaboration",
+    "CollaborationChanged",
+    "CollaborationList",
+    "CollaborationReport",
+    "CollaborationStarted",
+    "CollaborationType",
     "ConflictList",
     "ConflictResolved",
     "ConflictRow",
@@ -180,21 +245,37 @@ __all__ = [
     "ConversationRow",
     "ConversationView",
     "Corrupt",
+    "Cycle",
     "DecisionAccepted",
     "DecisionCandidate",
     "DecisionList",
     "DecisionRow",
     "DecisionWithdrawn",
     "Difference",
+    "Evidence",
     "ExportFormat",
     "ExportSaved",
     "Exported",
+    "Fact",
+    "FactDecided",
+    "FactList",
+    "FactLog",
+    "FactPromoted",
+    "FactProposed",
+    "FactRow",
+    "FactRun",
+    "FactView",
     "FastForwarded",
+    "FieldChange",
     "FileList",
     "FileRow",
+    "HumanDecision",
     "Imported",
     "Inaccessible",
+    "Inbox",
+    "InboxEntry",
     "Invalid",
+    "KeyAdded",
     "LogFilter",
     "MergeAborted",
     "MergeConflicted",
@@ -218,8 +299,25 @@ __all__ = [
     "NotFound",
     "Note",
     "Part",
+    "Position",
+    "Proposal",
+    "ProposalCreated",
+    "ProposalEvent",
+    "ProposalList",
+    "ProposalReviewed",
+    "ProposalRow",
+    "ProposalTested",
+    "ProposalView",
+    "ProposedFact",
+    "ProposedFactList",
+    "ProposedFactView",
+    "ProposedRow",
+    "Provenance",
+    "Question",
+    "QuestionRow",
     "RangeDifference",
     "RangePair",
+    "ReceivedMessage",
     "Refused",
     "ReplayAborted",
     "ReplayConflicted",
@@ -228,6 +326,7 @@ __all__ = [
     "Replayed",
     "Result",
     "Revision",
+    "Routed",
     "ScopesError",
     "Search",
     "SearchCoverage",
@@ -240,6 +339,8 @@ __all__ = [
     "Uncompacted",
     "Undone",
     "UpToDate",
+    "ValidationError",
+    "ValueChange",
     "__version__",
     "open_store",
 ]

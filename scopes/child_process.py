@@ -2,6 +2,10 @@
 
 Commands of the user are run: the summarizer, the command of `bisect run`, the programs of agents. What they read, write
 and mean is not here.
+
+A process that gets SIGKILL cannot kill what it started. So `run_command` starts a second shell, the guard, which waits
+for the end of a pipe that only this process has open, and then kills the group of the command. The command begins
+after its guard: its own shell waits for the line `go`, and ends if that never comes.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO, NamedTuple
 
+_LAUNCH = 'read -r go && exec /bin/sh -c "$1"'
+_GUARD = 'read -r end; kill -9 "-$1"'
 _FATAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READ_BYTES = 65536
 _MAX_STDERR_BYTES = 2000
@@ -104,25 +110,25 @@ def run_command(
 ) -> bytes:
     """Run a command through the shell with `data` on standard input, and return what it wrote on standard output.
 
-    No process that it started survives it.
+    No process of its group survives it, nor the death of this process, whatever the signal.
     is_stopped: asked ten times a second; the command is killed once it is True
 
     Raises:
         CommandFailed: it did not start, failed, took too long, wrote too much, or was stopped.
     """
     try:
-        process = start_group(
-            ["/bin/sh", "-c", command], data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, environ=environ
-        )
+        process, guard = _start_guarded(command, environ)
     except OSError as error:
         raise CommandFailed(f"cannot be started: {error.strerror}") from error
     try:
-        stdout, stderr = _OutputReader(process, limits, is_stopped).read()
+        stdout, stderr = _Transfer(process, b"go\n" + data, limits, is_stopped).run()
     finally:
         kill_group(process)
+        guard.kill()  # before the number of the group can be that of another one
+        guard.wait()
         process.wait()
-        for stream in _streams(process):
-            stream.close()
+        for stream in (guard.stdin, process.stdin, *_streams(process)):
+            _close(stream)
     if process.returncode != 0:
         last_line = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
         code = process.returncode
@@ -131,28 +137,59 @@ def run_command(
     return stdout
 
 
-class _OutputReader:
-    """Reads standard output, and the end of standard error, until both are closed.
+def _start_guarded(
+    command: str, environ: Mapping[str, str] | None
+) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """Start the shell that waits to run a command, and its guard."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", _LAUNCH, "sh", command],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env=None if environ is None else dict(environ),
+        start_new_session=True,
+    )
+    try:
+        arguments = ["/bin/sh", "-c", _GUARD, "sh", str(process.pid)]
+        null = subprocess.DEVNULL
+        guard = subprocess.Popen(arguments, stdin=pipe, stdout=null, stderr=null, start_new_session=True)
+    except OSError:
+        for stream in (process.stdin, *_streams(process)):
+            _close(stream)
+        process.wait()
+        raise
+    return process, guard
+
+
+class _Transfer:
+    """Writes standard input; reads standard output, and the end of standard error, until both are closed.
 
     A background process of the command may keep them open: it gets one more second after the command's exit.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], limits: CommandLimits, is_stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], data: bytes, limits: CommandLimits, is_stopped: Callable[[], bool]
+    ) -> None:
         self._process = process
+        self._input = memoryview(data)
         self._limits = limits
         self._is_stopped = is_stopped
         self._deadline = time.monotonic() + limits.seconds
         self._output = [b"", b""]
 
-    def read(self) -> tuple[bytes, bytes]:
+    def run(self) -> tuple[bytes, bytes]:
         with selectors.DefaultSelector() as selector:
+            if self._process.stdin is not None:
+                os.set_blocking(self._process.stdin.fileno(), False)
+                selector.register(self._process.stdin, selectors.EVENT_WRITE)
             for number, stream in enumerate(_streams(self._process)):
                 selector.register(stream, selectors.EVENT_READ, number)
             while selector.get_map():
                 remaining = self._remaining()
                 if remaining <= 0:
                     break
-                self._read_ready(selector, min(remaining, _POLL_SECONDS))
+                self._transfer_ready(selector, min(remaining, _POLL_SECONDS))
         try:
             self._process.wait(max(self._deadline - time.monotonic(), 0.01))
         except subprocess.TimeoutExpired as error:
@@ -171,8 +208,11 @@ class _OutputReader:
                 raise CommandFailed("was stopped")
         return remaining
 
-    def _read_ready(self, selector: selectors.BaseSelector, seconds: float) -> None:
-        for key, _ in selector.select(seconds):
+    def _transfer_ready(self, selector: selectors.BaseSelector, seconds: float) -> None:
+        for key, events in selector.select(seconds):
+            if events & selectors.EVENT_WRITE:
+                self._write(selector, key)
+                continue
             data = os.read(key.fd, _READ_BYTES)
             self._output[key.data] += data
             if not data:
@@ -181,8 +221,24 @@ class _OutputReader:
         if len(self._output[0]) > self._limits.output_bytes:
             raise CommandFailed(f"wrote more than {self._limits.output_bytes:,} bytes")
 
+    def _write(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+        """Write a part of the input, and close it after the last one, or if the command has closed it."""
+        try:
+            self._input = self._input[os.write(key.fd, self._input[:_READ_BYTES]) :]
+        except BrokenPipeError:
+            self._input = self._input[:0]
+        if not self._input:
+            selector.unregister(key.fileobj)
+            _close(self._process.stdin)
+
     def _too_slow(self) -> CommandFailed:
         return CommandFailed(f"took longer than {self._limits.seconds} seconds")
+
+
+def _close(stream: IO[bytes] | None) -> None:
+    if stream is not None:
+        with suppress(BrokenPipeError):
+            stream.close()
 
 
 def _streams(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:

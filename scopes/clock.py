@@ -35,7 +35,7 @@ random_bytes: Callable[[int], bytes] = os.urandom
 
 
 def wall_nanoseconds() -> int:
-    """Return the time of the system's clock, which tests do not replace: only for lines of the reflog, as git's own."""
+    """Return the time of the system's clock, for the reflog and for times of files; tests do not replace it."""
     return time.time_ns()
 
 

@@ -78,6 +78,7 @@ DOCUMENTS = {
     "proposals modify": "proposal-reviewed",
     "proposals apply": "proposal-reviewed",
     "proposals rollback": "proposal-reviewed",
+    "proposals feedback": "proposal-reviewed",
     "collaborate": "collaboration-started",
     "collaborate status": "collaboration-list",
     "collaborate show": "collaboration",

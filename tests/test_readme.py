@@ -17,9 +17,12 @@ from scopes.cli.command_docs import read_docs
 from scopes.cli.command_line import before_separator, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import TABLE
+from tests.cli.conversation import Conversation
 from tests.support import fork_server
+from tests.support.random_ids import spread_ids
 from tests.terminal_picture import PICTURE, draw, record
 
+__all__ = ["spread_ids"]
 ROOT = Path(__file__).parent.parent
 START = "import sys; from scopes.cli.main import main; sys.exit(main())"
 README = (ROOT / "README.md").read_text()
@@ -109,3 +112,17 @@ def test_the_second_command_block_installs_and_runs_the_tests():
     blocks = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert ".[dev]" in blocks[1]
     assert "-m pytest" in blocks[1]
+
+
+def test_the_section_on_several_agents_works_as_it_is_printed(tmp_path, spread_ids):
+    """Every command of it, in a store with one conversation."""
+    conversation = Conversation(tmp_path)
+    conversation.append("main", "The cookie is set twice.")
+    section = README.partition("## Several agents")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\$ scopes (.*)$", section, re.MULTILINE)
+    shown = {line: conversation.run(*shlex.split(line, comments=True)) for line in commands}
+    assert len(shown) == 10
+    (received,) = [text for line, text in shown.items() if line.startswith("inbox ann")]
+    assert received.split("\t")[-1] == "Please read the cookie helper\n"
+    (report,) = [text for line, text in shown.items() if line.startswith("collaborate show")]
+    assert "Compromises: JWT, which bob would accept." in report

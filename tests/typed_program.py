@@ -27,6 +27,16 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     except scopes.NotFound as error:
         print(error.hint)
 
+    store.register_agent("ann", capabilities=["review"], dependencies=["Seeds"])
+    assert_type(store.inbox("ann", acknowledge=True).messages, tuple[scopes.ReceivedMessage, ...])
+    print(conversation.send("look", to=["@review"], kind="plain").delivered_to)
+    proposal = conversation.propose("task/42", {"status": "done"}, author="ann")
+    assert_type(conversation.accept_proposal(proposal.id, rating=5), scopes.ProposalReviewed)
+    conversation.collaborate("consensus", "Choose the queue", ["ann"])
+    conversation.argue(scopes.Argument(about="the task", position="Redis", confidence=0.8), author="ann")
+    assert_type(conversation.collaboration().positions, tuple[scopes.Position, ...])
+    assert_type(conversation.run_facts({"ann": "./ann.sh"}), scopes.FactRun)
+
 with scopes.open_store("scopes.git", at_operation="@-") as past:
     print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").rows)
 
@@ -40,3 +50,24 @@ def branch_of(outcome: scopes.MergeOutcome) -> str:
             return outcome.branch
         case _:
             assert_never(outcome)
+
+
+def rely_on(fact: scopes.Fact) -> str:
+    """What is proposed is no fact (S2-9): mypy reports each comment below that it does not need."""
+    return fact.content
+
+
+def agree(conversation: scopes.Conversation) -> None:
+    """Only validation makes a fact of a proposal; there is no way around it."""
+    proposed = conversation.propose_fact("Seeds", "it is slow", id="slow").fact
+    assert_type(proposed, scopes.ProposedFact)
+    rely_on(proposed)  # type: ignore[arg-type]
+    for waiting in conversation.proposed_facts().rows:
+        rely_on(waiting.proposal)  # type: ignore[arg-type]
+    rely_on(conversation.promote_fact("slow").fact)
+    for row in conversation.facts("Seeds").rows:
+        rely_on(row.fact)
+    proposed.state = "pending"  # type: ignore[misc]
+    view = conversation.fact("slow")
+    if isinstance(view, scopes.FactView):
+        view.row.fact.content = "it is fast"  # type: ignore[misc]

@@ -34,6 +34,7 @@ class Agent:
         metadata: Further facts by name, as texts.
         available: Whether messages are delivered to it now; otherwise they wait.
         registered: When, as RFC 3339.
+        updated: When something about it was last changed; None if nothing was.
         card: The fields of an imported A2A agent card that scopes does not use, kept for the export.
         extra: Fields of later versions.
     """
@@ -47,6 +48,7 @@ class Agent:
     metadata: Mapping[str, str] = field(default_factory=dict)
     available: bool = True
     registered: str
+    updated: str | None = None
     card: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -101,7 +103,7 @@ def encode_agent(agent: Agent) -> bytes:
         "metadata": dict(agent.metadata),
         "available": agent.available,
         "registered": agent.registered,
-        **without_none(card=dict(agent.card) or None),
+        **without_none(updated=agent.updated, card=dict(agent.card) or None),
         **agent.extra,
     }
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
@@ -118,6 +120,7 @@ def decode_agent(data: bytes) -> Agent:
             rest.pop("v", None)
             kind, available = rest.pop("type", "ai"), rest.pop("available", True)
             description, metadata, card = (rest.pop(key, None) for key in ("description", "metadata", "card"))
+            updated = rest.pop("updated", None)
             return Agent(
                 number=number,
                 name=AgentName(name),
@@ -130,6 +133,7 @@ def decode_agent(data: bytes) -> Agent:
                 else {},
                 available=available is not False,
                 registered=registered,
+                updated=updated if isinstance(updated, str) else None,
                 card=card if isinstance(card, dict) else {},
                 extra={str(key): value for key, value in rest.items()},
             )

@@ -44,7 +44,12 @@ def export_card(repository: Repository, name: str) -> AgentCard:
     skills = [skill for skill in _skills(card) if _names_of(skill) & set(agent.capabilities)]
     known = {name for skill in skills for name in _names_of(skill)}
     skills += [_skill(name) for name in agent.capabilities if name not in known]
-    own = {"number": agent.number, "type": agent.type, "dependencies": list(agent.dependencies), **agent.metadata}
+    own = {
+        "number": agent.number,
+        "type": agent.type,
+        "dependencies": list(agent.dependencies),
+        "metadata": dict(agent.metadata),
+    }
     document = {
         "version": _CARD_VERSION,
         "capabilities": {},
@@ -83,8 +88,14 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         description=description[:MAX_DESCRIPTION_CHARACTERS] if isinstance(description, str) else "",
         capabilities=list(_walk_capabilities(card))[:MAX_ITEMS],
         dependencies=_dependencies(own),
+        metadata=_metadata(own),
         card=kept,
     )
+
+
+def _metadata(own: object) -> Mapping[str, str]:
+    found = own.get("metadata") if isinstance(own, dict) else None
+    return {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
 
 
 def _dependencies(own: object) -> Sequence[str]:

@@ -1,8 +1,10 @@
 """Deliver messages to the program of an agent, which the user's own configuration names.
 
 The program reads one message as a JSON object on standard input. Exit code 0 takes the message out of the inbox; after
-another one it is tried again, and then it stays there. A crash between the two can deliver a message twice, never lose
-one.
+another one it is tried again, and then it stays there. Of all processes one at a time delivers to an agent, in the
+order of sending. No message is lost. One is given twice only if this process dies after the program has run and before
+the acknowledgement is stored: then with the same delivery id and a higher attempt, so that a program that remembers
+the ids of its last deliveries does each message exactly once.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from time import sleep
 from typing import NamedTuple
 
 from scopes.agents.agent import Agent
+from scopes.agents.delivery_record import DeliveryRecord, claim_deliveries
 from scopes.agents.inbox import InboxEntry, ReceivedMessage, acknowledge_message, read_inbox
 from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
@@ -64,7 +67,10 @@ def find_delivery(repository: Repository, agent: Agent) -> DeliveryCommand | Non
 
 
 def deliver_unread(repository: Repository, name: str) -> Delivered:
-    """Deliver the unread messages of an agent to its program.
+    """Deliver the unread messages of an agent to its program, until there is none.
+
+    Nothing if another process does that now: it delivers what has come meanwhile too. So a program may send messages to
+    its own agent.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
@@ -76,13 +82,29 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
         raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
     done: list[MessageId] = []
-    for received in read_inbox(repository, str(agent.number)).messages:
-        problem = _deliver(delivery, received, agent)
-        if problem is not None:
-            return Delivered(agent=agent, messages=tuple(done), failed=received.entry.message, problem=problem)
-        acknowledge_message(repository, agent, received.entry.message)
-        done.append(received.entry.message)
+    while (unread := read_inbox(repository, str(agent.number)).messages) and unread[0].entry.message not in done:
+        with claim_deliveries(repository, agent) as record:
+            if record is None:
+                note = Note(f"another process delivers to {agent.name}: the messages follow")
+                return Delivered(agent=agent, messages=tuple(done), notes=(note,))
+            failed = _deliver_all(repository, agent, delivery, record, done)
+        if failed is not None:
+            return Delivered(agent=agent, messages=tuple(done), failed=failed[0], problem=failed[1])
     return Delivered(agent=agent, messages=tuple(done))
+
+
+def _deliver_all(
+    repository: Repository, agent: Agent, delivery: DeliveryCommand, record: DeliveryRecord, done: list[MessageId]
+) -> tuple[MessageId, str] | None:
+    """Deliver what is unread, and add it to `done`; return the message that failed, and why."""
+    for received in read_inbox(repository, str(agent.number)).messages:
+        problem = _deliver(delivery, received, agent, record)
+        if problem is not None:
+            return received.entry.message, problem
+        acknowledge_message(repository, agent, received.entry.message)
+        record.clear()
+        done.append(received.entry.message)
+    return None
 
 
 def deliver_to_programs(repository: Repository, names: Iterable[str]) -> tuple[Note, ...]:
@@ -122,16 +144,18 @@ def _describe_entry(entry: InboxEntry) -> dict[str, object]:
     }
 
 
-def _deliver(delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent) -> str | None:
+def _deliver(delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent, record: DeliveryRecord) -> str | None:
     """Run the program for one message, up to three times; return why it failed, None if it did not."""
-    data = (json.dumps({"scopes": 1, "kind": "message", **describe_received(received)}) + "\n").encode()
+    document = {"scopes": 1, "kind": "message", **describe_received(received)}
     environ = {**os.environ, "SCOPES_AGENT": agent.name, "SCOPES_CONVERSATION": received.entry.conversation}
     limits = CommandLimits(delivery.seconds, _MAX_OUTPUT_BYTES)
     problem = ""
     for pause in (0.0, *_RETRY_AFTER_SECONDS):
         sleep(pause)
+        attempt = record.begin(received.entry.sequence)
+        data = json.dumps({**document, "delivery": attempt.delivery, "attempt": attempt.number}).encode() + b"\n"
         try:
-            run_command(delivery.command, data, limits, environ=environ)
+            run_command(delivery.command, data, limits, environ={**environ, "SCOPES_DELIVERY": attempt.delivery})
         except CommandFailed as error:
             problem = str(error)
         else:

@@ -152,6 +152,7 @@ def _store(  # noqa: PLR0917 - what is changed, and how that is called
     if after == before and not more:
         note = Note(f"agent {before.name} is unchanged")
         return AgentChanged(agent=before, change="unchanged", notes=(note,))
+    after = replace(after, updated=now())
     changes = {**agent_changes({after.number: after}), **more}
     operation = store_registry(registry, changes, f"{verb} agent {after.number}: {after.name}")
     return AgentChanged(agent=after, change=change, operation=operation)

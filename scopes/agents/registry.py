@@ -3,8 +3,8 @@
     agents/<number>.json    an agent
     next                    the number of the next agent
 
-The history can be read and merged with plain git. Every change is an operation, so undo works. A number that an undone
-registration had is not used again: the operation log has it.
+The history can be read and merged with plain git. Every change is an operation, so undo works, file by file; the
+number of the next agent never goes back, so none is used again.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from scopes.api.comparing import ComparingConversation
+from scopes.api.collaborating import CollaboratingConversation
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.amend import amend as amend_message
@@ -73,7 +73,7 @@ class Branch(BranchHandle):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation(ComparingConversation):
+class Conversation(CollaboratingConversation):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
     Where a method takes an author, it is an `Author`, or the name of an agent as a text.

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from scopes.api.conversation import Branch, Conversation
+from scopes.api.registering import RegisteringStore
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
@@ -17,7 +18,6 @@ from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
-from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
@@ -97,7 +97,7 @@ def open_store(
 
 
 @dataclass(frozen=True, slots=True)
-class Store(StoreHandle):
+class Store(RegisteringStore):
     """A store with the operations as methods; `author` is the default author of messages.
 
     `notes` are warnings about how it was opened: nothing was in it at the time `at_operation`.

@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
@@ -20,84 +19,84 @@ if TYPE_CHECKING:
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
+    str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
 LATEST = "@"
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(
+    usage.Argument(
         metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
     ),
 ]
 ScopeOrLatestArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(
+    usage.Argument(
         metavar="CONV[/BRANCH]", help="The conversation (default: the latest), or one branch of it", show_default=False
     ),
 ]
 ConversationOrBranchArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
+    str, usage.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
 BranchArgument: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
+    str | None, usage.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
 ]
 OnBranch: TypeAlias = Annotated[
-    str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
+    str | None, usage.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
 MessageArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
+    str, usage.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
 ]
 AuthorName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
+    usage.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
+Reason: TypeAlias = Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 AuthorKind: TypeAlias = Annotated[
     str | None,
-    typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
+    usage.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
 TextOption: TypeAlias = Annotated[
-    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
+    str | None, usage.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
 ]
 ConversationOrConflict: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
+    str, usage.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
 ConflictAfterConversation: TypeAlias = Annotated[
     str | None,
-    typer.Argument(
+    usage.Argument(
         metavar="CONFLICT",
         help="The conflict: its id, a unique prefix, its number in the list, or its key",
         show_default=False,
     ),
 ]
 OfConversation: TypeAlias = Annotated[
-    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+    str | None, usage.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]
-AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
+AnyActor: TypeAlias = Annotated[bool, usage.Option("--any-actor", help="Whoever did it, not only you")]
 STANDARD_OUTPUT = "-"
 Output: TypeAlias = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
+    str, usage.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
+Force: TypeAlias = Annotated[bool, usage.Option("--force", help="Overwrite an existing file")]
 Since: TypeAlias = Annotated[
-    str | None, typer.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31, ...")
+    str | None, usage.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31, ...")
 ]
 Until: TypeAlias = Annotated[
-    str | None, typer.Option("--until", metavar="WHEN", help="Not after; same forms as --since")
+    str | None, usage.Option("--until", metavar="WHEN", help="Not after; same forms as --since")
 ]
 BuiltIn: TypeAlias = Annotated[
-    bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
+    bool, usage.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
 FenceMark: TypeAlias = Annotated[
     str | None,
-    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
+    usage.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
 ]
-OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfAgent: TypeAlias = Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
+    usage.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
 ]
-AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
+AllProjects: TypeAlias = Annotated[bool, usage.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:

@@ -8,7 +8,7 @@ from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterator, Sequence
 
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
@@ -114,6 +114,23 @@ def with_optional_values(words: list[str]) -> list[str]:
         elif word == "--fields" and (not following or following[0].startswith("-")):
             result[position] = "--fields="
     return result
+
+
+def expand_counts(words: list[str], options: Container[str], with_value: Container[str]) -> Iterator[str]:
+    """Yield the words after a command with `-3` as `-n 3` before `--`, as in git, if the command has the option -n.
+
+    `options` are the names of its options, `with_value` those of them that need a value.
+    """
+    before = ""
+    for position, word in enumerate(words):
+        if word == "--" or "-n" not in options:
+            yield from words[position:]
+            return
+        if word[:1] == "-" and word[1:].isdecimal() and word.isascii() and before not in with_value:
+            yield from ("-n", word[1:])
+        else:
+            yield word
+        before = word
 
 
 def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:

@@ -14,7 +14,7 @@ from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
 from scopes.cli.completion_scripts import SCRIPTS
-from scopes.cli.inspect_command import inspect_command
+from scopes.cli.inspect_command import inspect_command, inspect_types
 from scopes.cli.man_pages import command_page, page_name, read_manual, root_page
 from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
@@ -61,7 +61,9 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
     for path, each in docs.items():
         name = page_name(table, path)
         files[f"{PAGES}/{name}.1"] = command_page(name, each, read_manual(path))
-    rows = [row for path, each in docs.items() for row in _rows(" ".join(path), each)]
+    rows = [
+        row for path, each in docs.items() for row in _rows(" ".join(path), each, inspect_types(table.commands[path]))
+    ]
     rows += [
         "\t".join(("=", key, "", ",".join(CHOICES.get(name, ())), about))
         for name, about in settings.items()
@@ -79,18 +81,19 @@ def _keys(name: str) -> list[str]:
     return [name.replace("<type>", kind) for kind in CONFLICT_TYPES] if "<type>" in name else [name]
 
 
-def _rows(path: str, docs: CommandDocs) -> list[str]:
-    """Return one row per argument and option name: command, name or position, placeholder, choices, help."""
+def _rows(path: str, docs: CommandDocs, types: dict[str, str]) -> list[str]:
+    """Return one row per argument and option name: command, name or position, placeholder, choices, help, parameter."""
     rows = [
-        _row(path, f"{position}{'...' * part.repeated}", part) for position, part in enumerate(docs.arguments, start=1)
+        _row(path, f"{position}{'...' * part.repeated}", part, types[str(position)])
+        for position, part in enumerate(docs.arguments, start=1)
     ]
-    return rows + [_row(path, name, part) for part in docs.options for name in part.names]
+    return rows + [_row(path, name, part, types.get(name, "")) for part in docs.options for name in part.names]
 
 
-def _row(path: str, name: str, part: ParameterDocs) -> str:
+def _row(path: str, name: str, part: ParameterDocs, parameter: str) -> str:
     choices = part.choices or _CHOICES.get(f"{path} {name}") or _CHOICES.get(name, ())
     value = "AGENT" if name in _AGENT_OPTIONS and part.value == "NAME" else part.value or ""
-    return "\t".join((path, name, value, ",".join(choices), part.help))
+    return "\t".join((path, name, value, ",".join(choices), part.help, parameter))
 
 
 def main(arguments: list[str]) -> int:

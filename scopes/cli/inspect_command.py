@@ -37,6 +37,43 @@ def inspect_command(table: Table, command: Command) -> CommandDocs:
     )  # fmt: skip
 
 
+def inspect_types(command: Command) -> dict[str, str]:
+    """Return the parameter of each option and argument, by name or position: its name in the function and its type.
+
+    `direct` explains the types; `!` marks what is required.
+    """
+    types: dict[str, str] = {}
+    position = 0
+    for parameter in build_parser(command).params:
+        if isinstance(parameter, typer.core.TyperArgument):
+            position += 1
+            types[str(position)] = _type_of(parameter)
+        elif isinstance(parameter, typer.core.TyperOption):
+            types.update(dict.fromkeys(parameter.opts, _type_of(parameter)))
+    return types
+
+
+def _type_of(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str:
+    kind = _kind_of(parameter)
+    return f"{parameter.name} {kind}{'!' * parameter.required}"
+
+
+def _kind_of(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> str:
+    """Return the type of the value of a parameter; empty if it is not one of those that `direct` reads."""
+    kind = type(parameter.type).__name__
+    if getattr(parameter, "secondary_opts", ()) or parameter.callback is not None or parameter.envvar is not None:
+        return ""
+    if getattr(parameter, "is_flag", False):
+        return "flag" if kind == "BoolParamType" and parameter.default is False else ""
+    if getattr(parameter, "multiple", False) or parameter.nargs == -1:
+        return "texts" if kind == "StringParamType" else ""
+    if parameter.nargs != 1:
+        return ""
+    if kind == "IntRange" and getattr(parameter.type, "max", None) is None:
+        return f"whole>={getattr(parameter.type, 'min', 0)}"
+    return {"StringParamType": "text", "IntParamType": "whole", "TyperChoice": "choice"}.get(kind, "")
+
+
 def inspect_global_options() -> tuple[ParameterDocs, ...]:
     """Return the documentation of the global options."""
     return tuple(

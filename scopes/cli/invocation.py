@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from scopes.cli.table import Command
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
@@ -70,6 +71,23 @@ class Invocation:
                 argument.encode()
             except UnicodeEncodeError as error:
                 raise Invalid(f"argument {position} is not valid UTF-8: {argument!a}") from error
+
+    def begin(self, command: Command, spelling: str, options: Mapping[str, object]) -> None:
+        """Apply the global options to a run of a command, which is typed as `spelling`.
+
+        Raises:
+            Invalid: the command does not accept one of them.
+            NotFound, Inaccessible, Invalid: as `configure`.
+        """
+        self.configure(spelling, options)
+        self.pager &= command.pages
+        self.writes = not command.pages
+        if self.at_operation is not None and not command.reads_past:
+            raise Invalid(
+                f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
+            )
+        if self.fields or self.template is not None:
+            load("scopes.cli.schemas:check_fields")(command.path, self)
 
     def configure(self, command: str, options: Mapping[str, object]) -> None:
         """Apply the global options; `-C` changes the current directory, as in git.

@@ -105,7 +105,7 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     has_no_options = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and has_no_options:
         return int(load(command.quick)(table, line.rest, invocation))
-    return int(load("scopes.cli.parser:run")(table, line, invocation))
+    return int(load("scopes.cli.direct:run")(table, line, invocation))
 
 
 def wants_help(line: CommandLine) -> bool:

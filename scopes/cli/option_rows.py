@@ -14,15 +14,19 @@ OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 
 
 class OptionRow:
-    """One line of options.tsv; `name` is an option's name, or the position of an argument (`1`, `2...`)."""
+    """One line of options.tsv; `name` is an option's name, or the position of an argument (`1`, `2...`).
 
-    __slots__ = ("choices", "help", "name", "value")
+    `parameter` is the name of its parameter in the command's function and the type of its value, for `direct`.
+    """
 
-    def __init__(self, name: str, value: str, choices: str, help_text: str) -> None:
+    __slots__ = ("choices", "help", "name", "parameter", "value")
+
+    def __init__(self, name: str, value: str, choices: str, help_text: str, parameter: str = "") -> None:
         self.name = name
         self.value = value
         self.choices = choices.split(",") if choices else []
         self.help = help_text
+        self.parameter = parameter
 
 
 def read_rows(command: Command) -> list[OptionRow]:

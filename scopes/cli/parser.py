@@ -6,12 +6,14 @@ import functools
 import re
 import typing
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import CommandLine
+from scopes.cli import usage
+from scopes.cli.command_line import CommandLine, expand_counts
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
@@ -44,21 +46,11 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     """
     command = line.command
     assert command is not None  # noqa: S101  `dispatch` calls this only with a command
-    parser = _build_full_parser(load(command.target), command.path[-1])
     spelling = table.spelling(command.path)
     try:
-        words = [*line.leading, *_expand_counts(parser, line.rest)]
-        with parser.make_context(spelling, words, obj=invocation) as context:
-            options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
-            invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
-            invocation.pager &= command.pages
-            invocation.writes = not command.pages
-            if invocation.at_operation is not None and not command.reads_past:
-                raise Invalid(
-                    f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
-                )
-            if invocation.fields or invocation.template is not None:
-                load("scopes.cli.schemas:check_fields")(command.path, invocation)
+        parser, context = make_context(load(command.target), line, spelling, invocation)
+        with context:
+            invocation.begin(command, spelling, pop_shared(context))
             return parser.invoke(context) or 0
     except typer.Exit as ended:
         return ended.exit_code
@@ -72,6 +64,26 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
             known = _form_hint(name, [word for word in line.rest if word not in flags])
         separator = _separator_hint(error, spelling, line.rest)
         raise _usage_error(error, "\n".join((known or hint, *separator)), guess=known is None) from error
+
+
+def make_context(
+    function: Callable[..., int | None], line: CommandLine, spelling: str, invocation: Invocation
+) -> tuple[typer.core.TyperCommand, Any]:
+    """Return the parser of a command function, and typer's context with the values of the words.
+
+    Raises:
+        TyperException: the words are not valid.
+    """
+    assert line.command is not None  # noqa: S101  as in `run`
+    parser = _build_full_parser(function, line.command.path[-1])
+    words = [*line.leading, *_expand_counts(parser, line.rest)]
+    return parser, parser.make_context(spelling, words, obj=invocation)
+
+
+def pop_shared(context: Any) -> dict[str, object]:
+    """Take the values of the global options out of a context, by their keys."""
+    names = [name for name in context.params if name.startswith(_PREFIX)]
+    return {name.removeprefix(_PREFIX): context.params.pop(name) for name in names}
 
 
 def _form_hint(command: str, words: list[str]) -> str | None:
@@ -94,20 +106,10 @@ def _are_arguments(words: list[str], count: int) -> bool:
 
 
 def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
-    """Yield the words with `-3` as `-n 3` before `--`, as in git, if the command has -n."""
-    has_count = any("-n" in parameter.opts for parameter in parser.params)
-    options = (parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption))
-    with_value = {name for option in options if not option.is_flag for name in option.opts}
-    before = ""
-    for position, word in enumerate(words):
-        if word == "--" or not has_count:
-            yield from words[position:]
-            return
-        if word[:1] == "-" and word[1:].isdecimal() and word.isascii() and before not in with_value:
-            yield from ("-n", word[1:])
-        else:
-            yield word
-        before = word
+    named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
+    options = {name for option in named for name in option.opts}
+    with_value = {name for option in named if not option.is_flag for name in option.opts}
+    return expand_counts(words, options, with_value)
 
 
 @functools.cache
@@ -128,13 +130,32 @@ def build_parser(command: Command) -> typer.core.TyperCommand:
 
 def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
     # Otherwise typer evaluates the text of every annotation four times.
-    function.__annotations__ = typing.get_type_hints(function, include_extras=True)
+    hints = typing.get_type_hints(function, include_extras=True)
+    function.__annotations__ = {name: _convert_hint(hint) for name, hint in hints.items()}
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, add_help_option=False)(function)
     parser = typer.main.get_command(app)
     if not isinstance(parser, typer.core.TyperCommand):
         raise TypeError(f"{function.__name__} is not a command function")
     return parser
+
+
+def _convert_hint(hint: Any) -> Any:
+    """Return an annotation with typer's classes instead of those of `usage`; other annotations are not changed."""
+    if hint is usage.Context:
+        return typer.Context
+    if typing.get_origin(hint) is not typing.Annotated:
+        return hint
+    kind, *declared = typing.get_args(hint)
+    return typing.Annotated[(kind, *map(_convert_declaration, declared))]
+
+
+def _convert_declaration(declared: object) -> object:
+    if isinstance(declared, usage.Option):
+        return typer.Option(*declared.names, **typing.cast("dict[str, Any]", declared.settings))
+    if isinstance(declared, usage.Argument):
+        return typer.Argument(*declared.names, **typing.cast("dict[str, Any]", declared.settings))
+    return declared
 
 
 def _parameter(option: GlobalOption) -> typer.core.TyperOption:

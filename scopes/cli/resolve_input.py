@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import conversation_comes_first, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
@@ -25,15 +24,15 @@ from scopes.store.repository import Repository
 
 Take: TypeAlias = Annotated[
     str | None,
-    typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base, or both if it can have both"),
+    usage.Option("--take", metavar="SIDE", help="The value to take: source, target, base, or both if it can have both"),
 ]
 Value: TypeAlias = Annotated[
-    str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
+    str | None, usage.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
-Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
-AsBefore: TypeAlias = Annotated[bool, typer.Option("--as-before", help="Resolve it as it was resolved before")]
+Edit: TypeAlias = Annotated[bool, usage.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
+AsBefore: TypeAlias = Annotated[bool, usage.Option("--as-before", help="Resolve it as it was resolved before")]
 Continue: TypeAlias = Annotated[
-    bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
+    bool, usage.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
 ]
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")

@@ -16,7 +16,7 @@ _WRITING = frozenset({
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
     "agents available", "agents away", "agents import", "send", "proposals create",
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
-    "facts propose", "facts promote", "facts accept",
+    "proposals feedback", "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close",
 })  # fmt: skip
@@ -246,6 +246,7 @@ TABLE = Table(
         _command(PROPOSE, "proposals modify", "Accept a proposal with other values, and apply it"),
         _command(PROPOSE, "proposals apply", "Apply an accepted proposal"),
         _command(PROPOSE, "proposals rollback", "Take back an applied proposal"),
+        _command(PROPOSE, "proposals feedback", "Say how an applied proposal worked out"),
         _command(AGENTS, "collaborate", "Open a collaboration of agents on a task"),
         _command(AGENTS, "collaborate status", "List collaborations, the newest first"),
         _command(AGENTS, "collaborate show", "Report on a collaboration"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.tokens.choose import TokenizerChoice, choose_tokenizer
 from scopes.tokens.models import Model, resolve_model
@@ -14,12 +13,12 @@ from scopes.tokens.rank_files import rank_file_paths
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
+    usage.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
 ]
 MaxTokens: TypeAlias = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
+    int | None, usage.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
 ]
-Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
+Strict: TypeAlias = Annotated[bool, usage.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
 
 def known_model(invocation: Invocation, name: str | None) -> Model | None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from scopes.agents.inbox import remove_message
 from scopes.agents.registry import Registry, write_registry
 from scopes.collaboration.records import Argument, argument_field, check_argument, event_field
-from scopes.collaboration.report import Collaboration, read_collaboration, resolve_collaboration
+from scopes.collaboration.report import (
+    Collaboration,
+    CollaborationReport,
+    read_collaboration,
+    resolve_collaboration,
+    show_collaboration,
+)
 from scopes.conversation.append import message_writers
 from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -15,8 +21,9 @@ from scopes.history.messages import check_typed_author, plain_message
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.conflict_list import read_conflict
-from scopes.model.conflicts import ENDED
+from scopes.model.conflicts import ENDED, Conflict
 from scopes.model.message import Author, Message
 from scopes.result import Note, Result
 from scopes.store.refs import AGENTS
@@ -33,6 +40,7 @@ class CollaborationChanged(Result):
         about: The subject of an argument.
         outcome: What was said when it was closed.
         operation: None if nothing changed.
+        report: What came of it, when it was closed.
     """
 
     conversation: ConversationId
@@ -43,6 +51,7 @@ class CollaborationChanged(Result):
     about: str | None = None
     outcome: str | None = None
     operation: OperationId | None = None
+    report: CollaborationReport | None = None
 
 
 def join(
@@ -114,7 +123,9 @@ def argue_about_conflict(
 def close(
     repository: Repository, conversation: str, branch: str | None = None, *, author: Author, outcome: str = ""
 ) -> CollaborationChanged:
-    """Close a collaboration; what its branch has stays, and nobody can join or argue any more.
+    """Close a collaboration, also a merged one; nobody can join or argue any more.
+
+    The closing message sums up the positions, decisions and conflicts.
 
     Raises:
         NotFound, Ambiguous: there is no such collaboration.
@@ -122,19 +133,36 @@ def close(
     """
     with exclusive_write(repository):
         handle = resolve_collaboration(repository, conversation, branch)
-        collaboration = read_collaboration(handle)[1]
-        _require_open(collaboration)
+        _require_not_closed(read_collaboration(handle)[1])
+        report = show_collaboration(repository, handle.conversation.id, handle.name)
         text = outcome.strip()
         message = replace(
-            plain_message(check_typed_author(author), text or "closed"), extra=event_field("close", outcome=text)
+            plain_message(check_typed_author(author), sum_up(report, text)), extra=event_field("close", outcome=text)
         )
         tx = Transaction(repository, handle.conversation.id)
         done = _write(tx, handle, message, f"close {handle}", "closed")
+        closed = show_collaboration(repository, handle.conversation.id, handle.name)
     notes: tuple[Note, ...] = ()
-    if collaboration.open_conflicts:
+    if report.collaboration.open_conflicts:
         hint = f"see: scopes conflicts list {handle.conversation.id}"
-        notes = (Note(f"{collaboration.open_conflicts} of its conflicts are still open", hint),)
-    return replace(done, outcome=text, notes=notes)
+        notes = (Note(f"{report.collaboration.open_conflicts} of its conflicts are still open", hint),)
+    return replace(done, outcome=text, notes=notes, report=closed)
+
+
+def sum_up(report: CollaborationReport, outcome: str) -> str:
+    """Return the text of a closing message: the outcome, then a line each for positions, decisions and conflicts."""
+    positions = (f"{each.author} on {each.argument.about}: {each.argument.position}" for each in report.positions)
+    decisions = (f"{each.topic}: {each.decision} ({each.author})" for each in report.decisions)
+    conflicts = (_end_of(row.conflict) for row in report.conflicts)
+    parts = (("Positions", positions), ("Decisions", decisions), ("Conflicts", conflicts))
+    lines = [f"{name}: {'; '.join(found)}" for name, texts in parts if (found := [" ".join(t.split()) for t in texts])]
+    return "\n\n".join((outcome or "closed", *(["\n".join(lines)] if lines else ())))
+
+
+def _end_of(conflict: Conflict) -> str:
+    resolution = conflict.resolution
+    end = "" if resolution is None else f", took {resolution.choice}, by {resolution.actor}"
+    return f"{decoded_key(conflict.key)} {conflict.status}{end}"
 
 
 def _argue(repository: Repository, handle: BranchHandle, argument: Argument, author: Author) -> CollaborationChanged:
@@ -160,6 +188,15 @@ def _changed(handle: BranchHandle, change: str, author: Author, message: Message
 
 
 def _require_open(collaboration: Collaboration) -> None:
+    """Refuse what would be added to a collaboration that has ended."""
+    _require_not_closed(collaboration)
+    if collaboration.merged_into is not None:
+        again = "scopes collaborate CONV --type TYPE --agents NAMES --task TEXT"
+        hint = f"close it: scopes collaborate close {collaboration.name}; or open another one: {again}"
+        raise Refused(f"{collaboration.name} was merged into {collaboration.merged_into}", hint=hint)
+
+
+def _require_not_closed(collaboration: Collaboration) -> None:
     if collaboration.closed is not None:
         hint = f"see: scopes collaborate show {collaboration.name}"
         raise Refused(f"{collaboration.name} is closed since {collaboration.closed}", hint=hint)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import delivery_of
 from scopes.conversation.resolve import ConflictResolved, escalate_conflict
 from scopes.errors import NoAvailableAgents
-from scopes.history.messages import read_message
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import MessageHeader, read_body, read_message
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.history.transaction import RefTransaction, same_command
 from scopes.merge.conflict_list import ConflictRow, list_discussion, read_conflict
@@ -20,14 +23,15 @@ from scopes.store.transactions import exclusive_write
 def choose_neutral(repository: Repository, conversation: str, conflict: str, capability: str | None = None) -> Agent:
     """Return the agent that is to decide a conflict: available, not involved, able to, and best a person.
 
-    Involved is who holds a side or has written in the debate. Of several agents it is the first one by number.
+    Involved is who holds a side, who proposed or accepted it, and who has written in the debate. Of several agents it
+    is the first one by number.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
         NoAvailableAgents: nobody fits.
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
-    involved = _sides_of(row) | {head.author for head in list_discussion(repository, in_progress)}
+    involved = _sides_of(repository, row) | {head.author for head in list_discussion(repository, in_progress)}
     able = [
         agent
         for agent in Registry(repository).agents
@@ -64,6 +68,24 @@ def escalate(
     return done
 
 
-def _sides_of(row: ConflictRow) -> set[str]:
+def _sides_of(repository: Repository, row: ConflictRow) -> set[str]:
+    """Return who holds a value of a conflict, chose it, or proposed it."""
     positions = (*row.conflict.base, *row.conflict.source, *row.conflict.target)
-    return {each.agent for each in positions if each.agent is not None}
+    names = {name for each in positions for name in (each.agent, each.resolved_by) if name is not None}
+    return names | _authors_of(repository, row, {each.message for each in positions})
+
+
+def _authors_of(repository: Repository, row: ConflictRow, messages: Container[str | None]) -> set[str]:
+    """Return who proposed, accepted or approved the proposals that messages have applied."""
+    heads = list(StoreHandle(repository).branch(row.conversation, row.branch).headers())
+    reviews = {head.id: _reviewed(repository, head) for head in heads if head.kind == "notice"}
+    proposals = {proposal for message, proposal in reviews.items() if proposal is not None and message in messages}
+    return {head.author for head in heads if head.id in proposals or reviews.get(head.id) in proposals}
+
+
+def _reviewed(repository: Repository, head: MessageHeader) -> str | None:
+    """Return the proposal that a message reviews."""
+    match read_body(repository, head).extra.get("review"):
+        case {"proposal": str(proposal)}:
+            return proposal
+    return None

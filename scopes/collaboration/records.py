@@ -6,6 +6,7 @@ merges and copies carry it, and nothing can disagree with the history.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHeader, headers_of, read_body
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.store.objects import Commit
@@ -30,14 +32,22 @@ EvidenceType: TypeAlias = Literal[
 EVIDENCE_TYPES: Final[tuple[EvidenceType, ...]] = get_args(EvidenceType)
 Event: TypeAlias = Literal["request", "join", "close"]
 _FIELD, _ARGUMENT = "collaboration", "argument"
+_WEIGHT = compile_lazily(r"0|1|[01]?\.[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One piece of evidence for a position."""
+    """One piece of evidence for a position.
+
+    Attributes:
+        source: Where it can be looked up; None if nothing is said.
+        weight: How much it counts, from 0 to 1; None if nothing is said.
+    """
 
     type: EvidenceType
     description: str
+    source: str | None = None
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,19 +115,23 @@ def argument_field(argument: Argument) -> dict[str, Any]:
             "position": argument.position,
             **without_none(confidence=argument.confidence),
             "reasoning": list(argument.reasoning),
-            "evidence": [{"type": each.type, "description": each.description} for each in argument.evidence],
+            "evidence": [evidence_object(each) for each in argument.evidence],
             "trade_offs": list(argument.trade_offs),
             "alternatives": list(argument.alternatives),
         }
     }
 
 
+def evidence_object(evidence: Evidence) -> dict[str, object]:
+    """Return a piece of evidence as a JSON object."""
+    more = without_none(source=evidence.source, weight=evidence.weight)
+    return {"type": evidence.type, "description": evidence.description, **more}
+
+
 def read_argument(value: object) -> Argument | None:
     """Return an argument from its JSON form; what is damaged in it is left out, None if there is no position."""
     match value:
         case {"about": str(about), "position": str(position), **rest}:
-            confidence = rest.get("confidence")
-            is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
             evidence = rest.get("evidence")
             found = map(_read_evidence, evidence if isinstance(evidence, list) else ())
             return Argument(
@@ -127,7 +141,7 @@ def read_argument(value: object) -> Argument | None:
                 evidence=tuple(each for each in found if each is not None),
                 trade_offs=_texts(rest.get("trade_offs")),
                 alternatives=_texts(rest.get("alternatives")),
-                confidence=float(confidence) if is_number and isinstance(confidence, int | float) else None,
+                confidence=_share(rest.get("confidence")),
             )
     return None
 
@@ -142,20 +156,34 @@ def check_argument(argument: Argument) -> Argument:
         raise Invalid("the position is empty", hint='for example: "keep the queue in PostgreSQL"')
     if argument.confidence is not None and not 0 <= argument.confidence <= 1:
         raise Invalid(f"the confidence {argument.confidence:g} is not between 0 and 1", hint="for example: 0.8")
+    wrong = next(
+        (each.weight for each in argument.evidence if each.weight is not None and not 0 <= each.weight <= 1), None
+    )
+    if wrong is not None:
+        raise Invalid(f"the weight {wrong:g} of evidence is not between 0 and 1", hint="for example: ;weight=0.8")
     return argument
 
 
 def parse_evidence(text: str) -> Evidence:
-    """Parse `TYPE:DESCRIPTION`; the type in any case, with `_` or `-`.
+    """Parse `TYPE:DESCRIPTION[;source=TEXT][;weight=NUMBER]`; the type in any case, with `_` or `-`.
 
     Raises:
-        Invalid: there is no such type.
+        Invalid: there is no such type, or the weight is not a number from 0 to 1.
     """
-    name, colon, description = text.partition(":")
+    name, colon, rest = text.partition(":")
+    rest, _, weight = rest.partition(";weight=")
+    description, _, source = rest.partition(";source=")
+    if weight and not _WEIGHT.fullmatch(weight.strip()):
+        raise Invalid(f"the weight {weight[:40]!a} of evidence is not between 0 and 1", hint="for example: ;weight=0.8")
     kind = name.strip().lower().replace("_", "-")
     if not colon or kind not in EVIDENCE_TYPES or not description.strip():
         raise Invalid(f"{text!a} is no evidence", hint=f"TYPE:TEXT, with one of the types {', '.join(EVIDENCE_TYPES)}")
-    return Evidence(type=kind, description=description.strip())
+    return Evidence(
+        type=kind,
+        description=description.strip(),
+        source=source.strip() or None,
+        weight=float(weight) if weight else None,
+    )
 
 
 def list_entries(repository: Repository, fork: Oid | None, tip: Oid) -> list[Entry]:
@@ -175,9 +203,17 @@ def name_of(conversation: ConversationId, branch: BranchName) -> str:
 
 def _read_evidence(value: object) -> Evidence | None:
     match value:
-        case {"type": str(kind), "description": str(description)} if kind in EVIDENCE_TYPES:
-            return Evidence(type=kind, description=description)
+        case {"type": str(kind), "description": str(description), **rest} if kind in EVIDENCE_TYPES:
+            source = rest.get("source")
+            text = source if isinstance(source, str) else None
+            return Evidence(type=kind, description=description, source=text, weight=_share(rest.get("weight")))
     return None
+
+
+def _share(value: object) -> float | None:
+    """Return a number from 0 to 1; None if it is something else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from scopes.agents.inbox import walk_entries
 from scopes.agents.registry import Registry
+from scopes.collaboration.debate import Debate, find_debates, folded
 from scopes.collaboration.records import PURPOSE, Entry, Position, list_entries, name_of
-from scopes.errors import NotFound
+from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
@@ -17,7 +18,11 @@ from scopes.merge.conflict_list import ConflictRow, walk_conflicts
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.model.conflicts import ENDED
 from scopes.result import Result
+from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
+
+OPEN, MERGED, CLOSED = "open", "merged", "closed"
+_ORDER = (OPEN, MERGED, CLOSED)
 
 
 class Participant(NamedTuple):
@@ -51,6 +56,7 @@ class Collaboration:
         entity: What it is about, as `TYPE/ID`.
         closed: When it was closed; None while it is open.
         outcome: What was said when it was closed.
+        merged_into: The branch that has all its messages but the closing one; None if there are others.
         participants: The requester, those who were asked, and others who have written, in that order.
         messages: How many messages the branch has, the request included.
     """
@@ -68,11 +74,19 @@ class Collaboration:
     participants: tuple[Participant, ...]
     messages: int
     open_conflicts: int = 0
+    merged_into: BranchName | None = None
 
     @property
     def name(self) -> str:
         """Its branch with the conversation."""
         return name_of(self.conversation, self.branch)
+
+    @property
+    def status(self) -> str:
+        """`open`, `merged` until it is closed, or `closed`."""
+        if self.closed is not None:
+            return CLOSED
+        return OPEN if self.merged_into is None else MERGED
 
 
 class Consensus(NamedTuple):
@@ -89,7 +103,7 @@ class Consensus(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollaborationList(Result):
-    """Collaborations by conversation, open ones first, the newest first."""
+    """Collaborations: open ones, then merged ones, then closed ones; the newest first."""
 
     rows: tuple[Collaboration, ...]
 
@@ -98,12 +112,13 @@ class CollaborationList(Result):
 class CollaborationReport(Result):
     """A collaboration with positions, decisions and conflicts, and how these ended.
 
-    `positions` are those about topics, then those about conflicts; `consensus` is about topics.
+    `positions` are those about topics, then those about conflicts; `consensus` is about topics, `debates` about both.
     """
 
     collaboration: Collaboration
     positions: tuple[Position, ...]
     consensus: tuple[Consensus, ...]
+    debates: tuple[Debate, ...]
     decisions: tuple[StatedDecision, ...]
     conflicts: tuple[ConflictRow, ...]
 
@@ -111,7 +126,7 @@ class CollaborationReport(Result):
 def list_collaborations(
     repository: Repository, conversation: str | None = None, *, everything: bool = False
 ) -> CollaborationList:
-    """List open collaborations of one conversation or of all; with `everything` also closed ones.
+    """List the collaborations of one conversation or of all that are not closed; with `everything` also closed ones.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
@@ -120,22 +135,24 @@ def list_collaborations(
     handles = store.conversations() if conversation is None else [store.conversation(conversation)]
     found = [each for handle in handles for each in _collaborations(handle) if everything or each.closed is None]
     newest = sorted(found, key=lambda each: each.opened or "", reverse=True)
-    return CollaborationList(rows=tuple(sorted(newest, key=lambda each: each.closed is not None)))
+    return CollaborationList(rows=tuple(sorted(newest, key=lambda each: _ORDER.index(each.status))))
 
 
 def show_collaboration(repository: Repository, conversation: str, branch: str | None = None) -> CollaborationReport:
-    """Return a collaboration by its branch, or the only open one of a conversation.
+    """Return a collaboration by its branch; or the only open one of a conversation, or else the only merged one.
 
     Raises:
-        NotFound, Ambiguous: there is none, or several are open.
+        NotFound, Ambiguous: there is none, or there are several.
     """
     handle = resolve_collaboration(repository, conversation, branch)
     entries, collaboration = read_collaboration(handle)
     conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
     stated = list_positions(entries)
+    positions = (*stated, *_positions_of(handle.conversation, conflicts))
     return CollaborationReport(
         collaboration=collaboration,
-        positions=(*stated, *_positions_of(handle.conversation, conflicts)),
+        positions=positions,
+        debates=find_debates(positions),
         consensus=find_consensus(stated),
         decisions=tuple(_decisions(entries)),
         conflicts=conflicts,
@@ -155,11 +172,18 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
             hint = f"list them: scopes collaborate status {handle.conversation.id}"
             raise NotFound(f"branch {handle} is no collaboration", hint=hint)
         return handle
-    found = list_collaborations(repository, conversation).rows
-    if len(found) != 1:
+    rows = list_collaborations(repository, conversation).rows
+    found = [each for each in rows if each.status == OPEN] or rows
+    identifier = store.conversation(conversation).id
+    if len(found) > 1:
         names = ", ".join(each.name for each in found[:8])
-        what = f"{len(found)} collaborations are open: {names}" if found else "no collaboration is open"
-        raise NotFound(f"{what} in {store.conversation(conversation).id}", hint="name one as CONV/BRANCH")
+        raise Ambiguous(
+            f"{len(found)} collaborations are {found[0].status} in {identifier}: {names}",
+            hint="name one as CONV/BRANCH",
+        )
+    if not found:
+        hint = f"see those that are closed: scopes collaborate status {identifier} --all"
+        raise NotFound(f"no collaboration is open in {identifier}", hint=hint)
     return store.branch(found[0].conversation, found[0].branch)
 
 
@@ -195,7 +219,17 @@ def read_collaboration(handle: BranchHandle) -> tuple[list[Entry], Collaboration
         participants=tuple(_participants(repository, request, entries)),
         messages=len(entries),
         open_conflicts=sum(row.conflict.status not in ENDED for row in _conflicts(handle, None)),
+        merged_into=_find_target(handle, entries),
     )
+
+
+def _find_target(handle: BranchHandle, entries: Sequence[Entry]) -> BranchName | None:
+    """Return the parent of a branch if that has all its messages, without those that closed it after the merge."""
+    last = next((each for each in reversed(entries) if each.event != "close"), None)
+    parent, tips = handle.parent, handle.conversation.tips
+    if last is None or parent is None or parent not in tips:
+        return None
+    return parent if is_ancestor(handle.repository, last.head.oid, tips[parent]) else None
 
 
 def list_positions(entries: Sequence[Entry]) -> tuple[Position, ...]:
@@ -219,7 +253,7 @@ def find_consensus(positions: Sequence[Position]) -> tuple[Consensus, ...]:
     """Return for each subject who holds which position; positions are equal in any case and spacing."""
     subjects: dict[str, dict[str, list[Position]]] = {}
     for each in positions:
-        same = " ".join(each.argument.position.casefold().split())
+        same = folded(each.argument.position)
         subjects.setdefault(each.argument.about, {}).setdefault(same, []).append(each)
     return tuple(
         Consensus(

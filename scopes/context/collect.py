@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,33 +12,28 @@ from scopes.context.file_states import file_states
 from scopes.context.pair_results import ReadMessage, pair_results
 from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
+from scopes.context.work_items import find_work_item
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
     MessageHeader,
     headers_of,
     read_body,
-    read_message_at,
-    read_message_bytes,
-    walk_headers_newest_first,
     walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
+from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.staleness import walk_compactions
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import ConversationId, MessageId, Oid
 from scopes.loading import deferred
 from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import may_be_resolution, resolution_line
-from scopes.model.codec import decode
 from scopes.model.conversation import CONFLICT_RESOLUTION
-from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations, text_parts
 from scopes.result import Note
 from scopes.sanitize import for_prompt
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
-from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
 # Most conversations have no decision and no merge: these modules are imported for those that do.
@@ -140,21 +135,6 @@ def resolve_revisions(
     return revisions
 
 
-def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
-    """Return the tip of one branch of each conversation with messages for a work item.
-
-    It is the branch with the newest such message, the active one in case of a tie. The conversation with the newest
-    message comes last.
-    """
-    best: dict[ConversationId, tuple[int, bool, Revision]] = {}
-    for revision, is_active in _walk_tips(repository.list_refs(HEADS, ACTIVE)):
-        time = _last_time(repository, revision, work_item)
-        if time is not None:
-            candidate = (time, is_active, revision)
-            best[revision.conversation] = max(candidate, best.get(revision.conversation, candidate))
-    return [revision for _, _, revision in sorted(best.values())]
-
-
 def active_branch_notes(repository: Repository, revision: Revision, text: str, verb: str) -> tuple[Note, ...]:
     """Return a note if a reader gets a conflict-resolution branch because it is the active one.
 
@@ -185,7 +165,6 @@ def _add_conversation(
     conversation = revision.conversation
     commits = list(walk_oldest_first(repository, [revision.oid]))
     heads = list(headers_of(commits))
-    trees = {commit.oid: commit.tree for commit in commits}
     lanes = _find_lanes(repository, revision, commits)
     del commits
     collected.messages += len(heads)
@@ -216,7 +195,7 @@ def _add_conversation(
     collected.decisions[:0] = in_effect(conversation, stated)
     _add_turns(
         repository, revision, heads, first, limits,
-        trees=trees, lanes=lanes, outdated=outdated_marks(stated), collected=collected, files=files,
+        lanes=lanes, outdated=outdated_marks(stated), collected=collected, files=files,
     )  # fmt: skip
 
 
@@ -241,7 +220,6 @@ def _add_turns(
     first: int,
     limits: ReadLimits,
     *,
-    trees: Mapping[Oid, Oid],
     lanes: MarkedLanes | None,
     outdated: Mapping[Oid, str],
     collected: Collected,
@@ -249,7 +227,7 @@ def _add_turns(
 ) -> None:
     """Add the turns and touched files of the messages from position `first` on.
 
-    `trees` are those of the commits. `outdated` are marks for messages whose decision is no longer in effect.
+    `outdated` are marks for messages whose decision is no longer in effect.
     """
     conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
@@ -258,7 +236,7 @@ def _add_turns(
     messages: dict[Oid, Message] = {}
     begin = len(collected.turns)
     for number, head in enumerate(heads[first:], start=first + 1):
-        stored = read_message_at(repository, trees[head.oid])
+        stored = read_body(repository, head)
         message, excluded = _amended(stored, amendments, known, limits.work_item)
         if message is not None:
             if lanes:
@@ -364,29 +342,3 @@ def _add_file_states(repository: Repository, revision: Revision, collected: Coll
         collected.notes.append(
             Note("files are as the tools of this conversation recorded them; other changes to them are not known")
         )
-
-
-def _walk_tips(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
-    """Yield every branch tip, each commit once, and whether its branch is active; active branches come first."""
-    tips: dict[ConversationId, dict[BranchName, Oid]] = {}
-    for ref, oid in refs.items():
-        name = split_branch_ref(ref)
-        if name is not None:
-            tips.setdefault(name[0], {})[name[1]] = Oid(oid)
-    for conversation, branches in sorted(tips.items()):
-        active = choose_active_branch(conversation, branches, refs.get(active_ref(conversation)))
-        seen: set[Oid] = set()
-        for branch in sorted(branches, key=lambda name: (name != active, name)):
-            if branches[branch] not in seen:
-                seen.add(branches[branch])
-                yield Revision(conversation, branch, branches[branch]), branch == active
-
-
-def _last_time(repository: Repository, revision: Revision, work_item: str) -> int | None:
-    """Return the time of the newest message for a work item; messages without its bytes are not decoded."""
-    needle = dump(work_item).rstrip()
-    for head in walk_headers_newest_first(repository, [revision.oid]):
-        data = read_message_bytes(repository, head.oid)
-        if needle in data and decode(data).work_item == work_item:
-            return head.time
-    return None

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.conversation.fact_changes import walk_fact_changes
+from scopes.conversation.inbox_changes import walk_inbox_changes
+from scopes.conversation.message_effects import MessageEffects
 from scopes.errors import Invalid
 from scopes.history.conversations import read_uuid
 from scopes.history.messages import (
-    STATE_DIRECTORY,
     MessageHeader,
     header_of,
     headers_of,
@@ -26,20 +27,17 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.records import open_conflicts_at
-from scopes.model import encoding
-from scopes.model.claims import ENTITIES, PARTICIPANT_KINDS
+from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
-from scopes.model.path_encoding import split_leaf
 from scopes.result import Note, Result, Stream
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.operation_log import walk_operations
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import diff_blobs, find_entry, read_blob
+from scopes.store.repository import Repository
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system")  # kinds of cause
@@ -106,12 +104,7 @@ def changes(
         raise Invalid(f"{cause!a} is not a valid cause", hint=f"causes: {kinds}, or with a name: agent:reviewer")
     conversation_id = resolve_conversation(repository, conversation)
     start = None if since is None else parse_date(since, now_nanoseconds())
-    operations = list(walk_conversation_operations(repository, conversation_id))
-    found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]
-    for each in reversed(operations):
-        found += _operation_changes(repository, each)
-    found += _fact_changes(repository, conversation_id)
-    found.sort(key=lambda change: parse_time(change.time) or 0)
+    found = _in_order_of_recording(repository, conversation_id)
     if branch is not None:
         found = _of_branch(repository, conversation_id, branch, found)
     of_field = [change for change in found if field is None or _is_of_field(change, field)]
@@ -132,6 +125,33 @@ def changes(
         ),
         notes=tuple(notes),
     )
+
+
+def _in_order_of_recording(repository: Repository, conversation: ConversationId) -> list[Change]:
+    """Return all changes by time; where a clock went back, in the order in which they were recorded."""
+    operations = list(walk_conversation_operations(repository, conversation))
+    found = list(_message_changes(repository, _all_tips(repository, conversation, operations)))
+    of_conversation = {each.record.id: each for each in operations}
+    facts: dict[OperationId, list[Change]] = {}
+    for change in _fact_changes(repository, conversation):
+        facts.setdefault(OperationId(change.source), []).append(change)
+    moment = 0
+    for record in reversed([record for _, record in walk_operations(repository)]):
+        moment = max(moment, parse_time(record.time) or 0)
+        own = of_conversation.get(record.id)
+        rows = [] if own is None else list(_operation_changes(repository, own))
+        rows += facts.get(record.id, [])
+        rows += _inbox_changes(repository, record, conversation)
+        found += [(moment, change) for change in rows]
+    found.sort(key=itemgetter(0))
+    return [change for _, change in found]
+
+
+def _inbox_changes(repository: Repository, record: Operation, conversation: ConversationId) -> Iterator[Change]:
+    for each in walk_inbox_changes(repository, record, conversation):
+        cause = _actor(record) if each.author is None else _cause(*each.author)
+        verb = "APPEND" if each.before is None else _verb(each.before, each.after)
+        yield _change(record.time, each.field_path, verb, each.before, each.after, cause, record.id)
 
 
 def _of_branch(
@@ -213,24 +233,35 @@ def _all_tips(
     return tips
 
 
-def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Change]:
-    """Yield the changes of each message once, by time, depth and id: an order that does not depend on the tips."""
+def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[int, Change]]:
+    """Yield the changes of each message once, with a time that is not before that of its parents.
+
+    They are ordered by it, by depth and by id: an order that does not depend on the tips.
+    """
     depths: dict[Oid, int] = {}
+    moments: dict[Oid, int] = {}
     rows: list[tuple[int, int, MessageId, str, MessageHeader, Message]] = []
     for commit in walk_oldest_first(repository, sorted(tips)):
         depths[commit.oid] = depth = 1 + max((depths[parent] for parent in commit.parents), default=0)
+        moments[commit.oid] = max((moments[parent] for parent in commit.parents), default=0)
         if not is_root(commit):
             head, message = header_of(commit), read_message_at(repository, commit.tree)
             time = message.time or format_seconds(head.time)
-            rows.append((parse_time(time) or 0, depth, head.id, time, head, message))
+            moments[commit.oid] = moment = max(moments[commit.oid], parse_time(time) or 0)
+            rows.append((moment, depth, head.id, time, head, message))
     rows.sort(key=itemgetter(0, 1, 2))
     seen: set[MessageId] = set()
     participants: set[str] = set()
-    for _, _, message_id, time, head, message in rows:
-        if message_id not in seen:
-            seen.add(message_id)
-            yield from _changes_of_message(head, message, time, participants)
-            yield from _changes_of_entities(repository, head, time, _cause(head.author_kind, head.author))
+    effects = MessageEffects(repository)
+    for moment, _, message_id, time, head, message in rows:
+        if message_id in seen:
+            effects.skip(head)
+            continue
+        seen.add(message_id)
+        yield from ((moment, change) for change in _changes_of_message(head, message, time, participants))
+        cause = _cause(head.author_kind, head.author)
+        for path, before, after in effects.walk(head, message):
+            yield moment, _change(time, path, _verb(before, after), before, after, cause, head.id)
 
 
 def _changes_of_message(head: MessageHeader, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
@@ -251,26 +282,6 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
         case {"id": str(conflict_id), **resolution}:
             before = {"status": "open"}
             yield _change(time, f"conflicts.{conflict_id}", "UPDATE", before, resolution, cause, head.id)
-
-
-def _changes_of_entities(repository: Repository, head: MessageHeader, time: str, cause: str) -> Iterator[Change]:
-    """Yield the accepted values that a notice changed: it applied a proposal, took one back, or resolved a conflict."""
-    if head.kind != "notice" or not head.parents:
-        return
-    before, after = (_entities_at(repository, commit) for commit in (head.parents[0], head.oid))
-    for path, *blobs in diff_blobs(repository, before, after):
-        field_path = ".".join(("entities", *split_leaf(path)))
-        old, new = (None if blob is None else _value_of(encoding.load(read_blob(repository, blob))) for blob in blobs)
-        yield _change(time, field_path, _verb(old, new), old, new, cause, head.id)
-
-
-def _entities_at(repository: Repository, commit: Oid) -> Oid | None:
-    entry = find_entry(repository, read_commit(repository, commit).tree, f"{STATE_DIRECTORY}/{ENTITIES}")
-    return entry.oid if entry is not None and entry.is_tree else None
-
-
-def _value_of(claim: Any) -> Any:
-    return claim["value"] if isinstance(claim, dict) and claim.keys() == {"value"} else claim
 
 
 def _operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:

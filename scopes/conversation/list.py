@@ -22,6 +22,7 @@ from scopes.index.conversation_table import CachedRow, States, brief_row, open_c
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.raw_refs import RefFiles
+from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Repository
 
 _REBUILT: Final = "it was rebuilt; nothing was lost"
@@ -136,13 +137,14 @@ def _make_rows(
     """
     participants: ParticipantCache = {}
     times = RecordedTimes(repository)
+    once = ReadOnce(repository)
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
     finishes_all = options.wanted.needs_complete_rows or options.wanted == ALL
     is_complete = options.needs_complete_rows
     for name, refs_of in refs_by_name.items():
         try:
-            reader = ConversationReader(repository, refs_of, participants, times)
+            reader = ConversationReader(repository, refs_of, participants, times, once)
             row, state = cached.get(name), refs_of.state
             if row is None or row.state != state:
                 brief = reader.read_brief(complete_follows=finishes_all and is_complete)
@@ -158,7 +160,7 @@ def _make_rows(
     for name in listed:
         row = summaries.rows.pop(name)
         try:
-            reader = ConversationReader(repository, refs_by_name[name], participants, times)
+            reader = ConversationReader(repository, refs_by_name[name], participants, times, once)
             summaries.rows[name] = _finish(reader, row, complete=is_complete)
             summaries.finished.append(name)
         except (Corrupt, NotFound) as error:

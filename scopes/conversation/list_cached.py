@@ -7,20 +7,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
-from scopes.clock import later_of
+from scopes.clock import later_of, wall_nanoseconds
 from scopes.conversation.list_filter import ALL, ListFilter, none_found_note, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationRow, brief_row, find_rows
+from scopes.index.conversation_table import ConversationRow, brief_row, find_rows, save_files
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.raw_refs import RefFiles, read_ref_files
+from scopes.store.packed_refs import read_packed_refs
+from scopes.store.raw_refs import RefFiles, read_ref_files, stamp_loose_refs
 
 BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
 COMPLETE: Final = (*BRIEF, refs.ACTIVE)  # symbolic refs, which git never packs: one file to open for each
+_MANY_FILES: Final = 100  # that many files are opened faster than an index is written
+_CLOCK_RESOLUTION: Final = 5_000_000_000  # nanoseconds: file systems have steps of up to two seconds
 _TO_SECONDS: Final = len("2026-01-01T00:00:00")
 
 
@@ -57,12 +60,51 @@ def find_cached_list(
     try:
         if os.stat(store).st_uid != os.geteuid():
             return None
-        prefixes = COMPLETE if needed else BRIEF
-        state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
+        summaries = _find_rows(store, directory, complete=needed)
     except OSError:
         return None
-    summaries = find_rows(directory, store, state, complete=needed)
     return None if summaries is None else sorted_list(summaries, complete=complete, wanted=wanted)
+
+
+def _find_rows(store: str, directory: str, *, complete: bool) -> list[ConversationRow] | None:
+    """Return the rows of the index if the refs are those from which they were made.
+
+    That is shown by the content of the ref files. If there are many loose refs, it is enough that none of their files
+    was written since the content was compared; then they need not be opened, which takes most of the time.
+    """
+    prefixes = COMPLETE if complete else BRIEF
+    files = _stamp_files(store, prefixes)
+    if files is not None:
+        found = find_rows(directory, store, files.digest, complete=complete, by_files=True)
+        if found is not None:
+            return found
+    state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
+    found = find_rows(directory, store, state, complete=complete)
+    if found is not None and files is not None and files.is_proof:
+        save_files(directory, store, state, files.digest, complete=complete)
+    return found
+
+
+class _Files(NamedTuple):
+    """A digest of the configuration, `packed-refs`, and the stamps of all loose refs.
+
+    is_proof: a file that is written from now on gets another stamp
+    """
+
+    digest: str
+    is_proof: bool
+
+
+def _stamp_files(store: str, prefixes: tuple[str, ...]) -> _Files | None:
+    """Return the digest of the ref files; None if they have to be read, because they are few or not regular files."""
+    now = wall_nanoseconds()
+    stamps = stamp_loose_refs(store, prefixes)
+    if stamps is None or stamps.files < _MANY_FILES:
+        return None
+    config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
+    lengths = b"%d %d " % (len(config), len(stamps.content))
+    digest = sha256(lengths + config + stamps.content + read_packed_refs(store))
+    return _Files(digest.hexdigest(), is_proof=stamps.newest < now - _CLOCK_RESOLUTION)
 
 
 def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:

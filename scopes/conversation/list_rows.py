@@ -32,7 +32,7 @@ from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, CommitStub, Identity
-from scopes.store.repository import Repository, read_commit, read_commit_stub
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import find_blob
 
 _AGENT: Final = "agent"
@@ -71,9 +71,15 @@ class ConversationReader:
     """Reads one conversation for its row; metadata and the tips of its branches are read once."""
 
     def __init__(
-        self, repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache, times: RecordedTimes
+        self,
+        repository: Repository,
+        refs_of: ConversationRefs,
+        participants: ParticipantCache,
+        times: RecordedTimes,
+        once: Objects,
     ) -> None:
         self._repository = repository
+        self._once = once
         self._refs = refs_of
         self._times = times
         self._participants = participants
@@ -98,14 +104,14 @@ class ConversationReader:
 
         `complete_follows` if `read_complete` is called next: it needs more of the same objects.
         """
-        repository, tips = self._repository, list(set(self._refs.tips.values()))
+        repository, objects, tips = self._repository, self._once, list(set(self._refs.tips.values()))
         commits: list[Commit] | list[CommitStub]
         if complete_follows:
             self._commits = {oid: read_commit(repository, oid) for oid in tips}
             commits = list(self._commits.values())
             authors = [commit.author.email for commit in self._commits.values()]
         else:
-            commits = stubs = [read_commit_stub(repository, oid) for oid in tips]
+            commits = stubs = [read_commit_stub(objects, oid) for oid in tips]
             authors = [stub.author_email for stub in stubs]
         title, hidden = self._read_title_and_hidden(complete_follows=complete_follows)
         newest = max(commit.time for commit in commits)
@@ -113,7 +119,7 @@ class ConversationReader:
         recorded = self._times.find_newest(zip(tips, times, authors, strict=True)) or 0
         return ConversationRow(
             id=self._refs.conversation,
-            participants=participants_of(repository, commits, self._participants),
+            participants=participants_of(objects, commits, self._participants),
             branches=sum(name not in hidden for name in self._refs.tips),
             last_activity=known_seconds(newest),
             recorded_at=known_seconds(recorded) if recorded > newest else None,
@@ -129,8 +135,8 @@ class ConversationReader:
             entries = self._metadata.branches.items()
             return self._metadata.title, [name for name, entry in entries if entry.is_hidden and not is_only]
         if is_only:
-            return read_title(self._repository, Oid(self._refs.meta)), ()
-        return read_title_and_hidden(self._repository, Oid(self._refs.meta))
+            return read_title(self._once, Oid(self._refs.meta)), ()
+        return read_title_and_hidden(self._once, Oid(self._refs.meta))
 
     def read_complete(self, brief: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""

@@ -9,19 +9,17 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_window
+from scopes.conversation.log_bodies import Bodies, BodyReader
 from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
-    NO_TEXT,
     MessageHeader,
     header_of,
     headers_of,
     is_root,
     message_id_of,
-    read_body,
-    read_message,
     shown_author,
     walk_headers_newest_first,
 )
@@ -41,7 +39,7 @@ from scopes.store.repository import Repository, read_commit
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
 
-_KEPT_BODIES = 32
+_NO_CHANGES: frozenset[str] = frozenset()
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -155,7 +153,6 @@ def log(
     conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
     labels = _read_labels(repository, conversation_id, copies=all_branches and not graph)
     branches = labels.branches
-    criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
@@ -163,16 +160,26 @@ def log(
         heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
     else:
         heads = headers_of(commits)
-    read = _BodyReader(repository)
+    criteria = only or LogFilter()
+    is_read_again = results or fold_results or criteria.path is not None or criteria.body is not None
+    read = BodyReader(repository, keeps=is_read_again)
     heads = map(RecordedTimes(repository).add_to, heads)
-    counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
-    claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
-    entries = _with_lanes(_entries(counted, labels, matches, folded, claims), lanes)
+    bodies_of = Bodies(read, read_all=bodies is True, results=results) if bodies is not False else None
+    entries = _entries(
+        heads,
+        labels,
+        matches,
+        folded,
+        [claims for tip in tips if (claims := read_claims(repository, tip))],
+        lanes,
+        None if graph or oldest_first else bodies_of,
+        of_branch=len(tips) == 1 and tips[0] in branches,
+    )
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -181,8 +188,8 @@ def log(
         entries = reversed(list(entries))
     if unique_prefixes:
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
-    if bodies is not False:
-        entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
+    if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
+        entries = _with_bodies(entries, bodies_of)
     notes: tuple[Note, ...] = ()
     if criteria.conditional and limit != 0:
         first = next(entries, None)
@@ -253,6 +260,8 @@ class _Labels(NamedTuple):
 
     def branches_of(self, head: MessageHeader) -> tuple[BranchName, ...]:
         """Return the branches whose tip is the message."""
+        if not self.copies:
+            return tuple(self.branches.get(head.oid, ()))
         found = self.copies.get(head.id) or {head.oid: self.branches.get(head.oid, ())}
         return tuple(name for names in found.values() for name in names)
 
@@ -272,13 +281,15 @@ def _read_labels(repository: Repository, conversation: ConversationId, *, copies
     return _Labels(branches, tags, by_message)
 
 
-def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
+def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
     since, until = (None if end is None else end // 1_000_000_000 for end in parse_window(only.since, only.until, now))
     path, body = only.path, only.body
+    if not only.conditional:
+        return lambda _: True
 
     def matches(head: MessageHeader) -> bool:
         seen.add((shown_author(head), head.kind))
@@ -308,51 +319,60 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
     return () if given is None else (given,) if isinstance(given, str) else given
 
 
-def _count_newer(heads: Iterable[MessageHeader], *, of_branch: bool) -> Iterator[tuple[MessageHeader, int | None]]:
-    """Yield each message with, for summaries in the walk of one branch, the number of messages after it."""
-    newer = 0
-    for head in heads:
-        newer += is_news(head)
-        yield head, newer if of_branch and head.kind == SUMMARY else None
-
-
-def _entries(
-    heads: Iterable[tuple[MessageHeader, int | None]],
+def _entries(  # noqa: PLR0917 - one generator for each of them would take longer than the work in it
+    heads: Iterable[MessageHeader],
     labels: _Labels,
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
+    lanes: LaneFinder,
+    bodies: Bodies | None,
+    *,
+    of_branch: bool,
 ) -> Iterator[LogEntry]:
-    """Yield the matching messages without bodies; the results of their calls are found even if they do not match.
+    """Yield the matching messages; the results of their calls are found even if they do not match.
 
-    `claims` are the claims about messages in the state of each tip.
+    `claims` are the claims about messages in the state of each tip. A walk `of_branch` has the number of messages after
+    each summary.
     """
     tracker = ToolResultTracker()
-    for head, newer in heads:
+    newer = 0
+    message: Message | None = None
+    results: tuple[Part, ...] = ()
+    changes: frozenset[str] = _NO_CHANGES
+    for head in heads:
+        newer += is_news(head)
         answered_by = tracker.visit(head)
-        if matches(head) and not (folded is not None and folded(head)):
-            changes = {name for of_tip in claims for name in _as_mapping(of_tip.get(head.id))}
-            yield LogEntry(
-                head=head,
-                message=None,
-                branches=labels.branches_of(head),
-                tags=tuple(labels.tags.get(head.oid, ())),
-                parents=head.parents,
-                answered_by=answered_by,
-                newer=newer,
-                retracted="retracted" in changes,
-                amended="amended" in changes and "retracted" not in changes,
-            )
+        if not matches(head) or (folded is not None and folded(head)):
+            continue
+        if claims:
+            changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
+        if bodies is not None:
+            message, results = bodies.read(head, answered_by)
+        yield LogEntry(
+            head=head,
+            message=message,
+            branches=labels.branches_of(head),
+            tags=tuple(labels.tags.get(head.oid, ())),
+            parents=head.parents,
+            answered_by=answered_by,
+            results=results,
+            newer=newer if of_branch and head.kind == SUMMARY else None,
+            lanes=lanes.lanes_of(head),
+            retracted="retracted" in changes,
+            amended="amended" in changes and "retracted" not in changes,
+        )
+
+
+def _with_bodies(entries: Iterable[LogEntry], bodies: Bodies) -> Iterator[LogEntry]:
+    """Add the bodies as the entries are iterated."""
+    for entry in entries:
+        message, results = bodies.read(entry.head, entry.answered_by)
+        yield entry if message is None else replace(entry, message=message, results=results)
 
 
 def _as_mapping(claim: object) -> Mapping[str, object]:
     return claim if isinstance(claim, dict) else {}
-
-
-def _with_lanes(entries: Iterable[LogEntry], lanes: LaneFinder) -> Iterator[LogEntry]:
-    for entry in entries:
-        found = lanes.lanes_of(entry.head)
-        yield replace(entry, lanes=found) if found else entry
 
 
 class _ResultFolder:
@@ -361,7 +381,7 @@ class _ResultFolder:
     def __init__(
         self,
         repository: Repository,
-        read: _BodyReader,
+        read: BodyReader,
         matches: Callable[[MessageHeader], bool],
         tips: Container[Oid],
         hidden: Container[Oid],
@@ -406,58 +426,6 @@ def _shared_length(left: str, right: str) -> int:
 def _with_prefixes(entries: Iterable[LogEntry], lengths: Mapping[str, int]) -> Iterator[LogEntry]:
     for entry in entries:
         yield replace(entry, prefix=lengths.get(entry.head.id))
-
-
-class _BodyReader:
-    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._kept: dict[Oid, Message] = {}
-
-    def __call__(self, head: MessageHeader) -> Message:
-        """Return the message of a header."""
-        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
-
-    def read_at(self, oid: Oid) -> Message:
-        """Return the message of a commit."""
-        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
-
-    def _keep(self, oid: Oid, message: Message) -> Message:
-        if len(self._kept) == _KEPT_BODIES:
-            del self._kept[next(iter(self._kept))]
-        self._kept[oid] = message
-        return message
-
-
-def _read_bodies(
-    entries: Iterable[LogEntry], read: _BodyReader, *, read_all: bool, results: bool
-) -> Iterator[LogEntry]:
-    """Add bodies as the entries are iterated: all, or only those of messages whose commit has no subject text."""
-    for entry in entries:
-        yield _with_body(entry, read, results=results) if read_all or entry.head.subject == NO_TEXT else entry
-
-
-def _with_body(entry: LogEntry, read: _BodyReader, *, results: bool) -> LogEntry:
-    message = read(entry.head)
-    parts: tuple[Part, ...] = ()
-    if results and any(part.type == "tool_call" for part in message.parts):
-        answers = (message, *map(read.read_at, entry.answered_by))
-        parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-    return LogEntry(  # `replace` takes three times as long, and a log makes one for each message
-        head=entry.head,
-        message=message,
-        branches=entry.branches,
-        tags=entry.tags,
-        parents=entry.parents,
-        answered_by=entry.answered_by,
-        results=parts,
-        newer=entry.newer,
-        prefix=entry.prefix,
-        lanes=entry.lanes,
-        retracted=entry.retracted,
-        amended=entry.amended,
-    )
 
 
 def _record_parents(heads: Iterable[MessageHeader], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:

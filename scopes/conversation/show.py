@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
@@ -353,7 +354,7 @@ def _summarize_branch(
     """Describe one branch from the commits of its conversation; `ids` maps the commits of messages to message ids."""
     tip = by_oid[tips[name]]
     reachable = _reachable(by_oid, tip.oid)
-    below = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset[Oid]()
+    below: AbstractSet[Oid] = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
     own = reachable - below if below else reachable
     own_messages = len({ids[oid] for oid in own if oid in ids})
     copied = _count_copies(by_oid, ids, own, reachable, tips.get(entry.parent) if entry.parent is not None else None)
@@ -424,7 +425,7 @@ def _status(
     return "merged" if has_messages and parent is not None and tip.oid in _reachable(by_oid, parent) else "active"
 
 
-def _reachable(by_oid: Mapping[Oid, Commit], tip: Oid | None) -> frozenset[Oid]:
+def _reachable(by_oid: Mapping[Oid, Commit], tip: Oid | None) -> AbstractSet[Oid]:
     seen: set[Oid] = set()
     stack = [tip] if tip is not None else []
     while stack:
@@ -432,4 +433,4 @@ def _reachable(by_oid: Mapping[Oid, Commit], tip: Oid | None) -> frozenset[Oid]:
         if oid not in seen and oid in by_oid:
             seen.add(oid)
             stack.extend(by_oid[oid].parents)
-    return frozenset(seen)
+    return seen

@@ -14,11 +14,21 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from scopes.conversation.undo_refusals import (
+    LIST_OPERATIONS,
+    append_moved,
+    check_redo,
+    check_undo,
+    final_operation,
+    moved_since,
+    refuse_others,
+)
+from scopes.conversation.undo_shared import SharedUndo
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.acceptances import find_second_acceptance
 from scopes.history.appends import APPEND, UNDO, conversations_of, walk_history
 from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
+from scopes.history.shared_refs import SHARED, ConversationFilter
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.in_progress import (
@@ -32,14 +42,11 @@ from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
-from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 REDO = "redo"
-RESOLVE = "resolve"
-_LIST = "see: scopes operations list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +130,10 @@ def redo(
         if interrupted is not None:
             return _report_finished(repository, *interrupted, dry_run=dry_run)
         canceled: set[OperationId] = set()
+        of_conversation = None if limit is None else ConversationFilter(repository, limit)
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
-            if limit is not None and limit not in conversations_of(record):
+            if of_conversation is not None and not of_conversation.matches(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
                 continue
@@ -150,7 +158,7 @@ def _find_interrupted(
     """Return an undo or redo of the caller that was finished just now, and its target; None if there is none."""
     if finished is None or finished.kind != kind or finished.actor != repository.caller.actor:
         return None
-    if conversation is not None and conversation not in conversations_of(finished):
+    if conversation is not None and not ConversationFilter(repository, conversation).matches(finished):
         return None
     target = next((each for each in walk_history(repository) if each.id == finished.undoes), None)
     return None if target is None else (finished, target)
@@ -194,7 +202,7 @@ def _find_newest(
         if record.kind != EXPIRE:
             return record, _note_one_more(last)
         if conversation is None and canceled <= seen:
-            raise _is_final(record)
+            raise final_operation(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor)
 
 
@@ -210,22 +218,25 @@ def _reverse(
     repository: Repository, target: Operation, *, redo: bool, dry_run: bool, conversation: ConversationId | None
 ) -> Undone:
     if target.kind == EXPIRE:
-        raise _is_final(target)
+        raise final_operation(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)
     for each in (target, *also):
         if conversation is not None:
-            _refuse_others(each, conversation)
+            refuse_others(repository, each, conversation)
         for change in each.changes:
-            _require_unmoved(repository, each, change, tx)
-            tx.move_ref(change.ref, change.new, change.old)
-    (_check_redo if redo else _check_undo)(repository, target, tx.list_changes())
+            if change.ref not in SHARED:
+                _require_unmoved(repository, each, change, tx)
+                tx.move_ref(change.ref, change.new, change.old)
+    (check_redo if redo else check_undo)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
-            explain = _append_moved if target.kind == APPEND else _moved_since
+            explain = append_moved if target.kind == APPEND else moved_since
             raise explain(repository, target, change, current)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
+    shared = SharedUndo(repository, (target, *also))
+    shared.move_refs(tx, summary, dry_run=dry_run)
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
@@ -277,7 +288,7 @@ def _require_unmoved(repository: Repository, earlier: Operation, change: RefChan
     """Refuse an operation if another command moved the ref before a later operation of the same command did."""
     later = next((each for each in tx.list_changes() if each.ref == change.ref), None)
     if later is not None and later.new != change.new:
-        raise _moved_since(repository, earlier, change, later.new)
+        raise moved_since(repository, earlier, change, later.new)
 
 
 def _describe_changes(
@@ -326,108 +337,6 @@ def _resumed(repository: Repository, conversation: ConversationId, moved: Mappin
     after = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
     before = {each.branch for each in list_in_progress(repository, conversation)}
     return [each for each in after if each.branch not in before]
-
-
-def _check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    for change in changes:
-        _refuse_second_acceptance(repository, target, change)
-    _refuse_new_messages(repository, target, changes)
-
-
-def _check_undo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
-    for change in changes if target.kind == RESOLVE else ():
-        pair = refs.split_branch_ref(change.ref)
-        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
-            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
-            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
-
-
-def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
-    after = {change.ref: change.new for change in changes}
-    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
-        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
-        if conversation is None or metadata is None:
-            continue
-        tips = {
-            **list_branch_tips(repository, conversation),
-            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
-        }
-        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
-        for each in list_in_progress(repository, conversation):
-            merged = after.get(refs.branch_ref(conversation, each.target))
-            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
-                continue
-            if all(other.branch != each.branch for other in left):
-                raise Refused(
-                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
-                    hint=f"finish the merge with them: scopes merge {conversation} --continue --branch {each.branch}",
-                )
-
-
-def _refuse_others(target: Operation, conversation: ConversationId) -> None:
-    others = sorted(conversations_of(target) - {conversation})
-    if others:
-        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        raise Refused(
-            f"'{target.summary}' also changed {names}", hint=f"undo it everywhere: scopes undo {target.id[:8]}"
-        )
-
-
-def _refuse_second_acceptance(repository: Repository, target: Operation, change: RefChange) -> None:
-    """Refuse to bring back a decision whose candidate was accepted again after the undo."""
-    pair = refs.split_branch_ref(change.ref)
-    if pair is None or change.new is None:
-        return
-    old = None if change.old is None else Oid(change.old)
-    accepted = find_second_acceptance(repository, pair[0], old, Oid(change.new))
-    if accepted is not None:
-        hint = f"see the decision: scopes cat {pair[0]}/{accepted.message}"
-        raise Refused(f"{accepted.author} accepted the decision candidate again since '{target.summary}'", hint=hint)
-
-
-def _is_final(record: Operation) -> Refused:
-    """Return the error for an operation that deleted what undo would need."""
-    return Refused(
-        f"gc --expire cannot be undone: {record.summary}",
-        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
-    )
-
-
-def _append_moved(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
-    """Return the error for an append whose messages are not the last ones of their branch."""
-    shown = change.ref.removeprefix(refs.HEADS)
-    messages = target.details["messages"]
-    if current is None:
-        return Refused(f"{shown} was deleted since '{target.summary}'", hint=_LIST)
-    if change.old is None or not is_ancestor(repository, Oid(change.old), Oid(current)):
-        return Refused(f"{shown} was moved since '{target.summary}'", hint=_LIST)
-    rewind = f"scopes rewind {shown} --to {(change.new or '')[:12]}"
-    hint = f"take back the newer ones too: {rewind}"
-    if len(messages) == 1:
-        conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes retract {conversation} {messages[0][:12]} --branch {branch}; or {hint}"
-    if current == change.old:
-        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
-    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
-
-
-def _moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
-    """Return the error for a ref that has moved since an operation; its hint names the commands to undo it anyway."""
-    shown = change.ref.removeprefix(refs.HEADS)
-    if (
-        change.ref.startswith(refs.HEADS)
-        and current
-        and change.old
-        and is_ancestor(repository, Oid(change.old), Oid(current))
-    ):
-        rewind = f"scopes rewind {shown} --to {change.old[:12]}"
-        return Refused(
-            f"{shown} has new messages since '{target.summary}'",
-            hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",
-        )
-    return Refused(f"{shown} was moved since '{target.summary}'", hint=_LIST)
 
 
 def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
@@ -493,6 +402,6 @@ def _walk_appends(repository: Repository) -> Iterator[Operation]:
 
 def _nothing(what: str, actor: str = "") -> NoReturn:
     if actor:
-        hint = f"{_LIST}; what somebody else did: scopes undo --any-actor"
+        hint = f"{LIST_OPERATIONS}; what somebody else did: scopes undo --any-actor"
         raise NotFound(f"there is nothing to {what} for {actor}", hint=hint)
-    raise NotFound(f"there is nothing to {what}", hint=_LIST)
+    raise NotFound(f"there is nothing to {what}", hint=LIST_OPERATIONS)

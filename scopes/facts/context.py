@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from scopes.facts.fact import KEYS, Fact, ProposedFact, Question
+from scopes.facts.fact import KEYS, Fact, HumanDecision, ProposedFact, Question
 
 
 class StoredFacts(Protocol):
@@ -23,6 +23,9 @@ class StoredFacts(Protocol):
 
     def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
         """Return a proposal, pending or rejected; None if there is none."""
+
+    def walk_decisions(self) -> Iterator[HumanDecision]:
+        """Yield the decisions of people, the newest one of each subject, in the order of time."""
 
 
 class NoFacts:
@@ -46,6 +49,10 @@ class NoFacts:
         """Return None."""
         del key, fact_id
         return None
+
+    def walk_decisions(self) -> Iterator[HumanDecision]:
+        """Yield nothing."""
+        return iter(())
 
 
 @dataclass(slots=True, kw_only=True)

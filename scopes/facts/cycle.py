@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Question
-from scopes.facts.validation import ValidationError, is_same, promote
+from scopes.facts.validation import ValidationError, is_expired, is_same, promote
 
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]
 
@@ -211,7 +211,7 @@ class _Merge:
 
     def _propose(self, fact: ProposedFact) -> tuple[Outcome, str]:
         stored = self.context.stored.find_proposal(fact.key, fact.id)
-        waiting = stored if stored is not None and stored.state == "pending" else None
+        waiting = stored if stored is not None and stored.state == "pending" and not is_expired(stored) else None
         earlier = waiting or self.proposals.setdefault((fact.key, fact.id), fact)
         if earlier.content != fact.content:
             return "conflict", f"agent {earlier.provenance.agent} proposed otherwise"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.clock import now, now_nanoseconds, parse_time
+from scopes.clock import now
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact
 from scopes.facts.store import FactChanges, FactStore
+from scopes.facts.validation import is_expired
 from scopes.facts.validation import promote as promote_fact
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import ConversationId, OperationId
@@ -147,12 +148,6 @@ def require_name(name: str) -> None:
     """
     if not name.strip():
         raise Invalid("the id is empty", hint="list them: scopes facts list CONV --proposed")
-
-
-def is_expired(proposal: ProposedFact) -> bool:
-    """Return True if a proposal was not validated in time (S2-20)."""
-    moment = None if proposal.expires is None else parse_time(proposal.expires)
-    return moment is not None and moment <= now_nanoseconds()
 
 
 def _promote(store: FactStore, name: str, decision: HumanDecision | None) -> FactPromoted:

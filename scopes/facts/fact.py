@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -113,6 +114,14 @@ class HumanDecision:
 def derive_id(key: str, content: str) -> str:
     """Return the id of a fact without one: equal facts have equal ids."""
     return hashlib.sha256(f"{key}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[: 2 * _ID_BYTES]
+
+
+def to_float(number: float) -> float:
+    """Return a number of a JSON document as a float; one that is too large is infinite, and so no confidence."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def encode_fact(fact: Fact) -> bytes:
@@ -226,7 +235,7 @@ def _read_statement(document: Mapping[Any, Any]) -> dict[str, Any]:
                 "key": key,
                 "id": fact_id,
                 "content": content,
-                "confidence": float(confidence),
+                "confidence": to_float(confidence),
                 "provenance": Provenance(
                     agent=agent,
                     number=number if isinstance(number, int) else None,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
-from scopes.facts.decide import is_expired, require_name
+from scopes.facts.decide import require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
 from scopes.facts.run import list_agents, note_unknown_keys
 from scopes.facts.store import FactStore
-from scopes.facts.validation import find_problems
+from scopes.facts.validation import find_problems, is_expired
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
@@ -206,7 +207,7 @@ def log_cycles(
         NotFound, Ambiguous: the conversation.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
-    cycles = tuple(cycle for cycle, _ in zip(store.walk_cycles(), range(limit or 10**9), strict=False))
+    cycles = tuple(islice(store.walk_cycles(), limit))
     decisions = tuple(store.walk_decisions())
     return FactLog(conversation=store.conversation, cycles=cycles, decisions=decisions, explains_order=explain_order)
 

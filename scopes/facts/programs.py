@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,8 @@ from scopes.child_process import CommandFailed, CommandLimits, before_fatal_sign
 from scopes.clock import now
 from scopes.facts.context import FactContext, taken_back
 from scopes.facts.cycle import Effects, FactAgent, find_reasons
-from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Provenance, Question, derive_id, describe
+from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_id, describe, to_float
+from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
 from scopes.loading import load
 
@@ -52,12 +54,9 @@ class UnreadableEffects(Exception):
 class ProgramRunner:
     """Runs the programs of agents, up to eight at once; each sees the context as it was before the cycle."""
 
-    def __init__(
-        self, conversation: ConversationId, programs: Mapping[int, Program], decisions: Sequence[HumanDecision]
-    ) -> None:
+    def __init__(self, conversation: ConversationId, programs: Mapping[int, Program]) -> None:
         self._conversation = conversation
         self._programs = programs
-        self._decisions = decisions
         self._stopped = Event()
 
     def ask(self, agents: Sequence[FactAgent], context: FactContext) -> dict[int, Effects]:
@@ -67,7 +66,7 @@ class ProgramRunner:
         # Programs are in process groups of their own: Ctrl-C does not reach them.
         with before_fatal_signals(self._stopped.set), ThreadPoolExecutor(_MAX_AT_ONCE) as pool:
             answers = list(pool.map(self._run, agents, inputs))
-        return {agent.number: effects for agent, effects in zip(agents, answers, strict=True)}
+        return {agent.number: _with_known_keys(each, context) for agent, each in zip(agents, answers, strict=True)}
 
     def _facts_of(self, agents: Sequence[FactAgent], context: FactContext) -> Mapping[str, Sequence[Fact]]:
         """Return the facts of the dirty keys on which an agent depends, without those that were taken back."""
@@ -91,7 +90,7 @@ class ProgramRunner:
             "facts": [describe(fact) for key in dirty for fact in facts[key]],
             "decisions": [
                 {"subject": each.subject, "decision": each.decision, "rationale": each.rationale}
-                for each in self._decisions
+                for each in context.stored.walk_decisions()
             ],
         }
         return (json.dumps(document, ensure_ascii=True) + "\n").encode()
@@ -105,6 +104,18 @@ class ProgramRunner:
             return read_effects(output, agent)
         except (CommandFailed, UnreadableEffects) as error:
             return Effects(problem=str(error))
+
+
+def _with_known_keys(effects: Effects, context: FactContext) -> Effects:
+    """Return effects whose questions have keys in their spelling; a question about no key could never be answered."""
+    questions = []
+    for each in effects.questions:
+        key = context.known_key(each.key)
+        if key is None:
+            known = ", ".join(context.known_keys())
+            return Effects(problem=f"asked about the unknown key {each.key[:80]!a}, known are {known}")
+        questions.append(replace(each, key=key))
+    return replace(effects, questions=tuple(questions))
 
 
 def read_effects(output: bytes, agent: FactAgent) -> Effects:
@@ -145,7 +156,7 @@ def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
         key=key,
         id=_text(value, "id") or derive_id(key, content),
         content=content,
-        confidence=float(confidence),
+        confidence=to_float(confidence),
         provenance=Provenance(
             agent=agent.name,
             number=agent.number,
@@ -165,7 +176,12 @@ def _read_question(value: object, agent: FactAgent) -> Question:
     key, text = _text(value, "key"), _text(value, "text")
     if key is None or text is None or not text.strip():
         raise UnreadableEffects("wrote a question without key or text")
-    return Question(id=_text(value, "id") or derive_id(key, text), key=key, text=text, agent=agent.name)
+    if len(text) > MAX_CONTENT_CHARACTERS:
+        raise UnreadableEffects(f"wrote a question of over {MAX_CONTENT_CHARACTERS:,} characters")
+    name = _text(value, "id") or derive_id(key, text)
+    if not is_id(name):
+        raise UnreadableEffects(f"wrote {name[:100]!a}, which is no id of a question: letters, digits and ._:@+-")
+    return Question(id=name, key=key, text=text, agent=agent.name)
 
 
 def _list_of(document: Mapping[str, Any], name: str) -> list[Any]:

@@ -11,7 +11,7 @@ from scopes.errors import Conflicted, Invalid
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import find_problems
+from scopes.facts.validation import find_problems, is_expired
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
 from scopes.loading import load
@@ -119,7 +119,7 @@ def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
 
 def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
     earlier = store.find_proposal(fact.key, fact.id)
-    if earlier is not None and earlier.state == "pending":
+    if earlier is not None and earlier.state == "pending" and not is_expired(earlier):
         if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
             return None
         see = f"see: scopes facts show {store.conversation} {fact.key}/{fact.id}"

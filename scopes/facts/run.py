@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from scopes.agents.registry import Registry
+from scopes.clock import format_time, now_nanoseconds
 from scopes.errors import BudgetExhausted, Invalid
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Acceptance, Cycle, DependencyIndex, Effects, FactAgent, merge_cycle
 from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
 from scopes.facts.store import FactChanges, FactStore
+from scopes.facts.validation import is_expired
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
@@ -34,11 +36,13 @@ class RunLimits:
         cycles: At most this number of cycles (S2-18).
         all_keys: Every key with facts counts as new, as before the first run.
         seconds: What an agent may take in a cycle if no setting says so.
+        expires_seconds: After how many seconds a proposal of the run can no longer be promoted (S2-20); None for never.
     """
 
     cycles: int = 100
     all_keys: bool = False
     seconds: int | None = None
+    expires_seconds: int | None = None
     acceptance: Acceptance = field(default_factory=Acceptance)
 
 
@@ -103,8 +107,7 @@ def run_programs(
     if without:
         names = ", ".join(agent.name for agent in without[:5])
         notes = (*notes, Note(f"no command, so not run: {names}", "set one: --agent NAME=COMMAND"))
-    decisions = tuple(FactStore(repository, conversation_id).walk_decisions())
-    runner = ProgramRunner(conversation_id, programs, decisions)
+    runner = ProgramRunner(conversation_id, programs)
     run = Runner(repository, conversation_id, agents, runner.ask, limits)
     notes = (*notes, *note_unknown_keys(agents, run.context))
     for cycle in run.walk_cycles():
@@ -191,13 +194,12 @@ class Runner:
 
     def result(self, notes: tuple[Note, ...] = ()) -> FactRun:
         """Return what was done until now."""
-        pending = sum(
-            each.state == "pending" for each in FactStore(self._repository, self._conversation).walk_proposals()
-        )
+        proposals = FactStore(self._repository, self._conversation).walk_proposals()
+        pending = sum(each.state == "pending" and not is_expired(each) for each in proposals)
         waiting = len(self.context.questions) + pending
         failed = sorted({each.name for cycle in self._cycles for each in cycle.ran if each.problem is not None})
         if failed:
-            hint = f"see: scopes facts log {self._conversation}"
+            hint = f"see: scopes facts log {self._conversation}; to let them run again: --all-keys"
             notes = (
                 *notes,
                 Note(f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:5])}", hint),
@@ -244,15 +246,23 @@ class Runner:
                     if self._store.find_proposal(fact.key, fact.id) is not None:
                         changes.propose(self._store.proposal_change(fact.key, fact.id, None))
             for proposal in cycle.proposals:
-                changes.propose(self._store.proposal_change(proposal.key, proposal.id, proposal))
+                kept = replace(proposal, expires=self._expiry())
+                changes.propose(self._store.proposal_change(kept.key, kept.id, kept))
             self._operations.append(changes.commit("facts-run"))
             self._store = FactStore(self._repository, self._conversation)
         return cycle
+
+    def _expiry(self) -> str | None:
+        seconds = self._limits.expires_seconds
+        return None if seconds is None else format_time(now_nanoseconds() + seconds * 10**9)
 
     def _reload(self) -> frozenset[str]:
         """Read what another command has changed while agents ran; return the keys that stay dirty because of it."""
         if self._store.is_current:
             return frozenset()
-        self._store = FactStore(self._repository, self._conversation)
+        before, self._store = self._store, FactStore(self._repository, self._conversation)
+        if self._store.has_facts_of(before) and self._store.read_more_keys() == self.context.more_keys:
+            self.context.stored = self._store  # others changed proposals alone, or another conversation
+            return frozenset()
         self.context = self._store.read_context()
         return self.context.dirty

@@ -8,7 +8,7 @@
     refs/scopes/proposed-facts   <uuid>/<key>/<2 hex>/<id>=          a proposal
 
 The uuid is that of the conversation, which keeps it when it is renamed; a later one of the same id has another. The
-history can be read with plain git. Every change is an operation, so undo works.
+history can be read with plain git. Every change is an operation, so undo works, file by file.
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ class FactStore:
     def is_current(self) -> bool:
         """True unless another command has changed facts or proposals of the store."""
         return all(_commit_of(self.repository, ref) == commit for ref, commit in self.commits.items())
+
+    def has_facts_of(self, earlier: FactStore) -> bool:
+        """Return True if the facts of the conversation are those of an earlier look, with cycles and decisions."""
+        return self._entries(FACTS, "").get(self._uuid) == earlier._entries(FACTS, "").get(self._uuid)
 
     def read_context(self) -> FactContext:
         """Return the context; its facts are read when they are needed."""

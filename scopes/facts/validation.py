@@ -6,6 +6,7 @@ import math
 import re
 from typing import Final
 
+from scopes.clock import now_nanoseconds, parse_time
 from scopes.errors import Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Fact, ProposedFact
@@ -32,7 +33,7 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (bool(fact.content.strip()), "the content is empty"),
         (len(fact.content) <= MAX_CONTENT_CHARACTERS, f"the content has over {MAX_CONTENT_CHARACTERS:,} characters"),
         (context.known_key(fact.key) == fact.key, f"the key {fact.key!a} is unknown, known are {known}"),
-        (_ID.fullmatch(fact.id) is not None, f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
+        (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
@@ -63,9 +64,20 @@ def promote(fact: ProposedFact, context: FactContext, *, approved_by: str | None
     )
 
 
+def is_id(text: str) -> bool:
+    """Return True if a text can be the id of a fact or a question: one that people can type."""
+    return _ID.fullmatch(text) is not None
+
+
 def is_same(proposed: ProposedFact, fact: Fact) -> bool:
     """Return True if a proposal says what a fact of its id says (S2-12)."""
     return (proposed.content, proposed.invalidates) == (fact.content, fact.invalidates)
+
+
+def is_expired(proposal: ProposedFact) -> bool:
+    """Return True if a proposal was not validated in time (S2-20); it may be proposed again."""
+    moment = None if proposal.expires is None else parse_time(proposal.expires)
+    return moment is not None and moment <= now_nanoseconds()
 
 
 def _is_confidence(value: float) -> bool:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from scopes.clock import format_time, parse_time
 from scopes.errors import NotFound
 from scopes.history.messages import header_of
+from scopes.history.shared_refs import ConversationFilter
 from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId, MessageId, OperationId
 from scopes.model.operation import Operation, RefChange
@@ -65,6 +66,7 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
         Corrupt, NotFound: an operation record is damaged or missing.
     """
     appends = _Appends(walk_appends(repository, conversation))
+    of_conversation = None if conversation is None else ConversationFilter(repository, conversation)
     newer: set[str] = set()
     expired = False
     for commit, record in walk_operations(repository):
@@ -73,7 +75,7 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
             appends.taken.add(append.id)
             yield from _as_operation(repository, append)
         expired = expired or record.kind == EXPIRE
-        if conversation is None or record.kind == EXPIRE or conversation in conversations_of(record):
+        if of_conversation is None or record.kind == EXPIRE or of_conversation.matches(record):
             appends.add_undone(record)
             yield record
     while (append := appends.find_next()) is not None:

@@ -15,7 +15,7 @@ from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
 from scopes.store.objects import TREE, Commit, CommitStub, TreeEntry, find_in_tree
-from scopes.store.repository import Repository, read_commit, read_data, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
 from scopes.store.trees import find_entry
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
@@ -26,16 +26,16 @@ _NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{
 
 
 def participants_of(
-    repository: Repository, tips: Iterable[Commit | CommitStub], cache: ParticipantCache | None = None
+    objects: Objects, tips: Iterable[Commit | CommitStub], cache: ParticipantCache | None = None
 ) -> tuple[AgentName, ...]:
     """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
-        state = find_in_tree(read_data(repository, tip.tree, TREE), STATE_DIRECTORY)
+        state = find_in_tree(read_data(objects, tip.tree, TREE), STATE_DIRECTORY)
         if state is not None:
             if state.oid not in cache:
-                cache[state.oid] = _read_participants(repository, state, cache)
+                cache[state.oid] = _read_participants(objects, state, cache)
             participants |= cache[state.oid]
     return tuple(sorted(participants))
 
@@ -92,12 +92,12 @@ def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
         raise Refused(f"conversation {conversation} already exists", hint="choose another name")
 
 
-def _read_participants(repository: Repository, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
-    entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
+def _read_participants(objects: Objects, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
+    entry = find_entry(objects, state.oid, _PARTICIPANTS) if state.is_tree else None
     if entry is None or not entry.is_tree:
         return frozenset()
     if entry.oid not in cache:
-        names = read_tree(repository, entry.oid)
+        names = read_tree(objects, entry.oid)
         cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
     return cache[entry.oid]
 

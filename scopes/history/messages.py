@@ -104,19 +104,22 @@ def identity_of(name: str, kind: str) -> Identity:
 
 def header_of(commit: Commit) -> MessageHeader:
     """Return the message header of a commit."""
-    trailers = commit.trailers
-    to = trailers.get(TO_TRAILER)
+    oid, tree, parents, (author, email), time, subject, trailers = commit
+    find = trailers.get  # every call in this function counts, as in `parse_commit`
+    to = find(TO_TRAILER)
     return MessageHeader(
-        message_id_of(commit),
-        commit.oid,
-        commit.parents,
-        AgentName(commit.author.name),
-        author_kind_of(commit.author.email),
-        trailers.get(KIND_TRAILER, "unknown"),
-        commit.time,
-        commit.subject,
+        find(ID_TRAILER, oid),  # type: ignore[arg-type] # as `message_id_of`
+        oid,
+        parents,
+        author,  # type: ignore[arg-type]
+        author_kind_of(email),
+        find(KIND_TRAILER, "unknown"),
+        time,
+        subject,
         tuple(to.split(", ")) if to else (),
-        tree=commit.tree,
+        None,
+        None,
+        tree,
     )
 
 
@@ -216,6 +219,11 @@ def read_body(objects: Objects, head: MessageHeader | Commit) -> Message:
     return read_message(objects, head.oid) if head.tree is None else read_message_at(objects, head.tree)
 
 
+def read_body_bytes(objects: Objects, head: MessageHeader | Commit) -> bytes:
+    """Return the stored JSON line of the message of a header or commit that was read already."""
+    return read_message_bytes(objects, head.oid) if head.tree is None else read_message_bytes_at(objects, head.tree)
+
+
 def read_message_at(objects: Objects, tree: Oid) -> Message:
     """Read the message in the tree of a commit; raises as `read_message` does."""
     return decode(read_message_bytes_at(objects, tree))
@@ -228,6 +236,10 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
 
 def read_message_bytes_at(objects: Objects, tree: Oid) -> bytes:
     """Return the stored JSON line of the message in the tree of a commit."""
+    if isinstance(objects, Repository):
+        found = objects.find_first_blob(tree, _MESSAGE_ENTRY)
+        if found is not None:
+            return found
     data = read_data(objects, tree, TREE)
     if data.startswith(_MESSAGE_ENTRY) and len(data) >= _MESSAGE_ENTRY_BYTES:  # as scopes writes them
         return read_data(objects, Oid(data[len(_MESSAGE_ENTRY) : _MESSAGE_ENTRY_BYTES].hex()), BLOB)

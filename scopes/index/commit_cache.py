@@ -1,10 +1,11 @@
 """The cache of parsed commits: chunks of long histories, which walks keep and read again (`store/commit_reader`).
 
-Beside them are digests: what a merge computed from the messages of a chunk (`merge/`). A chunk or a digest is a row
-with a key, its bytes and a checksum of both. Nothing here raises: if the file is missing, locked, damaged, of another
-store, another layout, another Python or another version of scopes, nothing is found, and the next row that is added
-replaces the file. Commits never change, so that a row is never outdated; `gc --expire` deletes the file with the rest
-of the index.
+Beside them are digests: what a merge computed from the messages of a chunk (`merge/`). Another table has the work items
+of the history of each tip that a search for a work item came to: when a message for each of them was last written. All
+are rows with a key, their bytes and a checksum of both. Nothing here raises: if the file is missing, locked, damaged,
+of another store, another layout, another Python or another version of scopes, nothing is found, and the next row that is
+added replaces the file. Commits never change, so that a row is never outdated; `gc --expire` deletes the file with the
+rest of the index.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ from scopes.store.objects import Commit, Identity
 
 LAYOUT: Final = Layout(
     "commits.sqlite",
-    version=2,
+    version=3,
     tables="""
         CREATE TABLE chunk (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, commits BLOB NOT NULL) STRICT;
-        CREATE TABLE digest (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT
+        CREATE TABLE digest (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+        CREATE TABLE work_items (tip BLOB PRIMARY KEY, checksum INTEGER NOT NULL, items BLOB NOT NULL) STRICT
     """,
 )
 MAX_BYTES: Final = 128 << 20  # about half a million commits
@@ -60,6 +62,7 @@ class CommitCache:
         self._connection: sqlite3.Connection | None = None
         self._keys: set[Oid] = set()
         self._digests: set[bytes] = set()
+        self._tips: set[bytes] | None = None  # those with work items, once they were read
         if os.path.lexists(os.path.join(directory, LAYOUT.file)):
             self._open()
 
@@ -127,6 +130,49 @@ class CommitCache:
         except _FAILURES as error:
             self._drop(error)
 
+    def knows_work_items(self, tip: Oid) -> bool:
+        """Return True if the work items of this history are kept, if the file is not damaged."""
+        if self._tips is None:
+            self._tips = set()
+            if self._connection is not None:
+                try:
+                    self._tips.update(tip for (tip,) in self._connection.execute("SELECT tip FROM work_items"))
+                except _FAILURES as error:
+                    self._drop(error)
+        return bytes.fromhex(tip) in self._tips
+
+    def find_work_items(self, tip: Oid) -> Mapping[str, int] | None:
+        """Return when each work item of the history of a tip was last named; None if that is not kept or damaged."""
+        if self._connection is None:
+            return None
+        name = bytes.fromhex(tip)
+        try:
+            found = self._connection.execute("SELECT checksum, items FROM work_items WHERE tip = ?", (name,)).fetchone()
+            if found is None:
+                return None
+            if crc32(found[1], crc32(name)) != found[0]:
+                raise UnusableIndex("was damaged")
+            items: dict[str, int] = marshal.loads(found[1])  # noqa: S302 - our own file
+        except _FAILURES as error:
+            self._drop(error)
+            return None
+        return items
+
+    def add_work_items(self, items: Mapping[Oid, Mapping[str, int]]) -> None:
+        """Keep the work items of the histories of tips."""
+        if self._connection is None:
+            self._open(create=True)
+        if self._connection is None:
+            return
+        data = [(bytes.fromhex(tip), marshal.dumps(dict(found))) for tip, found in items.items()]
+        rows = [(name, crc32(value, crc32(name)), value) for name, value in data]
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                self._connection.executemany("INSERT OR REPLACE INTO work_items VALUES (?, ?, ?)", rows)
+        except _FAILURES as error:
+            self._drop(error)
+
     def _open(self, *, create: bool = False) -> None:
         """Open the file and read its keys; with `create` make it, or replace one that cannot be used."""
         try:
@@ -149,6 +195,7 @@ class CommitCache:
         self._close()
         self._keys.clear()
         self._digests.clear()
+        self._tips = set()
         if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
             remove(self._directory, LAYOUT)
 

@@ -14,6 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any, Final, Literal, NamedTuple
 
 from scopes.ids import AgentName, BranchName, ConversationId
@@ -35,6 +36,7 @@ from scopes.model.path_encoding import decode_component, encode_component
 _BUSY_SECONDS: Final = 0.2  # if another process is writing, it saves the same rows
 _REPLACE: Final = "INSERT OR REPLACE INTO conversation ({}) VALUES ({})"
 _SELECT: Final = "SELECT {} FROM conversation ORDER BY id"
+_FILES: Final = "-files"  # ends the name of the property with the digest of files
 _SET_PROPERTY: Final = "INSERT OR REPLACE INTO property VALUES (?, ?)"
 
 
@@ -125,6 +127,7 @@ LAYOUT: Final = Layout(
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
 _LISTS: Final = {"brief": len(_BRIEF_FIELDS), "complete": len(_FIELDS)}  # the number of fields of their rows
 _MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on the values alone
+_SHARING_VERSION: Final = 4  # every Python reads it, and equal values are written once if they are one object
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
 
@@ -194,28 +197,52 @@ class ConversationTable:
         """Save all rows as the two lists, in the current transaction."""
         if self._connection is not None:
             for name, end in _LISTS.items():
-                data = marshal.dumps([row[:end] for row in rows], _MARSHAL_VERSION)
+                data = marshal.dumps(_share_values(row[:end] for row in rows), _SHARING_VERSION)
                 values = (name, zlib.crc32(data), data)
                 self._connection.execute("INSERT OR REPLACE INTO list VALUES (?, ?, ?)", values)
 
 
-def find_rows(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationRow] | None:
+def find_rows(
+    directory: str, store: str, state: str, *, complete: bool, by_files: bool = False
+) -> list[ConversationRow] | None:
     """Return the rows of all conversations, sorted by id, if they match this digest of the refs; otherwise None.
 
-    Without `complete`, only the fields of a brief list are set.
+    With `by_files` it is a digest that `save_files` saved. Without `complete`, only the fields of a brief list are set.
     """
+    name = _name_of(complete=complete)
     try:
         with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
             connection.execute("BEGIN")  # one snapshot for all reads
             if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(store)):
                 return None
-            name = "complete" if complete else "brief"
-            if read_property(connection, name) != state:
+            saved = read_property(connection, name)
+            if by_files:
+                if saved is None or read_property(connection, name + _FILES) != f"{saved} {state}":
+                    return None
+            elif saved != state:
                 return None
             [found] = connection.execute("SELECT checksum, rows FROM list WHERE name = ?", (name,))
             return _read_list(*found)
     except (*READ_ERRORS, OSError, UnusableIndex, EOFError, TypeError, ValueError):
         return None
+
+
+def save_files(directory: str, store: str, state: str, files: str, *, complete: bool) -> None:
+    """Save a digest of files that proves that the refs have a state, if possible; the rows have to be of that state."""
+    name = _name_of(complete=complete)
+    with (
+        contextlib.suppress(*READ_ERRORS, OSError, UnusableIndex),
+        contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection,
+    ):
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:  # commits, or rolls back
+            if is_ours(connection, LAYOUT, identity_of(store)) and read_property(connection, name) == state:
+                connection.execute(_SET_PROPERTY, (name + _FILES, f"{state} {files}"))
+
+
+def _name_of(*, complete: bool) -> str:
+    return "complete" if complete else "brief"
 
 
 def list_values(directory: str, column: Literal["participants", "directory", "model", "tags"]) -> list[str]:
@@ -304,7 +331,17 @@ def _read_list(checksum: int, data: bytes) -> list[ConversationRow]:
         raise UnusableIndex("was damaged")
     rows = marshal.loads(data)  # noqa: S302 - the file is ours, and its checksum is right
     unset = (None,) * (len(_FIELDS) - len(rows[0])) if rows else ()
-    return [ConversationRow._make(row + unset) for row in rows]
+    complete = [row + unset for row in rows] if unset else rows
+    return list(map(tuple.__new__, repeat(ConversationRow), complete))
+
+
+def _share_values(rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return rows in which equal texts and tuples are one object: marshal writes and reads it once."""
+    known: dict[object, object] = {}
+    return [
+        tuple(known.setdefault(value, value) if isinstance(value, (str, tuple)) else value for value in row)
+        for row in rows
+    ]
 
 
 def _convert_rows(rows: Sequence[tuple[Any, ...]]) -> list[ConversationRow]:

@@ -17,7 +17,7 @@ from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_o
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, FILES, MESSAGES, content_of
+from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first
@@ -75,7 +75,7 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif _is_same_outcome(target, source):
+        elif _is_same_outcome(target, source) or _is_withdrawal(key, target, source):
             kind = None
         else:
             added = all(change.old is None for changes in (target, source) for change in changes.values())
@@ -108,6 +108,17 @@ def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
     here, there = (_values_by_topic(side) for side in (target, source))
     same_topics = all(here[topic] == there[topic] for topic in here.keys() & there.keys())
     return same_topics and set(here.values()) == set(there.values())
+
+
+def _is_withdrawal(key: str, target: PathChanges, source: PathChanges) -> bool:
+    """Return True if a side only removed claims of proposals, which were rejected, superseded or have expired.
+
+    That is no other opinion about what is proposed on the other side, unless a value was accepted there.
+    """
+    if group_of(key) != PROPOSALS:
+        return False
+    accepted = any(group_of(path) == ENTITIES for path in (*target, *source))
+    return not accepted and any(all(change.new is None for change in side.values()) for side in (target, source))
 
 
 def _values_by_topic(side: PathChanges) -> dict[tuple[str, str | None], frozenset[Oid]]:

@@ -22,7 +22,7 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
-from scopes.model.claims import CONFLICTS, content_of
+from scopes.model.claims import CONFLICTS, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
@@ -162,8 +162,15 @@ def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
 def _take_source(
     objects: Objects, divergence: Divergence, key: str, source_changes: PathChanges
 ) -> dict[str, BlobChange]:
-    """Return the changes of the source to a key without a conflict; equal outcomes get one spelling."""
+    """Return the changes of the source to a key without a conflict; equal outcomes get one spelling.
+
+    A proposal of the target stays if the source only withdrew the one before it.
+    """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
+    if group_of(key) == PROPOSALS:
+        ours = divergence.target.changes.get(key, {})
+        kept = {path for path, change in ours.items() if change.new is not None}
+        changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
     spellings = list_spellings(objects, divergence.target.state, key)
     stated = {comparable_path(path) for path, blob in changes.items() if blob is not None} if spellings else set()
     for path in spellings:

@@ -19,7 +19,7 @@ from scopes.merge.conflict_keys import (
     key_of_path,
     value_field,
 )
-from scopes.merge.statements import stated_claims
+from scopes.merge.statements import stated_claims, superseded_claims
 from scopes.model.claims import DECISIONS
 from scopes.model.message import Message
 from scopes.store.repository import Objects, read_commit, read_tree
@@ -75,7 +75,12 @@ def _walk_matching(objects: Objects, tree: Oid, prefix: str, components: list[st
 
 
 def replaced_claims(objects: Objects, tip: Oid, message: Message) -> dict[str, BlobChange]:
-    """Return the changes to the state of `tip` that remove what a message states in another spelling."""
+    """Return the changes to the state of `tip` that remove what a message replaces beside its own claims.
+
+    That is what it states in another spelling, and the other fields of the proposals that it supersedes.
+    """
+    if message.kind == "proposal":
+        return superseded_claims(objects, tip, message)
     paths = [path for path in stated_claims(message) if value_field(key_of_path(path)) is not None]
     entry = find_entry(objects, read_commit(objects, tip).tree, STATE_DIRECTORY) if paths else None
     if entry is None:

@@ -6,7 +6,8 @@ Messages from users and programs are checked by `validation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
@@ -72,24 +73,69 @@ def decode(data: bytes) -> Message:
     has_kind = isinstance(document.get("kind"), str) and document["kind"]
     kind = document.pop("kind") if has_kind else "plain"
     message_id = MessageId(document.pop("id"))
-    author = _take_author(document)
-    parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
-    has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
-    payload = document.pop(payload_key(kind)) if has_payload else None
-    texts = {name: document.pop(name) for name in _TEXTS.intersection(document) if isinstance(document[name], str)}
+    author, parts = _take_author(document), _take_parts(document)
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
-    return Message(
+    texts = {name: document.pop(name) for name in _TEXTS.intersection(document) if isinstance(document[name], str)}
+    if not document:  # most messages have nothing else
+        return _new_message(id=message_id, author=author, parts=parts, kind=kind, extra=document, **texts)
+    has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
+    return _new_message(
         id=message_id,
         author=author,
         parts=parts,
         kind=kind,
-        to=to,
-        files=files,
-        payload=payload,
-        **texts,
+        to=_take_names(document),
+        files=_take_files(document),
+        payload=document.pop(payload_key(kind)) if has_payload else None,
         extra=document,
+        **texts,
     )
+
+
+class _MessageFields:
+    """The fields of a Message while they are set.
+
+    The constructor of a frozen dataclass takes five times as long as this one, and long histories have many messages.
+    """
+
+    __slots__ = tuple(field.name for field in fields(Message))
+
+    def __init__(
+        self,
+        *,
+        id: MessageId,  # noqa: A002 - the field has this name
+        author: Author,
+        parts: tuple[Part, ...],
+        kind: str,
+        extra: dict[str, Any],
+        to: tuple[str, ...] = (),
+        files: tuple[FileTouch, ...] = (),
+        payload: Mapping[str, Any] | None = None,
+        time: str | None = None,
+        reply_to: str | None = None,
+        amends: str | None = None,
+        retracts: str | None = None,
+        work_item: str | None = None,
+        task: str | None = None,
+        activity: str | None = None,
+        tool: str | None = None,
+        model: str | None = None,
+        status: str | None = None,
+        stop_reason: str | None = None,
+    ) -> None:
+        self.id, self.author, self.parts, self.kind, self.extra = id, author, parts, kind, extra
+        self.to, self.files, self.payload, self.time = to, files, payload, time
+        self.reply_to, self.amends, self.retracts = reply_to, amends, retracts
+        self.work_item, self.task, self.activity = work_item, task, activity
+        self.tool, self.model, self.status, self.stop_reason = tool, model, status, stop_reason
+
+
+def _new_message(**values: Any) -> Message:
+    made: Any = _MessageFields(**values)
+    made.__class__ = Message  # both have the same slots
+    message: Message = made
+    return message
 
 
 def _part_document(part: Part, foreign: Callable[[Any], encoding.Foreign]) -> dict[str, Any]:
@@ -120,7 +166,7 @@ def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
     if not isinstance(parts, list):
         return ()
     for part in parts:
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        if type(part) is not dict or type(part.get("type")) is not str:
             return ()
     del document["parts"]
     return tuple([Part(part.pop("type"), part) for part in parts])

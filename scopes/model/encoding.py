@@ -97,7 +97,8 @@ def load(data: bytes) -> Json:
             checked.
     """
     try:
-        document: Json = _STORED.decode(data.decode())
+        text = data.decode()
+        document = _load_line(text)
     except json.JSONDecodeError as error:
         raise _damaged(f"invalid JSON at character {error.pos}") from error
     except UnicodeDecodeError as error:
@@ -106,6 +107,19 @@ def load(data: bytes) -> Json:
         raise _damaged("nested too deeply") from error
     except ValueError as error:
         raise _damaged("a number is out of range") from error
+    return document
+
+
+def _load_line(text: str) -> Json:
+    """Decode a document as `dump` writes it; any other text is decoded again, or its errors are found."""
+    try:
+        document: Json
+        document, end = _STORED.raw_decode(text)
+        if text[end:] == "\n":
+            return document
+    except json.JSONDecodeError:
+        pass
+    document = _STORED.decode(text)
     return document
 
 

@@ -75,6 +75,7 @@ Category: TypeAlias = Literal[
     "optimization", "breakdown", "reorganization", "cleanup", "enhancement", "bug-fix", "automation"
 ]
 RequestType: TypeAlias = Literal["review", "approve", "apply", "discuss"]
+Urgency: TypeAlias = Literal["low", "normal", "high", "critical"]
 Risk: TypeAlias = Literal["none", "low", "medium", "high", "critical"]
 
 
@@ -141,9 +142,12 @@ class Analysis(InputModel):
 class CollaborationRequest(InputModel):
     """A request for help (S4-26)."""
 
-    type: Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"]
+    type: Annotated[
+        Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"],
+        BeforeValidator(_in_one_spelling),
+    ]
     context: str
-    urgency: Literal["low", "normal", "high", "critical"] = "normal"
+    urgency: Annotated[Urgency, BeforeValidator(_in_one_spelling)] = "normal"
 
 
 class Decision(InputModel):
@@ -157,7 +161,7 @@ class Priority(InputModel):
     """The urgency of a task."""
 
     task: NotBlank
-    urgency: Literal["low", "normal", "high", "critical"]
+    urgency: Annotated[Urgency, BeforeValidator(_in_one_spelling)]
 
 
 class Method(InputModel):

@@ -107,7 +107,10 @@ def create_proposal(
     if expires is not None:
         document["expires_at"] = _parse_expiry(expires)
     check = load("scopes.model.validation:check_payload")  # imports pydantic
-    message = replace(message, payload=check(KIND, document))
+    try:
+        message = replace(message, payload=check(KIND, document))
+    except Invalid as error:
+        raise Invalid(error.message, hint="see: scopes help proposals create") from error
     supersedes = tuple(
         each.id
         for each in read_proposals(repository, tip)
@@ -192,6 +195,13 @@ def _text_of(entity: str, changes: Sequence[FieldChange], details: Mapping[str, 
     return f"{line}\n\n{rationale}" if rationale else line
 
 
+def _parse_past(text: str, now: int) -> int:
+    try:
+        return parse_date(text, now)
+    except Invalid as error:
+        raise Invalid(f"--expires {text!a} is not a time", hint="for example: 12h, 7d, or 2030-01-31") from error
+
+
 def _parse_expiry(text: str) -> str:
     """Return the time that a span from now or a date names, as RFC 3339.
 
@@ -202,7 +212,7 @@ def _parse_expiry(text: str) -> str:
     if _ABSOLUTE.match(text.strip()) and parse_time(text.strip()) is not None:
         end = parse_time(text.strip()) or 0
     else:
-        end = 2 * now - parse_date(text, now)
+        end = 2 * now - _parse_past(text, now)
     if end <= now:
         raise Invalid(f"--expires {text!a} is not in the future", hint="for example: --expires 7d")
     return format_time(end)

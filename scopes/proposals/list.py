@@ -14,7 +14,7 @@ from scopes.merge.divergence import state_of
 from scopes.model.claims import APPROVALS, REVIEWS
 from scopes.model.path_encoding import leaf
 from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
-from scopes.proposals.state import KIND, REVIEW, locate, read_proposals, walk_branches
+from scopes.proposals.state import KIND, OUTCOME, REVIEW, locate, read_proposals, walk_branches
 from scopes.result import Note, Result, plural
 from scopes.store.objects import TreeEntry
 from scopes.store.repository import Objects, Repository
@@ -133,7 +133,10 @@ def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
 
 
 def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Iterator[ProposalEvent]:
-    """Yield the message of a proposal and those that changed its state; that a message claims to does not count."""
+    """Yield the message of a proposal and those that changed its state; that a message claims to does not count.
+
+    Feedback about the outcome changes no state: whoever can append a message can give it.
+    """
     for head in walk_headers_oldest_first(repository, [tip]):
         if head.id == proposal.id:
             yield ProposalEvent(head.id, None, "create", PENDING, head.author, display_time(head), {})
@@ -141,7 +144,8 @@ def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Itera
             match read_body(repository, head).extra.get(REVIEW):
                 case {"proposal": str(named), "decision": str(decision), "state": str(state), **rest}:
                     details = {str(name): value for name, value in rest.items()}
-                    if named == proposal.id and _changes_state(repository, head, proposal):
+                    is_outcome = (decision, state) == (OUTCOME, APPLIED)
+                    if named == proposal.id and (is_outcome or _changes_state(repository, head, proposal)):
                         parent = head.parents[0] if head.parents else None
                         yield ProposalEvent(head.id, parent, decision, state, head.author, display_time(head), details)
 

@@ -55,7 +55,7 @@ def accept_proposal(
         Refused: it is not pending, or the approval of somebody else is needed.
         Invalid: the rating is not one.
     """
-    details = _details(feedback)
+    details = feedback_details(feedback)
     with exclusive_write(repository):
         found = locate(repository, where, name)
         require_transition(found, ACCEPTED)
@@ -81,7 +81,7 @@ def modify_proposal(
     apply: bool = True,
 ) -> ProposalReviewed:
     """Accept a pending proposal with other values for some of its fields; raises as `accept_proposal` does."""
-    details = _details(feedback)
+    details = feedback_details(feedback)
     if not values:
         raise Invalid("no other value was given", hint="for example: --set status=review")
     with exclusive_write(repository):
@@ -123,7 +123,7 @@ def reject_proposal(
     word = reason.strip().lower().replace("_", "-")
     if word not in REJECTION_REASONS:
         raise Invalid(f"{reason!a} is not a reason to reject", hint="reasons: " + ", ".join(REJECTION_REASONS))
-    details = {"reason": word, **_details(feedback)}
+    details = {"reason": word, **feedback_details(feedback)}
     if word == "other" and "feedback" not in details:
         raise Invalid("the reason other needs a text", hint="say it: --feedback TEXT")
     with exclusive_write(repository):
@@ -135,6 +135,19 @@ def reject_proposal(
             **review_claim(found.proposal, REJECTED),
         }
         return _write(found, replace(found.proposal, state=REJECTED), "reject", Step(message, changes))
+
+
+def feedback_details(feedback: Feedback | None) -> dict[str, Any]:
+    """Return the fields of a message that hold what a reviewer says.
+
+    Raises:
+        Invalid: the rating is not one.
+    """
+    text, rating = feedback or Feedback()
+    if rating is not None and not 1 <= rating <= MAX_RATING:
+        raise Invalid(f"{rating} is not a rating", hint=f"from 1 to {MAX_RATING}")
+    known = {"feedback": text.strip() or None, "rating": rating}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str, BlobChange]]:
@@ -154,14 +167,6 @@ def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str,
         raise Refused(f"{author.name} {done}", hint=hint)
     claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, author.name): encoding.dump({"approved": True})}
     return tuple(name for name in missing if name != author.name), claim
-
-
-def _details(feedback: Feedback | None) -> dict[str, Any]:
-    text, rating = feedback or Feedback()
-    if rating is not None and not 1 <= rating <= MAX_RATING:
-        raise Invalid(f"{rating} is not a rating", hint=f"from 1 to {MAX_RATING}")
-    known = {"feedback": text.strip() or None, "rating": rating}
-    return {name: value for name, value in known.items() if value is not None}
 
 
 def _write(

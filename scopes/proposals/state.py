@@ -42,6 +42,7 @@ from scopes.store.trees import find_blob, find_entry
 KIND = "proposal"
 _SECOND = 1_000_000_000
 REVIEW = "review"  # the field of a message that reviews a proposal
+OUTCOME = "outcome"  # the decision in it that changes no state: how the proposal worked out
 _STORED = (APPLIED, REJECTED, ACCEPTED, EXPIRED)  # of two reviews that a merge kept, the first one here counts
 
 

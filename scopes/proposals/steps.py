@@ -51,7 +51,7 @@ class ProposalReviewed(Result):
 
     Attributes:
         proposal: The proposal with its new state.
-        decision: `accept`, `approve`, `reject`, `modify`, `apply` or `rollback`.
+        decision: `accept`, `approve`, `reject`, `modify`, `apply`, `rollback`, or `outcome`, which is feedback.
         messages: The new messages; a proposal that is applied when it is accepted has two.
         values: The accepted values that were changed.
         expired: Other proposals that this makes expire.

@@ -14,6 +14,7 @@ from scopes.result import Result
 from scopes.sanitize import UNSAFE
 
 SCHEMA_VERSION = 1
+_DELETE = "\x7f"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 
 
@@ -38,7 +39,10 @@ def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) ->
 
 def json_line(document: Mapping[str, object]) -> str:
     """Return JSON values as one line that ends in a newline."""
-    return UNSAFE.sub(_escape, _ENCODER.encode(document)) + "\n"
+    text = _ENCODER.encode(document)  # it has escaped the control characters up to U+001F
+    if not text.isascii() or _DELETE in text:
+        text = UNSAFE.sub(_escape, text)
+    return text + "\n"
 
 
 def _escape(found: re.Match[str]) -> str:

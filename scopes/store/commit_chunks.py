@@ -9,6 +9,7 @@ from scopes.ids import Oid
 from scopes.store.objects import Commit
 
 CHUNK_COMMITS: Final = 256
+FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept
 
 
 class CommitChunks(Protocol):
@@ -34,3 +35,12 @@ class CommitChunks(Protocol):
 
     def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
         """Keep digests by key."""
+
+    def knows_work_items(self, tip: Oid) -> bool:
+        """Return True if the work items of this history are kept, if the file is not damaged."""
+
+    def find_work_items(self, tip: Oid) -> Mapping[str, int] | None:
+        """Return when each work item of the history of a tip was last named; None if that is not kept or damaged."""
+
+    def add_work_items(self, items: Mapping[Oid, Mapping[str, int]]) -> None:
+        """Keep the work items of the histories of tips."""

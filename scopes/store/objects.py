@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import chain
+from sys import intern
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
@@ -196,6 +197,7 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
         return _parse_any_commit(oid, text)
     fields: Any = usual.groups()  # every call in this function counts: histories are long
     tree, first, second, who, seconds, subject, message, kind, to = fields
+    kind = intern(kind)  # there are few, and very many commits may be in memory
     trailers = {"Scopes-Kind": kind} if message is None else {"Scopes-Message": message, "Scopes-Kind": kind}
     if to is not None:
         trailers["Scopes-To"] = to

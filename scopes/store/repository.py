@@ -33,12 +33,14 @@ from scopes.store.recent_objects import RecentObjects
 if TYPE_CHECKING:
     from scopes.store.commit_chunks import CommitChunks
     from scopes.store.commit_graph import CommitGraph
+    from scopes.store.packs.reader import PackReader
     from scopes.store.packs.sizes import PackSizes
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5  # to write an object
+_FEW_READS = 64  # of packed objects; from here on it pays to open the packs without libgit2
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
@@ -85,10 +87,12 @@ class Repository:
         self.command_operations: list[OperationId] = []
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
-        self._packs = _open_packs(self._objects)
+        self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self._last_was_packed = True
+        self._reader: PackReader | None = None
+        self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened
         self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
         self._unpacked_since: tuple[int, int, int] | None = None
@@ -102,11 +106,12 @@ class Repository:
         """
         self.__dict__.pop("walker", None)
         self.__dict__.pop("commit_graph", None)
-        del self._odb, self._packs
+        del self._odb, self.packs
+        self._reader, self._reads_left = None, _FEW_READS
         self.recent.clear()
         self.git.free()
         self._odb = self.git.odb
-        self._packs = _open_packs(self._objects)
+        self.packs = _open_packs(self._objects)
 
     @cached_property
     def walker(self) -> pygit2.Repository:
@@ -148,10 +153,22 @@ class Repository:
         """
         found = self.recent.find(oid)
         if found is None:
-            found = self._read_from_disk(oid)
+            if self._reader is not None and self._last_was_packed and self._pack_sizes is None:
+                found = self._reader.find(oid)
+            if found is None:
+                found = self._read_from_disk(oid)
             if found[0] != BLOB:
                 self.recent.add(oid, found)
         return found
+
+    def find_first_blob(self, tree: Oid, start: bytes) -> bytes | None:
+        """Return the bytes of the blob in the first entry of a tree that begins with `start`: its mode and its name.
+
+        None if both must be read one after the other: few objects were read so far, or it is another tree.
+        """
+        if self._reader is None or not self._last_was_packed or self._pack_sizes is not None:
+            return None
+        return self._reader.find_first_blob(tree, start)
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
@@ -184,10 +201,21 @@ class Repository:
         try:
             if self._pack_sizes is not None and self._pack_sizes.largest(oid) > MAX_OBJECT_BYTES:
                 raise _damage(oid)
-            code, data = self._packs.read(oid)
+            code, data = self.packs.read(oid)
         except KeyError:
             return None
+        self._reads_left -= 1
+        if self._reads_left == 0:
+            self._open_reader()
         return KINDS[code], data
+
+    def _open_reader(self) -> None:
+        """Read packed objects without libgit2 from now on, also those of packs that are new since the last time."""
+        if self._reader is None:
+            self._reader = load("scopes.store.packs.reader:PackReader")(f"{self._objects}/pack")
+        else:
+            self._reader.refresh()
+        self._reads_left = _FEW_READS
 
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:

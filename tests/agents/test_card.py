@@ -45,9 +45,18 @@ def test_capabilities_are_the_skills_of_a_card(repository):
     register(repository, "reviewer", capabilities=["review"], dependencies=["spec"], metadata={"model": "m"})
     out = card_of(repository, "reviewer")
     assert out["skills"] == [{"id": "review", "name": "review", "description": "review", "tags": ["review"]}]
-    assert out["scopes"] == {"number": 1, "type": "ai", "dependencies": ["spec"], "model": "m"}
+    assert out["scopes"] == {"number": 1, "type": "ai", "dependencies": ["spec"], "metadata": {"model": "m"}}
     copied = import_card(repository, json.dumps(out).encode(), name="second").agent
     assert (copied.number, copied.capabilities, copied.dependencies) == (2, ("review",), ("spec",))
+    assert copied.metadata == {"model": "m"}
+
+
+def test_metadata_of_any_name_hides_no_field_of_a_card(repository):
+    """`--meta type=human` made another kind of agent of the copy."""
+    register(repository, "reviewer", metadata={"type": "human", "dependencies": "x", "number": "7"})
+    out = card_of(repository, "reviewer")
+    copied = import_card(repository, json.dumps(out).encode(), name="second").agent
+    assert (copied.type, copied.number, copied.metadata["type"]) == ("ai", 2, "human")
 
 
 def test_a_removed_capability_leaves_the_card(repository):
@@ -71,11 +80,14 @@ def test_what_is_no_card_is_refused(repository, data):
         {"description": ["x"]},
         {"scopes": []},
         {"scopes": {"dependencies": 1}},
+        {"scopes": {"metadata": [1]}},
+        {"scopes": {"metadata": {"a": 1}}},
     ],
 )
 def test_odd_fields_of_a_card_are_kept_out_of_the_agent(repository, fields):
     agent = import_card(repository, json.dumps({"name": "odd", **fields}).encode()).agent
     assert (agent.capabilities, agent.dependencies, agent.description) == ((), (), "")
+    assert agent.metadata == {}
 
 
 def test_hostile_words_of_a_card_are_no_capabilities(repository):

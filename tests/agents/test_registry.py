@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from scopes.agents.agent import Agent, decode_agent, encode_agent
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
-from scopes.agents.registry import Registry
+from scopes.agents.registry import Registry, store_registry
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
+from scopes.store.transactions import exclusive_write
 from tests.support.examples import examples
 from tests.support.history import history
 from tests.support.store import FAST, git, make_store
@@ -214,6 +216,73 @@ def test_the_registry_is_readable_with_git(repository):
     shown = json.loads(git(repository, "show", f"{AGENTS}:agents/000001.json"))
     assert (shown["name"], shown["type"], shown["capabilities"]) == ("planner", "ai", ["plan"])
     assert git(repository, "show", f"{AGENTS}:next") == "2\n"
+
+
+def test_an_agent_has_the_time_of_its_last_change(repository, monkeypatch):
+    """Appendix A: createdAt and updatedAt."""
+    made = register(repository, "ann").agent
+    assert made.updated is None
+    monkeypatch.setattr("scopes.agents.register.now", lambda: "2030-01-01T00:00:00.000Z")
+    for change in (lambda: set_availability(repository, "ann", available=False),
+                   lambda: update(repository, "ann", AgentChanges(description="reviews"))):  # fmt: skip
+        assert change().agent.updated == "2030-01-01T00:00:00.000Z"
+    unchanged = update(repository, "ann", AgentChanges(description="reviews")).agent
+    assert Registry(repository).agents == (unchanged,)
+    assert (unchanged.registered, unchanged.number) == (made.registered, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "default"),
+    [
+        ("type", "robot", "ai"), ("type", 5, "ai"), ("description", ["x"], ""), ("capabilities", "review", ()),
+        ("capabilities", [1, "go", None], ("go",)), ("dependencies", {"a": 1}, ()), ("metadata", [1], {}),
+        ("metadata", {"a": 1, "b": "c"}, {"b": "c"}), ("available", "no", True), ("available", None, True),
+        ("card", "x", {}), ("updated", 5, None),
+    ],
+)  # fmt: skip
+def test_a_field_of_another_type_has_its_default(field, value, default):
+    """As a newer version may have written it."""
+    document = {"v": 9, "number": 1, "name": "ann", "registered": "2026-01-01T00:00:00Z", field: value}
+    assert getattr(decode_agent(json.dumps(document).encode()), field) == default
+
+
+def test_fields_of_a_newer_version_survive_a_change(repository):
+    register(repository, "ann")
+    stored = json.loads(git(repository, "show", f"{AGENTS}:agents/000001.json"))
+    newer = json.dumps({**stored, "v": 2, "rank": {"level": 3}}).encode()
+    assert decode_agent(encode_agent(decode_agent(newer))).extra == {"rank": {"level": 3}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"agent_type": "robot"}, "'robot' is not a type of agent"),
+        ({"description": "x" * 2001}, "the description has 2,001 characters"),
+        ({"metadata": {"a": "x" * 10_001}}, "the metadata has more than 10,000 characters"),
+        ({"metadata": {"a b": "x"}}, "'a b' cannot be a metadata name"),
+        ({"capabilities": [f"c{number}" for number in range(101)]}, "at most 100 items of the kind capability"),
+        ({"dependencies": ["a\u202eb"]}, "cannot be a dependency"),
+        ({"dependencies": ["\ud800"]}, "cannot be a dependency"),
+    ],
+)
+def test_what_cannot_be_stored_of_an_agent_is_refused_and_nothing_is_written(repository, fields, text):
+    with pytest.raises(Invalid, match=text):
+        register(repository, "ann", **fields)
+    assert repository.find_ref(AGENTS) is None
+
+
+def test_two_agents_of_one_name_are_named_by_number(repository):
+    """Two machines registered the name, and one fetched from the other."""
+    register(repository, "ann")
+    register(repository, "bob")
+    registry = Registry(repository)
+    twin = encode_agent(dataclasses.replace(registry.agents[0], number=2))
+    with exclusive_write(repository):
+        store_registry(registry, {"agents/000002.json": twin}, "twin")
+    with pytest.raises(Ambiguous, match="'ann' is the name of 2 agents") as caught:
+        Registry(repository).find("ann")
+    assert caught.value.hint == "name one by its number: 1, 2"
+    assert Registry(repository).find("2").number == 2
 
 
 def test_an_empty_name_is_no_prefix_of_the_only_agent(repository):

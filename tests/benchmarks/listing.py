@@ -24,7 +24,7 @@ def measure(work: Workspace) -> Iterator[Row]:
         store = work.store_of(conversations, 3, 300)
         amount = f"{work.amount(conversations):,}"
         tips = list(open_store(store, FULL).list_refs("refs/heads/").values())
-        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s, FULL)), budget=1.2)
+        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s, FULL)), budget=2.0)
         yield _row(
             work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
         )
@@ -46,7 +46,9 @@ def _from_index(work: Workspace, store: str) -> Iterator[Row]:
     yield _row(
         work, "  from the index", store, lambda: _known(find_cached_list(store, directory, complete=False)), budget=0.2
     )
-    yield _row(work, "  with counts", store, lambda: _known(find_cached_list(store, directory, complete=True)))
+    yield _row(
+        work, "  with counts", store, lambda: _known(find_cached_list(store, directory, complete=True)), budget=0.5
+    )
 
 
 def _known(found: object) -> None:

@@ -12,6 +12,14 @@ from tests.benchmarks.workspace import Workspace, python
 _NOTHING = "python -c pass"
 _IMPORT = "python -c 'import pygit2'"
 _NO_INDEX = ", no index"
+_SCRIPT = """\
+#!{python}
+import sys
+from scopes.cli.main import main
+if __name__ == '__main__':
+    sys.argv[0] = sys.argv[0].removesuffix('.exe')
+    sys.exit(main())
+"""
 _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("--version", ("--version",), 6),
     ("--help", ("--help",), 6),
@@ -19,8 +27,10 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("conv append --help", ("conv", "append", "--help"), 8),
     ("conv list of {amount}, piped" + _NO_INDEX, ("conv", "list"), 11),
     ("conv list of {amount}, --json" + _NO_INDEX, ("conv", "list", "--json"), 11),
-    ("conv list of {amount}, piped", ("conv", "list"), 7),
-    ("conv list of {amount}, --json", ("conv", "list", "--json"), 7),
+    ("conv list of {amount}, piped", ("conv", "list"), 6),
+    ("conv list of {amount}, --json", ("conv", "list", "--json"), 6.5),
+    ("conv show", ("conv", "show", "conv-001"), 11),
+    ("conv log -1", ("conv", "log", "conv-001", "-1"), 11),
     ('__complete -- conv ""', ("__complete", "--", "conv", ""), 1.5),
     ('__complete -- conv show "" of {amount}', ("__complete", "--", "conv", "show", ""), 1.5),
 )
@@ -62,13 +72,32 @@ def _append(work: Workspace, name: str, begin: list[str], environment: dict[str,
 
 
 def entries(work: Workspace) -> Iterator[tuple[str, list[str]]]:
-    """Yield the script that pip installed, and our entry function without it."""
+    """Yield the script that pip installed, the one of a current pip if that is older, and our entry function alone."""
     script = os.path.join(os.path.dirname(sys.executable), "scopes")
     if os.path.exists(script):
         yield "scopes", [script]
+        if _imports_re(script):
+            work.notes.append(
+                "an older pip wrote the script `scopes`, which imports re; `pip 26` is that of a current one"
+            )
+            yield "pip 26", [_write_script(work)]
     else:
         work.notes.append(f"no console script {script}: pip install -e . puts it there")
     yield "main()", python("from scopes.cli.main import main; main()")
+
+
+def _imports_re(script: str) -> bool:
+    with open(script, encoding="utf-8") as file:
+        return "import re\n" in file
+
+
+def _write_script(work: Workspace) -> str:
+    """Write the script that pip 26 installs for our entry point."""
+    path = work.path("scopes-pip-26")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(_SCRIPT.format(python=sys.executable))
+    os.chmod(path, 0o755)
+    return path
 
 
 def measure_library(work: Workspace) -> Iterator[Row]:

@@ -1,6 +1,8 @@
-"""The user story as a script: three agents on a refactoring, two positions, a conflict, a person decides, the report."""
+"""The user story as a script: three agents, two positions, a conflict, a neutral third, a person decides, the report."""
 
 from __future__ import annotations
+
+import json
 
 from scopes import clock
 from tests.cli.conversation import Conversation
@@ -36,8 +38,11 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     scopes("merge", conv, "--source", branch.partition("/")[2], "--target", "main", code=3)
     scopes("conflicts", "argue", conv, "1", "--as", "ann", "--position", "By use case", "--evidence",
            "technical-constraint:one team owns each use case")  # fmt: skip
-    scopes("conflicts", "argue", conv, "1", "--as", "bob", "--position", "By layer")
-    scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "two positions")
+    scopes("conflicts", "argue", conv, "1", "--as", "bob", "--position", "By layer", "--alternative", "By use case")
+    scopes("conflicts", "escalate", conv, "1", "--neutral", "--capability", "review", "--reason", "two positions")
+    assert "Escalated decisions/split to eve" in scopes("inbox", "eve"), "the only reviewer who is not involved"
+    scopes("conflicts", "argue", conv, "1", "--as", "eve", "--position", "By use case", "--alternative", "By layer")
+    scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "it concerns the teams")
     assert "Escalated decisions/split to carol" in scopes("inbox", "carol")
     scopes("conflicts", "intervene", conv, "1", "--take", "source", "--reason", "teams own use cases", "--as", "carol")
     scopes("merge", conv, "--continue")
@@ -55,5 +60,9 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
         assert line in report, report
     assert "resolved, intervention, took source, by carol: teams own use cases" in report
     assert "technical-constraint: one team owns each use case" in report
+    assert "Compromises: By use case, which bob would accept; By layer, which eve would accept." in report
+    assert "- **By use case**, eve" in report
+    debates = json.loads(scopes("collaborate", "show", branch, "--json"))["debates"]
+    assert [each["phase"] for each in debates] == ["escalation", "compromise"]
     assert scopes("collaborate", "status", conv) == ""
     scopes("verify")

@@ -59,6 +59,7 @@ BEFORE = {
     "scopes mr close": REQUESTED,
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
+    "scopes proposals feedback": (("proposals", "accept", "p7q2"),),
     "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),

@@ -18,11 +18,14 @@ def cache(conversation, tmp_path, monkeypatch):
     return str(tmp_path / "cache")
 
 
-def test_a_list_from_the_index_loads_no_git_library(conversation, cache):
-    """Start-up budget: 7x from the index."""
-    for words in (("--store", conversation.store, *LIST), ("--store", conversation.store, *LIST, "--json")):
-        assert "pygit2" in imported(*words)
-        assert imported(*words) & {"pygit2", "rich", "pydantic"} == set()
+@pytest.mark.parametrize(
+    "options", [(), ("--json",), ("-n", "3", "-z"), ("--fields", "id,title"), ("-qz", "--color=never")]
+)
+def test_a_list_from_the_index_loads_no_git_library_and_no_parser(conversation, cache, options):
+    """Start-up budget: 6x from the index."""
+    words = ("--store", conversation.store, *LIST, *options)
+    assert "pygit2" in imported(*words)
+    assert imported(*words) & {"pygit2", "typer", "rich", "pydantic"} == set()
 
 
 def test_the_list_is_the_same_with_and_without_the_index(conversation, cache):

@@ -22,7 +22,7 @@ from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Invalid, NoAvailableAgents, NotFound, Refused
+from scopes.errors import Ambiguous, Invalid, NoAvailableAgents, NotFound, Refused
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.model.message import Author
@@ -193,7 +193,7 @@ def test_a_conversation_alone_names_its_only_open_collaboration(team):
         show_collaboration(team, CONV)
     opened(team)
     opened(team, "ann", kind="handoff")
-    with pytest.raises(NotFound, match="2 collaborations are open"):
+    with pytest.raises(Ambiguous, match="2 collaborations are open in conv-001"):
         show_collaboration(team, CONV)
     assert show_collaboration(team, CONV, "collaboration/handoff").collaboration.type == "handoff"
     with pytest.raises(NotFound, match="conv-001/main is no collaboration"):

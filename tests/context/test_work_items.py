@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.context import collect
-from scopes.context.collect import find_work_item
+from scopes.context import work_items
+from scopes.context.work_items import find_work_item
 from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import NotFound
 from scopes.history.revisions import list_branch_tips
+from scopes.index.commit_cache import CommitCache
 from tests.context.building import built, talk
 from tests.support.history import say
 
@@ -18,8 +20,8 @@ from tests.support.history import say
 def decoded(monkeypatch):
     """Return a list that grows with every decoded message."""
     calls = []
-    decode = collect.decode
-    monkeypatch.setattr(collect, "decode", lambda data: calls.append(data) or decode(data))
+    decode = work_items.decode
+    monkeypatch.setattr(work_items, "decode", lambda data: calls.append(data) or decode(data))
     return calls
 
 
@@ -69,6 +71,64 @@ def test_the_active_branch_is_searched(repository):
 
 def test_an_empty_store_has_none(repository):
     assert found(repository) == []
+
+
+@pytest.fixture
+def indexed(repository, tmp_path):
+    """Return a function that finds with an index, and checks that the result is the one without."""
+
+    def find(item="SHOP-1"):
+        plain = find_work_item(repository, item)
+        repository.open_commit_chunks = lambda: CommitCache(str(tmp_path / "index"), repository.path)
+        try:
+            assert find_work_item(repository, item) == plain
+        finally:
+            repository.open_commit_chunks = None
+        return [revision.conversation for revision in plain]
+
+    return find
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Return a list that grows with every message whose bytes are read."""
+    calls = []
+    read = work_items.read_body_bytes
+    monkeypatch.setattr(work_items, "read_body_bytes", lambda *given: calls.append(given) or read(*given))
+    return calls
+
+
+def test_the_index_knows_every_work_item_after_one_search(repository, indexed, read):
+    conversations(repository, "SHOP-1", "SHOP-2", None, "SHOP-1")
+    assert indexed() == ["conv-001", "conv-004"]
+    read.clear()
+    assert (indexed("SHOP-2"), indexed("SHOP-9")) == (["conv-002"], [])
+    assert len(read) == 2 * 4  # without the index
+
+
+def test_with_the_index_only_new_messages_are_read(repository, indexed, read):
+    conversations(repository, "SHOP-1", "SHOP-2")
+    indexed()
+    say(repository, "conv-001", "later", work_item="SHOP-2")
+    repository.open_commit_chunks = None
+    read.clear()
+    assert indexed("SHOP-2") == ["conv-002", "conv-001"]
+    newest_only = 2  # without the index, the search ends at the newest message of each conversation
+    assert len(read) == newest_only + 1
+    assert indexed("SHOP-1") == ["conv-001"]
+
+
+def test_merged_branches_are_found_with_the_index_as_without(repository, indexed):
+    conversations(repository, "SHOP-1")
+    branch(repository, "conv-001", name="side", switch=False)
+    say(repository, "conv-001/side", "there", work_item="SHOP-2", time="2030-01-01T00:00:00Z")
+    say(repository, "conv-001/main", "here", work_item="SHOP-3")
+    for _ in range(2):
+        assert [indexed(f"SHOP-{number}") for number in (1, 2, 3)] == [["conv-001"]] * 3
+    merge(repository, "conv-001", "side", target="main")
+    say(repository, "conv-001/main", "after", work_item="SHOP-1")
+    for _ in range(2):
+        assert [indexed(f"SHOP-{number}") for number in (1, 2, 3)] == [["conv-001"]] * 3
 
 
 @pytest.fixture

@@ -161,10 +161,23 @@ def test_a_proposal_expires(store, monkeypatch):
     """S2-20."""
     suggest(store, fact_id="soon", expires_seconds=60)
     later = clock.now_nanoseconds() + 61 * 10**9
-    monkeypatch.setattr("scopes.facts.decide.now_nanoseconds", lambda: later)
+    monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
     assert (pending(store), pending(store, everything=True)) == ([], [("soon", "expired")])
     with pytest.raises(Refused, match="expired at"):
         promote(store, CONV, "soon")
+
+
+@pytest.mark.parametrize("content", ["it is slow", "it is fast"])
+def test_what_has_expired_can_be_proposed_again(store, monkeypatch, content):
+    """The hint says so, but the expired proposal stood in the way: the same one was no change, another a conflict."""
+    suggest(store, fact_id="soon", expires_seconds=60)
+    later = clock.now_nanoseconds() + 61 * 10**9
+    monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
+    with pytest.raises(Refused) as caught:
+        promote(store, CONV, "soon")
+    assert caught.value.hint == "propose it again"
+    assert suggest(store, content, fact_id="soon").operation is not None
+    assert promote(store, CONV, "soon").fact.content == content
 
 
 def test_the_same_proposal_again_changes_nothing_and_another_of_its_id_is_a_conflict(store):

@@ -212,6 +212,21 @@ def test_with_review_nothing_becomes_a_fact_without_a_person(store, programs):
     assert run(store, programs).cycles[0].ran[0].name == "critic"
 
 
+def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monkeypatch):
+    """S2-20."""
+    review = Acceptance(review=True)
+    run(store, programs, acceptance=review, expires_seconds=60)
+    (row,) = list_proposed(store, CONV).rows
+    assert row.proposal.expires is not None
+    later = clock.now_nanoseconds() + 61 * 10**9
+    monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
+    assert list_proposed(store, CONV).rows == ()
+    assert run(store, programs).ending == "converged", "nobody has to decide about what has expired"
+    done = run(store, programs, acceptance=review, all_keys=True)
+    assert [each.outcome for each in done.cycles[0].applied] == ["proposed"]
+    assert [row.proposal.expires for row in list_proposed(store, CONV).rows] == [None]
+
+
 def test_a_rejected_statement_is_not_accepted_from_an_agent(store, programs):
     run(store, programs, acceptance=Acceptance(review=True))
     reject(store, CONV, "because-slow", actor="carol", reason="not measured")

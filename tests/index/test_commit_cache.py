@@ -148,3 +148,57 @@ def test_a_directory_that_cannot_be_made_is_no_error(tmp_path, store):
     (tmp_path / "file").write_text("")
     add(str(tmp_path / "file" / "index"), store, *CHUNKS)
     assert found(str(tmp_path / "file" / "index"), store) == 0
+
+
+ITEMS = {oid_of(number): {f"SHOP-{number}": number, "\u00e9\ud800": 7} for number in range(5)}
+
+
+def found_items(directory, store):
+    """Return the tips whose work items are found, each compared with what was added."""
+    cache = CommitCache(directory, store)
+    rows = {tip: cache.find_work_items(tip) for tip in ITEMS if cache.knows_work_items(tip)}
+    rows = {tip: items for tip, items in rows.items() if items is not None}
+    assert all(items == ITEMS[tip] for tip, items in rows.items())
+    return len(rows)
+
+
+def test_work_items_are_found_when_the_file_is_opened_again(directory, store):
+    CommitCache(directory, store).add_work_items(ITEMS)
+    assert found_items(directory, store) == len(ITEMS)
+    assert not CommitCache(directory, store).knows_work_items(oid_of(77))
+    assert CommitCache(directory, store).find_work_items(oid_of(77)) is None
+    assert found(directory, store) == len(CHUNKS)
+
+
+def test_a_history_without_work_items_is_known(directory, store):
+    CommitCache(directory, store).add_work_items({oid_of(9): {}})
+    assert CommitCache(directory, store).find_work_items(oid_of(9)) == {}
+
+
+def test_without_a_file_no_work_items_are_known_and_adding_makes_it(tmp_path, store):
+    directory = str(tmp_path / "none")
+    assert found_items(directory, store) == 0
+    CommitCache(directory, store).add_work_items(ITEMS)
+    assert found_items(directory, store) == len(ITEMS)
+
+
+@pytest.mark.parametrize("share", [number / 97 for number in range(97)])
+def test_a_flipped_byte_hides_work_items_and_changes_none(directory, store, share):
+    CommitCache(directory, store).add_work_items(ITEMS)
+    path = os.path.join(directory, LAYOUT.file)
+    with open(path, "r+b") as file:
+        at = int(share * os.path.getsize(path))
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x55]))
+    found_items(directory, store)
+
+
+def test_work_items_are_not_kept_while_another_process_writes(directory, store):
+    writer = sqlite3.connect(os.path.join(directory, LAYOUT.file), isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    CommitCache(directory, store).add_work_items(ITEMS)
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert found_items(directory, store) == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 from hypothesis import given
@@ -215,3 +217,23 @@ def test_the_text_of_a_message_is_that_of_its_text_parts(text):
         )
     )
     assert message.text == f"first\n{text}\n"
+
+
+def test_a_decoded_message_has_the_defaults_of_a_message():
+    """Decoding sets the fields without the constructor, which is slow."""
+    decoded = decode(b'{"author":{"kind":"human","name":"carol"},"id":"1","kind":"plain","parts":[],"v":1}\n')
+    made = Message(id=MessageId("1"), author=Author("carol", "human"), parts=())
+    assert {field.name: getattr(decoded, field.name) for field in fields(Message)} == {
+        field.name: getattr(made, field.name) for field in fields(Message)
+    }
+    assert decoded == made
+
+
+@given(messages())
+def test_a_decoded_message_is_frozen_and_can_be_copied(message):
+    decoded = decode(encode(message))
+    assert type(decoded) is Message
+    assert replace(decoded, kind="notice").kind == "notice"
+    assert pickle.loads(pickle.dumps(decoded)) == decoded
+    with pytest.raises(FrozenInstanceError):
+        decoded.kind = "notice"

@@ -288,3 +288,21 @@ def test_a_message_of_64_mebibytes_is_encoded_and_decoded():
 
 def test_only_none_is_left_out():
     assert without_none(a=None, b=0, c="", d=[], e=False) == {"b": 0, "c": "", "d": [], "e": False}
+
+
+BLANKS = st.text(" \t\r\n", max_size=3)
+
+
+@given(
+    BLANKS, st.sampled_from(['{"a":[1]}', "[]", '"x"', "1", "{", "1 2", ""]), BLANKS, st.sampled_from(["", "x", "\x00"])
+)
+def test_a_document_is_read_in_one_line_as_with_blanks_around_it(before, document, after, rest):
+    """A line as `dump` writes it is read without looking for blanks; the result and the errors are the same."""
+    text = before + document + after + rest
+    try:
+        expected = json.loads(text)
+    except json.JSONDecodeError as error:
+        with pytest.raises(Corrupt, match=f"invalid JSON at character {error.pos}$"):
+            load(text.encode())
+    else:
+        assert load(text.encode()) == expected

@@ -351,3 +351,19 @@ def test_a_category_is_one_of_the_specification(category, stored):
     assert check_payload("proposal", document).get("category") == stored
     with pytest.raises(Invalid, match="category"):
         check_payload("proposal", {**document, "category": "nonsense"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "stored"),
+    [
+        ("collaboration-request", {"type": "PEER_REVIEW", "context": "c", "urgency": "HIGH"}, ("peer-review", "high")),
+        ("collaboration-request", {"type": "Joint-Analysis", "context": "c"}, ("joint-analysis", "normal")),
+        ("priority", {"task": "t", "urgency": " Critical "}, (None, "critical")),
+    ],
+)
+def test_types_and_urgencies_are_read_in_any_case(kind, document, stored):
+    """As the specification writes them: S4-26."""
+    payload = check_payload(kind, document)
+    assert (payload.get("type"), payload["urgency"]) == stored
+    with pytest.raises(Invalid, match="urgency: must be 'low', 'normal', 'high' or 'critical'"):
+        check_payload(kind, {**document, "urgency": "soon"})

@@ -8,12 +8,17 @@ from scopes import clock
 from scopes.conversation.amend import retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, Invalid, NotFound
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
+from scopes.merge.divergence import state_of
 from scopes.model.message import Author
 from scopes.proposals.create import Delivery, NewChange
 from scopes.proposals.list import list_proposals, show_proposal
+from scopes.proposals.review import accept_proposal, reject_proposal
+from scopes.store.trees import walk_blobs
 from tests.proposals.support import accepted_value, create, states
 from tests.support.store import git
 
@@ -208,3 +213,72 @@ def test_a_damaged_proposal_is_left_out_and_the_store_is_sound(team):
     assert states(team) == []
     create(team, "status=done")
     assert git(team, "fsck", "--strict") is not None
+
+
+def claims(repository, where="conv-001"):
+    """Return the claims of proposals in the state of a branch: field and agent."""
+    state = state_of(repository, StoreHandle(repository).branch(where).tip)
+    paths = [path.split("/") for path, _ in walk_blobs(repository, state)]
+    return {(path[3], path[4].removesuffix("=")) for path in paths if path[0] == "proposals"}
+
+
+@pytest.mark.parametrize("as_appended", [False, True], ids=["created", "appended"])
+def test_a_superseded_proposal_leaves_no_claims_of_its_other_fields(team, as_appended):
+    """Its owner would be in conflict with what others propose, though nobody proposes it any more."""
+    create(team, "status=done", "owner=bob", as_appended=as_appended)
+    create(team, "owner=eve", agent="writer", as_appended=as_appended)
+    second = create(team, "status=review", "labels=[]", as_appended=as_appended)
+    kept = {("status", "planner"), ("labels", "planner"), ("owner", "writer")}
+    assert claims(team) == kept
+    retract(team, "conv-001", second.id, "a mistake", author=Author("carol"))
+    assert claims(team) == {("status", "planner"), ("owner", "planner"), ("owner", "writer")}
+    assert states(team) == ["pending", "pending"]
+    create(team, "status=review", as_appended=as_appended)
+    assert states(team) == ["superseded", "pending", "pending"]
+
+
+def test_a_retraction_brings_no_claim_back_that_was_made_anew(team):
+    create(team, "status=done", "owner=bob")
+    second = create(team, "status=review")
+    third = create(team, "owner=eve")
+    reject_proposal(team, None, third.id, reason="too-risky", author=Author("carol"))
+    retract(team, "conv-001", second.id, "a mistake", author=Author("carol"))
+    assert claims(team) == {("status", "planner")}
+
+
+def test_an_accepted_proposal_keeps_its_claims(team):
+    first = create(team, "status=done", "owner=bob")
+    accept_proposal(team, None, first.id, author=Author("carol"), apply=False)
+    create(team, "status=review")
+    assert claims(team) == {("status", "planner"), ("owner", "planner")}
+    assert states(team) == ["accepted", "pending"]
+
+
+def test_two_branches_that_supersede_a_proposal_by_different_fields_merge_without_a_conflict(team):
+    create(team, "status=done", "owner=bob")
+    branch(team, "conv-001", name="fix", switch=False)
+    create(team, "status=review")
+    create(team, "owner=eve", where="conv-001/fix")
+    assert type(merge(team, "conv-001", "fix", target="main")).__name__ == "Merged"
+    assert claims(team) == {("status", "planner"), ("owner", "planner")}
+    assert states(team) == ["superseded", "pending", "pending"]
+
+
+def test_a_superseded_proposal_is_in_conflict_with_nothing(team):
+    create(team, "status=done", "owner=bob")
+    branch(team, "conv-001", name="fix", switch=False)
+    create(team, "status=review")
+    create(team, "owner=eve", agent="writer", where="conv-001/fix")
+    assert type(merge(team, "conv-001", "fix", target="main")).__name__ == "Merged"
+
+
+def test_a_proposal_that_one_side_rejected_and_the_other_replaced_is_merged_from_both_directions(team):
+    """The rejection is about the old one; the newer one waits for its own review."""
+    first = create(team, "status=done")
+    branch(team, "conv-001", name="fix", switch=False)
+    reject_proposal(team, "conv-001/main", first.id, reason="too-risky", author=Author("carol"))
+    create(team, "status=review", where="conv-001/fix")
+    merge(team, "conv-001", "main", target="fix")
+    assert states(team, "conv-001/fix") == ["rejected", "pending"]
+    assert type(merge(team, "conv-001", "fix", target="main")).__name__ != "MergeConflicted"
+    assert (states(team, "conv-001/main"), claims(team)) == (["rejected", "pending"], {("status", "planner")})

@@ -14,8 +14,9 @@ from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
+from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals
-from scopes.proposals.review import accept_proposal, modify_proposal, reject_proposal
+from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.proposals.steps import TRANSITIONS
 from tests.proposals.support import create, values
 from tests.support.examples import examples
@@ -29,6 +30,7 @@ MOVES = {
     "modify": lambda r, name, where=None: modify_proposal(r, where, name, {"status": "m"}, author=CAROL),
     "apply": lambda r, name, where=None: apply_proposal(r, where, name, author=CAROL),
     "rollback": lambda r, name, where=None: rollback_proposal(r, where, name, author=CAROL),
+    "feedback": lambda r, name, where=None: give_feedback(r, where, name, Feedback("fine", 4), author=CAROL),
     "test": lambda r, name, where=None: try_proposal(r, where, name, author=CAROL),
 }
 FOLLOWING = {**TRANSITIONS, "pending": TRANSITIONS["pending"] | TRANSITIONS["accepted"]}
@@ -74,6 +76,8 @@ def test_states_follow_the_table_whatever_the_order_of_commands(tmp_path_factory
                 assert files_of(repository.path) == files
             elif verb == "rollback":
                 assert values(repository) == values_before[name]
+            elif verb == "feedback":
+                assert values(repository) == present
             elif done.proposal.state == "applied":
                 values_before[name] = present
         after = by_id(repository)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.collaboration.contribute import CollaborationChanged
+from scopes.collaboration.debate import find_debates
 from scopes.collaboration.records import Argument, Evidence, Position
 from scopes.collaboration.report import (
     Collaboration,
@@ -32,12 +33,13 @@ _OPEN = Collaboration(
 _CLOSED = replace(
     _OPEN, branch="collaboration/handoff", type="handoff", closed=_LATER, outcome="done", open_conflicts=0
 )
+_MERGED = replace(_OPEN, branch="collaboration/verification", type="verification", merged_into="main", open_conflicts=0)
 _JWT = Argument(
     about="the task", position="JWT", reasoning=("no state on the server",),
-    evidence=(Evidence(type="best-practice", description="RFC 7519"),), trade_offs=("cannot be revoked",),
+    evidence=(Evidence(type="best-practice", description="RFC 7519", source="rfc-editor.org", weight=0.5),), trade_offs=("cannot be revoked",),
     alternatives=("PASETO",), confidence=0.8,
 )  # fmt: skip
-_SESSIONS = Argument(about="the task", position="Sessions")
+_SESSIONS = Argument(about="the task", position="Sessions", alternatives=("jwt", "paseto"))
 _CONFLICT = Conflict(
     id="836abaf73db6", type="decision-disagreement", key="decisions/auth", base=(), source=(), target=(),
     status="resolved", resolution=Resolution("intervention", "value", "we revoke", "carol"),
@@ -51,8 +53,12 @@ _POSITIONS = (
     Position(author="bob", time=_LATER, message=_MESSAGE, argument=_SESSIONS),
 )
 _ABOUT_CONFLICT = Position(author="bob", time=_LATER, message=_MESSAGE, argument=replace(_SESSIONS, about=_CONFLICT.id))
+_OTHER_ABOUT_CONFLICT = replace(
+    _ABOUT_CONFLICT, author="eve", argument=replace(_JWT, about=_CONFLICT.id, reasoning=(), alternatives=())
+)
 _REPORT = CollaborationReport(
-    collaboration=_OPEN, positions=(*_POSITIONS, _ABOUT_CONFLICT), consensus=find_consensus(_POSITIONS),
+    collaboration=_OPEN, positions=(*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT), consensus=find_consensus(_POSITIONS),
+    debates=find_debates((*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT)),
     decisions=(StatedDecision("auth", "jwt", "ann", _MESSAGE),),
     conflicts=(_ROW, replace(_ROW, conflict=replace(_CONFLICT, id="0", status="open", resolution=None))),
 )  # fmt: skip
@@ -66,15 +72,31 @@ COLLABORATIONS = {
         conversation=_CONVERSATION, branch=_BRANCH, type="consensus", task="Choose the session store", message=_MESSAGE,
         delivered_to=("ann",), queued_for=("bob",), operation=_OPERATION,
     ),
-    "list": CollaborationList(rows=(_OPEN, _CLOSED)),
+    "list": CollaborationList(rows=(_OPEN, _MERGED, _CLOSED)),
+    "crowded-list": CollaborationList(
+        rows=tuple(
+            replace(each, conversation=f"conv-{number:03}", task=task)
+            for number, (each, task) in enumerate(
+                zip((_OPEN, _MERGED, _OPEN), ("セッションストアを選ぶ " * 8, "x" * 200, "Is it safe?"), strict=True), 998
+            )
+        )
+    ),
     "empty-list": CollaborationList(rows=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
-        collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), decisions=(), conflicts=()
+        collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED), decisions=(), conflicts=()
     ),
-    "one-position": replace(_REPORT, positions=_POSITIONS[:1], consensus=find_consensus(_POSITIONS[:1]), conflicts=()),
+    "one-position": replace(_REPORT, positions=_POSITIONS[:1], consensus=find_consensus(_POSITIONS[:1]),
+        debates=find_debates(_POSITIONS[:1]), conflicts=(),
+    ),
     "joined": _JOINED,
     "joined-before": replace(_JOINED, message=None, operation=None),
     "argued": replace(_JOINED, change="argued", about="the task"),
-    "closed": replace(_JOINED, change="closed", outcome="done"),
+    "closed": replace(
+        _JOINED, change="closed", outcome="done",
+        report=CollaborationReport(
+            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED),
+            decisions=(), conflicts=(),
+        ),
+    ),
 }  # fmt: skip

@@ -65,6 +65,18 @@ _RUN = FactRun(
     operations=(_OPERATION,),
 )  # fmt: skip
 
+_CROWDED_CYCLE = replace(
+    _CYCLE, number=12,
+    ran=tuple(
+        Ran(
+            number, "設計レビュー担当エージェント" if number == 2 else f"agent-generated-from-a-template-{number:040d}", ("Seeds",),
+            "failed with exit code 3: Traceback (most recent call last): the file was not found" if number % 4 == 3 else None,
+            (f"read {number} facts about the cache, and none about sessions, so there is nothing more to say",),
+        )
+        for number in range(1, 9)
+    ),
+)  # fmt: skip
+
 FACTS = {
     "list": FactList(rows=(_ROW, _TAKEN_BACK)),
     "empty-list": FactList(rows=()),
@@ -107,6 +119,9 @@ FACTS = {
     "waiting-run": replace(_RUN, ending="waiting", waiting=2),
     "full-run": replace(_RUN, ending="facts", cycles=(replace(_CYCLE, is_full=True),)),
     "log": FactLog(conversation=_CONVERSATION, cycles=(_LAST, _CYCLE), decisions=(_DECISION,)),
+    "crowded-log": FactLog(
+        conversation=_CONVERSATION, cycles=(_CROWDED_CYCLE, _CYCLE), decisions=(replace(_DECISION, rationale="measured twice " * 9),)
+    ),
     "order": FactLog(conversation=_CONVERSATION, cycles=(_CYCLE,), decisions=(), explains_order=True),
     "empty-log": FactLog(conversation=_CONVERSATION, cycles=(), decisions=()),
     "eligible": EligibleAgents(

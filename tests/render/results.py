@@ -639,6 +639,7 @@ SUMMARIZED = Summarized(
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
+    updated=format_seconds(NOW_SECONDS - 3600),
 )  # fmt: skip
 
 
@@ -665,6 +666,35 @@ PROPOSAL = Proposal(
 SUPERSEDED_PROPOSAL = replace(PROPOSAL, state="superseded", superseded_by=CALL.id, details={}, approvals=())
 NEW_STATUS = ValueChange("status", "todo", "todo", "done", False)
 PROPOSED = ProposalEvent(PROMPT.id, None, "create", "pending", "planner", format_seconds(NOW_SECONDS - 86_400), {})
+LONG_NAME, WIDE_NAME = "agent-generated-from-a-template-" + "0123456789" * 4, "設計レビュー担当エージェント"
+TEAM = tuple(
+    replace(
+        AGENT, number=number, name={1: LONG_NAME, 2: WIDE_NAME}.get(number, f"worker-{number}"), available=number % 5 > 0,
+        type="human" if number % 7 == 0 else "ai", capabilities=("review", "security", "performance-analysis")[: number % 4],
+    )
+    for number in range(1, 31)
+)  # fmt: skip
+CROWDED_INBOX = Inbox(
+    agent=TEAM[1],
+    messages=tuple(
+        ReceivedMessage(
+            entry=replace(INBOX_ENTRY, sequence=number, sender=(LONG_NAME, WIDE_NAME)[number % 2]),
+            message=received(("認証のリファクタリングについて、" if number % 3 == 0 else "look at the session store ") * (1 + number % 5)),
+        )
+        for number in range(1, 201)
+    ),
+)  # fmt: skip
+CROWDED_PROPOSAL = replace(
+    PROPOSAL, agent=WIDE_NAME, entity_id="ログイン画面",
+    changes=(FieldChange("description", "create", None, "とても長い説明 " * 12), *PROPOSAL.changes),
+    details={
+        **PROPOSAL.details, "rationale": "All tests pass. " * 10, "required_approvals": [LONG_NAME, WIDE_NAME],
+        "impact_assessment": {
+            "risk_level": "high", "estimated_time": "2 hours", "affected_entities": [f"task/{LONG_NAME}", "task/43"],
+            "reversible": False, "dependencies": ["the review"], "potential_side_effects": ["a new build of everything"],
+        },
+    },
+)  # fmt: skip
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
 REMEMBERED = MemoryEntry(
     id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
@@ -1226,7 +1256,9 @@ SAMPLES = {
                 AgentRow("claude-code", None, 1204),
             ),
         ),
+        "crowded-list": AgentList(rows=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
         "empty-list": AgentList(rows=()),
+        "crowded-agent": AgentView(row=AgentRow(WIDE_NAME, TEAM[1], 3)),
         "agent": AgentView(row=AgentRow(AGENT.name, AGENT, 3)),
         "participant": AgentView(row=AgentRow("claude-code", None, 1)),
         "registered": AgentChanged(agent=AGENT, change="registered", operation=OPERATION),
@@ -1238,6 +1270,7 @@ SAMPLES = {
         ),
         "inbox": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Look at it.\nIs it safe?")), ReceivedMessage(entry=INBOX_ENTRY, message=None)), waiting=2),
         "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
+        "crowded-inbox": CROWDED_INBOX,
         "empty-inbox": Inbox(agent=AGENT, messages=()),
         "delivered": Delivered(agent=AGENT, messages=(PROMPT.id,)),
         "not-delivered": Delivered(agent=AGENT, messages=(), failed=PROMPT.id, problem="failed with exit code 1: no (tried 3 times)"),
@@ -1279,6 +1312,9 @@ SAMPLES = {
             values=(NEW_STATUS, ValueChange("owner", "bob", "carol", None, True)),
         ),
         "pending": ProposalView(conversation=CONVERSATION, branch="main", proposal=PROPOSAL, history=(PROPOSED,)),
+        "crowded": ProposalView(
+            conversation=CONVERSATION, branch="main", proposal=CROWDED_PROPOSAL, history=(PROPOSED._replace(author=LONG_NAME),)
+        ),
         "superseded": ProposalView(
             conversation=CONVERSATION, branch="main", proposal=SUPERSEDED_PROPOSAL, history=(PROPOSED,)
         ),

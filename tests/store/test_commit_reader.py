@@ -12,6 +12,7 @@ from tests.support.examples import examples
 from tests.support.store import make_store, open_store, write_chain
 
 CHUNK = 3
+FEW = 2
 
 
 class Kept:
@@ -29,13 +30,14 @@ class Kept:
         return self.chunks[key]
 
     def add(self, commits):
-        assert len(commits) == CHUNK
+        assert len(commits) == CHUNK or (len(commits) >= FEW and not commits[-1].parents)
         self.chunks[commits[0].oid] = list(commits)
 
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
     monkeypatch.setattr(commit_reader, "CHUNK_COMMITS", CHUNK)
+    monkeypatch.setattr(commit_reader, "FEW_COMMITS", FEW)
 
 
 def count_reads(repository, monkeypatch):
@@ -68,8 +70,26 @@ def test_a_second_walk_reads_only_what_is_in_no_chunk(repository, monkeypatch):
     list(walk_newest_first(repository, [chain[-1]]))
     reads = count_reads(repository, monkeypatch)
     assert [commit.oid for commit in walk_newest_first(repository, [chain[-1]])] == chain[::-1]
-    assert len(reads) == CHUNK + 20 % CHUNK  # the first ones before it looks at chunks, and the last ones
-    assert kept.found == chain[::-1][CHUNK : 20 - 20 % CHUNK : CHUNK]
+    assert len(reads) == FEW  # before it looks at chunks
+    assert kept.found == chain[::-1][::CHUNK]
+
+
+def test_a_rest_of_few_commits_is_kept_in_no_chunk(repository, monkeypatch):
+    chain = write_chain(repository, *map(str, range(19)))
+    kept = Kept()
+    repository.open_commit_chunks = lambda: kept
+    list(walk_newest_first(repository, [chain[-1]]))
+    reads = count_reads(repository, monkeypatch)
+    assert [commit.oid for commit in walk_newest_first(repository, [chain[-1]])] == chain[::-1]
+    assert len(reads) == FEW + 19 % CHUNK
+
+
+def test_a_history_of_less_than_a_chunk_is_kept_in_no_chunk(repository):
+    chain = write_chain(repository, *map(str, range(CHUNK - 1)))
+    kept = Kept()
+    repository.open_commit_chunks = lambda: kept
+    list(walk_newest_first(repository, [chain[-1]]))
+    assert kept.chunks == {}
 
 
 def test_a_longer_branch_uses_the_chunks_of_the_shorter_one(repository, monkeypatch):
@@ -86,7 +106,7 @@ def test_a_short_walk_does_not_open_the_chunks(repository):
     chain = write_chain(repository, *map(str, range(20)))
     repository.open_commit_chunks = lambda: pytest.fail("opened")
     newest = walk_newest_first(repository, [chain[-1]])
-    assert [next(newest).oid for _ in range(CHUNK - 1)] == chain[:-CHUNK:-1]
+    assert [next(newest).oid for _ in range(FEW - 1)] == chain[:-FEW:-1]
 
 
 def test_verify_reads_the_store_and_no_chunks(repository):

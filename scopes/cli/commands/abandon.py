@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.abandon import abandon as run_abandon
 
 
 def abandon(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     branch: BranchArgument = None,
-    revive: Annotated[bool, typer.Option("--revive", help="Make it an ordinary branch again")] = False,
+    revive: Annotated[bool, usage.Option("--revive", help="Make it an ordinary branch again")] = False,
 ) -> int:
     """Hide a branch from lists and keep its history.
 

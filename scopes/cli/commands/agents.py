@@ -4,42 +4,41 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-import typer
-
 from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
+from scopes.cli import usage
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 
 AgentName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
+    str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
 ]
 OfType: TypeAlias = Annotated[
-    Literal["ai", "human"] | None, typer.Option("--type", metavar="TYPE", help="ai (default) or human")
+    Literal["ai", "human"] | None, usage.Option("--type", metavar="TYPE", help="ai (default) or human")
 ]
-Description: TypeAlias = Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for")]
+Description: TypeAlias = Annotated[str | None, usage.Option("--description", metavar="TEXT", help="What it is for")]
 Capabilities: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--capability", metavar="WORD", help="What it can do, such as review"),
+    usage.Option("--capability", metavar="WORD", help="What it can do, such as review"),
 ]
 Dependencies: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
+    usage.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
 ]
-Metadata: TypeAlias = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=TEXT", help="A further fact")]
+Metadata: TypeAlias = Annotated[list[str] | None, usage.Option("--meta", metavar="NAME=TEXT", help="A further fact")]
 
 
 def agents_register(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
+    context: usage.Context,
+    name: Annotated[str, usage.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
     agent_type: OfType = None,
     description: Description = None,
     capabilities: Capabilities = None,
     dependencies: Dependencies = None,
     metadata: Metadata = None,
-    away: Annotated[bool, typer.Option("--away", help="Not available yet: what is sent to it waits")] = False,
+    away: Annotated[bool, usage.Option("--away", help="Not available yet: what is sent to it waits")] = False,
 ) -> int:
     """Register a person or a program.
 
@@ -67,14 +66,14 @@ def agents_register(
 
 
 def agents_list(
-    context: typer.Context,
+    context: usage.Context,
     capability: Annotated[
-        str | None, typer.Option("--capability", metavar="WORD", help="Only registered agents that can do this")
+        str | None, usage.Option("--capability", metavar="WORD", help="Only registered agents that can do this")
     ] = None,
     available: Annotated[
-        bool | None, typer.Option("--available/--away", help="Only registered agents that are available, or away")
+        bool | None, usage.Option("--available/--away", help="Only registered agents that are available, or away")
     ] = None,
-    registered: Annotated[bool, typer.Option("--registered", help="Leave out participants without a number")] = False,
+    registered: Annotated[bool, usage.Option("--registered", help="Leave out participants without a number")] = False,
 ) -> int:
     """List agents and other participants.
 
@@ -92,7 +91,7 @@ def agents_list(
     )
 
 
-def agents_show(context: typer.Context, agent: AgentName) -> int:
+def agents_show(context: usage.Context, agent: AgentName) -> int:
     """Show an agent.
 
     It may also be a participant of conversations who is not registered.
@@ -106,19 +105,19 @@ def agents_show(context: typer.Context, agent: AgentName) -> int:
 
 
 def agents_update(
-    context: typer.Context,
+    context: usage.Context,
     agent: AgentName,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A new name")] = None,
+    name: Annotated[str | None, usage.Option("--name", metavar="NAME", help="A new name")] = None,
     agent_type: OfType = None,
     description: Description = None,
     capabilities: Capabilities = None,
     dependencies: Dependencies = None,
     metadata: Metadata = None,
     not_capabilities: Annotated[
-        list[str] | None, typer.Option("--remove-capability", metavar="WORD", help="What it can no longer do")
+        list[str] | None, usage.Option("--remove-capability", metavar="WORD", help="What it can no longer do")
     ] = None,
     not_dependencies: Annotated[
-        list[str] | None, typer.Option("--remove-dependency", metavar="KEY", help="A key that it no longer depends on")
+        list[str] | None, usage.Option("--remove-dependency", metavar="KEY", help="A key that it no longer depends on")
     ] = None,
 ) -> int:
     """Change what is known about an agent.
@@ -145,7 +144,7 @@ def agents_update(
     return invocation.show(update(invocation.repository(), agent, changes))
 
 
-def agents_remove(context: typer.Context, agent: AgentName) -> int:
+def agents_remove(context: usage.Context, agent: AgentName) -> int:
     """Remove an agent from the registry.
 
     Its messages stay, and its number is not used again.
@@ -157,7 +156,7 @@ def agents_remove(context: typer.Context, agent: AgentName) -> int:
     return invocation.show(remove(invocation.repository(), agent))
 
 
-def agents_available(context: typer.Context, agent: AgentName) -> int:
+def agents_available(context: usage.Context, agent: AgentName) -> int:
     """Make an agent available.
 
     Examples:
@@ -167,7 +166,7 @@ def agents_available(context: typer.Context, agent: AgentName) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=True))
 
 
-def agents_away(context: typer.Context, agent: AgentName) -> int:
+def agents_away(context: usage.Context, agent: AgentName) -> int:
     """Make an agent unavailable.
 
     What is sent to it waits.
@@ -179,7 +178,7 @@ def agents_away(context: typer.Context, agent: AgentName) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=False))
 
 
-def agents_export(context: typer.Context, agent: AgentName) -> int:
+def agents_export(context: usage.Context, agent: AgentName) -> int:
     """Print the A2A agent card of an agent.
 
     The capabilities are the skills of the card. What only scopes has is below the key `scopes`.
@@ -192,10 +191,10 @@ def agents_export(context: typer.Context, agent: AgentName) -> int:
 
 
 def agents_import(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An A2A agent card as JSON; - reads standard input")],
+    context: usage.Context,
+    file: Annotated[str, usage.Argument(metavar="FILE", help="An A2A agent card as JSON; - reads standard input")],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Another name than that in the card")
+        str | None, usage.Option("--name", metavar="NAME", help="Another name than that in the card")
     ] = None,
 ) -> int:
     """Register the agent of an A2A agent card.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.append_input import EXAMPLES, parse_document, read_text, refuse_blank
 from scopes.cli.arguments import (
     AuthorKind,
@@ -24,15 +23,15 @@ from scopes.store.repository import Repository
 
 
 def amend(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
-        str, typer.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
+        str, usage.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
     ],
     message: Annotated[
-        str | None, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
+        str | None, usage.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
     ] = None,
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="The new text; - reads standard input", show_default=False)
+        str | None, usage.Argument(metavar="TEXT", help="The new text; - reads standard input", show_default=False)
     ] = None,
     text_option: TextOption = None,
     author: AuthorName = None,
@@ -40,9 +39,9 @@ def amend(
     branch: OnBranch = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="JSON", help="The new content of a typed message, as for append"),
+        usage.Option("--data", metavar="JSON", help="The new content of a typed message, as for append"),
     ] = None,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
+    allow_empty: Annotated[bool, usage.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
 ) -> int:
     """Replace the text of a message with a new version.
 

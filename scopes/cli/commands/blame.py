@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.blame import blame as run_blame
@@ -13,19 +12,19 @@ from scopes.errors import Invalid
 
 
 def blame(
-    context: typer.Context,
+    context: usage.Context,
     where: Annotated[
         str | None,
-        typer.Argument(
+        usage.Argument(
             metavar="CONV[/BRANCH]|FILE", help="The conversation (default: the latest) or a branch; or the file alone"
         ),
     ] = None,
-    path: Annotated[str | None, typer.Argument(metavar="FILE", help="A file, as with --file")] = None,
+    path: Annotated[str | None, usage.Argument(metavar="FILE", help="A file, as with --file")] = None,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
+        str | None, usage.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
     ] = None,
     file: Annotated[
-        str | None, typer.Option("--file", metavar="FILE", help="The file, relative to the project")
+        str | None, usage.Option("--file", metavar="FILE", help="The file, relative to the project")
     ] = None,
 ) -> int:
     """Show which message made a decision or wrote a file.

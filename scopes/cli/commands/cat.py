@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import replace_head
 from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as run_cat
@@ -15,25 +14,25 @@ from scopes.render.view_options import ViewOptions
 
 
 def cat(
-    context: typer.Context,
+    context: usage.Context,
     message: Annotated[
         str,
-        typer.Argument(
+        usage.Argument(
             metavar="MESSAGE|CONV", help="A message id, main~2, HEAD, CONV/BRANCH~2 or a tag; or its conversation"
         ),
     ],
     inside: Annotated[
         str | None,
-        typer.Argument(
+        usage.Argument(
             metavar="[MESSAGE]", help="The message, after CONV; after CONV/BRANCH it must be on that branch"
         ),
     ] = None,
     conversation: Annotated[
-        str | None, typer.Option("--in", metavar="CONV", help="Search this conversation only")
+        str | None, usage.Option("--in", metavar="CONV", help="Search this conversation only")
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
+    raw: Annotated[bool, usage.Option("--raw", help="The stored JSON, byte for byte")] = False,
     original: Annotated[
-        bool, typer.Option("--original", help="The records that the message was imported from, byte for byte")
+        bool, usage.Option("--original", help="The records that the message was imported from, byte for byte")
     ] = False,
 ) -> int:
     """Print one message.

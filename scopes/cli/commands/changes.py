@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, Since
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import changes as run_changes
 
 
 def changes(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrLatestArgument = LATEST,
     since: Since = None,
     field: Annotated[
         str | None,
-        typer.Option(
+        usage.Option(
             "--field", metavar="PATH", help="Only this field: messages, branches.main, title, participants, ..."
         ),
     ] = None,
     cause: Annotated[
-        str | None, typer.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
+        str | None, usage.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
     ] = None,
     operation: Annotated[
         str | None,
-        typer.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
+        usage.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
     ] = None,
     branch: Annotated[
         str | None,
-        typer.Option(
+        usage.Option(
             "--branch",
             "--version",
             metavar="BRANCH",
@@ -40,8 +39,9 @@ def changes(
 ) -> int:
     """List every change of a conversation and its cause.
 
-    Oldest first: messages, branches, title, tags and the active branch, as the history records them. On a terminal a
-    table in words; in a pipe one row each: time, field, operation, cause, value before and after as JSON, source.
+    Oldest first: messages, branches, title, tags, the active branch, proposals and accepted values (entities),
+    decisions, facts, inboxes and collaborations, as the history records them. On a terminal a table in words; in a pipe
+    one row each: time, field, operation, cause, value before and after as JSON, source.
 
     Examples:
       scopes conv changes conv-001

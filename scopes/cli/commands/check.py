@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.check_hook import run_hook
 from scopes.cli.check_reports import reported_failures
@@ -32,7 +31,7 @@ from scopes.cli.invocation import Invocation
 
 
 def check(
-    context: typer.Context,
+    context: usage.Context,
     targets: Targets = None,
     rules: Rules = None,
     rules_from: RulesFrom = None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
@@ -15,38 +14,38 @@ from scopes.collaboration.start import Request, start
 from scopes.errors import Invalid
 
 Collaboration: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
+    str, usage.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
 ]
-Position: TypeAlias = Annotated[str, typer.Argument(metavar="POSITION", help="What you hold")]
-About: TypeAlias = Annotated[str, typer.Option("--about", metavar="TOPIC", help="What it is about")]
-Reasoning: TypeAlias = Annotated[list[str] | None, typer.Option("--reasoning", metavar="TEXT", help="Why")]
+Position: TypeAlias = Annotated[str, usage.Argument(metavar="POSITION", help="What you hold")]
+About: TypeAlias = Annotated[str, usage.Option("--about", metavar="TOPIC", help="What it is about")]
+Reasoning: TypeAlias = Annotated[list[str] | None, usage.Option("--reasoning", metavar="TEXT", help="Why")]
 GivenEvidence: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--evidence", metavar="TYPE:TEXT", help="What shows it, such as performance-data:p99 is 900 ms"),
+    usage.Option("--evidence", metavar="TYPE:TEXT", help="What shows it, such as performance-data:p99 is 900 ms"),
 ]
-TradeOffs: TypeAlias = Annotated[list[str] | None, typer.Option("--trade-off", metavar="TEXT", help="What it costs")]
+TradeOffs: TypeAlias = Annotated[list[str] | None, usage.Option("--trade-off", metavar="TEXT", help="What it costs")]
 Alternatives: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--alternative", metavar="TEXT", help="What else would do")
+    list[str] | None, usage.Option("--alternative", metavar="TEXT", help="What else would do")
 ]
-Confidence: TypeAlias = Annotated[float | None, typer.Option("--confidence", metavar="0..1", help="How sure you are")]
+Confidence: TypeAlias = Annotated[float | None, usage.Option("--confidence", metavar="0..1", help="How sure you are")]
 
 
 def collaborate(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
-    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help=f"{', '.join(TYPES[:5])} or {TYPES[5]}")],
+    kind: Annotated[str, usage.Option("--type", metavar="TYPE", help=f"{', '.join(TYPES[:5])} or {TYPES[5]}")],
     agents: Annotated[
-        list[str], typer.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
+        list[str], usage.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
     ],
-    task: Annotated[str, typer.Option("--task", metavar="TEXT", help="What is to be done")],
+    task: Annotated[str, usage.Option("--task", metavar="TEXT", help="What is to be done")],
     urgency: Annotated[
-        str, typer.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
+        str, usage.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
     ] = "normal",
     entity: Annotated[
-        str | None, typer.Option("--entity", metavar="TYPE/ID", help="What it is about, such as file/app.py")
+        str | None, usage.Option("--entity", metavar="TYPE/ID", help="What it is about, such as file/app.py")
     ] = None,
     branch: Annotated[
-        str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="Its name (default: collaboration/TYPE)")
+        str | None, usage.Option("--branch", "-b", metavar="BRANCH", help="Its name (default: collaboration/TYPE)")
     ] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -81,13 +80,15 @@ def collaborate(
 
 
 def collaborate_status(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
+        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Also those that are closed")] = False,
+    everything: Annotated[bool, usage.Option("--all", "-a", help="Also those that are closed")] = False,
 ) -> int:
     """List collaborations, the newest first.
+
+    Open ones come first. One whose branch was merged is shown as merged until somebody closes it.
 
     Examples:
       scopes collaborate status
@@ -97,7 +98,7 @@ def collaborate_status(
     return invocation.show(list_collaborations(invocation.repository(), conversation, everything=everything))
 
 
-def collaborate_show(context: typer.Context, collaboration: Collaboration) -> int:
+def collaborate_show(context: usage.Context, collaboration: Collaboration) -> int:
     """Report on a collaboration.
 
     It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
@@ -112,7 +113,7 @@ def collaborate_show(context: typer.Context, collaboration: Collaboration) -> in
 
 
 def collaborate_join(
-    context: typer.Context,
+    context: usage.Context,
     collaboration: Collaboration,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -130,7 +131,7 @@ def collaborate_join(
 
 
 def collaborate_argue(
-    context: typer.Context,
+    context: usage.Context,
     collaboration: Collaboration,
     position: Position,
     about: About = "the task",
@@ -145,12 +146,15 @@ def collaborate_argue(
     """State a position in a collaboration.
 
     A later position about the same topic replaces yours. Evidence has a type: performance-data, historical-precedent,
-    best-practice, technical-constraint, user-feedback or industry-standard.
+    best-practice, technical-constraint, user-feedback or industry-standard; it may end with ;source=TEXT and
+    ;weight=NUMBER from 0 to 1. An alternative that is the position of somebody else is a compromise: the report of
+    collaborate show lists these, what the participants have in common, and what speaks for each position.
 
     Examples:
       scopes collaborate argue conv-001 "Keep the queue in PostgreSQL" --as reviewer --confidence 0.8
       scopes collaborate argue conv-001 "Use Redis" --as tester --reasoning "It is there already"
-      scopes collaborate argue conv-001 "Use Redis" --evidence "performance-data:40,000 jobs/s" --trade-off "memory"
+      scopes collaborate argue conv-001 "Use Redis" --evidence "performance-data:40 jobs/s;source=b.md;weight=0.9"
+      scopes collaborate argue conv-001 "Use Redis" --trade-off "memory" --alternative "Keep the queue in PostgreSQL"
     """
     invocation: Invocation = context.obj
     argument = read_argument(about, position, reasoning, evidence, trade_offs, alternatives, confidence)
@@ -159,15 +163,16 @@ def collaborate_argue(
 
 
 def collaborate_close(
-    context: typer.Context,
+    context: usage.Context,
     collaboration: Collaboration,
-    outcome: Annotated[str, typer.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
+    outcome: Annotated[str, usage.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
     """Close a collaboration.
 
-    Its branch stays; merge it as any other. The report is that of collaborate show.
+    The closing message sums up positions, decisions and conflicts, and the report of collaborate show is printed. The
+    branch stays; it can be merged before or after.
 
     Examples:
       scopes collaborate close conv-001 --outcome "The queue stays in PostgreSQL"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 
 
 def compact(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     ratio: Ratio = None,
     include_all: Everything = False,

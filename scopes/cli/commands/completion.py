@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.completion_scripts import print_script
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 
 
 def completion(
-    context: typer.Context,
-    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="The shell")],
+    context: usage.Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], usage.Argument(metavar="SHELL", help="The shell")],
 ) -> int:
     """Print a completion script for a shell.
 

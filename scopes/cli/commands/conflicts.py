@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
@@ -40,16 +39,16 @@ from scopes.errors import Invalid
 
 
 def conflicts_list(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
+        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
+        usage.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
     ] = None,
     include_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
+        bool, usage.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
     ] = False,
 ) -> int:
     """List the conflicts between branches.
@@ -74,10 +73,10 @@ def conflicts_list(
 
 
 def conflicts_show(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
-    no_patch: Annotated[bool, typer.Option("--no-patch", help="Leave out the changes of a file")] = False,
+    no_patch: Annotated[bool, usage.Option("--no-patch", help="Leave out the changes of a file")] = False,
 ) -> int:
     """Show both sides of a conflict.
 
@@ -100,7 +99,7 @@ def conflicts_show(
 
 
 def conflicts_resolve(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
     take: Take = None,
@@ -143,7 +142,7 @@ def conflicts_resolve(
 
 
 def conflicts_intervene(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
     take: Take = None,
@@ -169,9 +168,9 @@ def conflicts_intervene(
 
 
 def conflicts_argue(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrConflict,
-    position: Annotated[str, typer.Option("--position", metavar="TEXT", help="What you hold")],
+    position: Annotated[str, usage.Option("--position", metavar="TEXT", help="What you hold")],
     second: ConflictAfterConversation = None,
     reasoning: Reasoning = None,
     evidence: GivenEvidence = None,
@@ -198,14 +197,14 @@ def conflicts_argue(
 
 
 def conflicts_escalate(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrConflict,
-    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
+    to: Annotated[str | None, usage.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
     neutral: Annotated[
-        bool, typer.Option("--neutral", help="A registered agent that is available and not involved, best a person")
+        bool, usage.Option("--neutral", help="A registered agent that is available and not involved, best a person")
     ] = False,
     capability: Annotated[
-        str | None, typer.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
+        str | None, usage.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
     ] = None,
     second: ConflictAfterConversation = None,
     reason: Reason = "",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, STANDARD_OUTPUT, FenceMark, Force, Output, split_compared
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
@@ -35,37 +34,37 @@ _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
 
 def context(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
+        str | None, usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
     ] = None,
     left: Annotated[
-        str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
+        str | None, usage.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
     ] = None,
-    right: Annotated[str | None, typer.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
+    right: Annotated[str | None, usage.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
     max_tokens: MaxTokens = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
-    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
+    task: Annotated[str | None, usage.Option("--task", metavar="TEXT", help="What the context is for")] = None,
+    mode: Annotated[str | None, usage.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
     model: ModelName = None,
     layout: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
+        str, usage.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
     ] = "markdown",
     output: Output = STANDARD_OUTPUT,
     force: Force = False,
     work_item: Annotated[
-        str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
+        str | None, usage.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
     ] = None,
-    include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
-    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
+    include_all: Annotated[bool, usage.Option("--all", help="Also messages before the last compaction")] = False,
+    explain: Annotated[bool, usage.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
+    stats: Annotated[bool, usage.Option("--stats", help="Show how the budget is used instead")] = False,
+    diff: Annotated[bool, usage.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
+    at: Annotated[str | None, usage.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
         int | None,
-        typer.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
+        usage.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
     ] = None,
     include_ignored: Annotated[
-        bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
+        bool, usage.Option("--include-ignored", help="Embed files that git ignores in the project, too")
     ] = False,
     mark: FenceMark = None,
     strict: Strict = False,

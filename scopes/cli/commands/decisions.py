@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import (
     LATEST,
     AuthorKind,
@@ -27,19 +26,19 @@ from scopes.loading import load
 from scopes.store.repository import Repository
 
 ConversationOrCandidate: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV|CANDIDATE", help="The conversation; or the candidate alone, by its id")
+    str, usage.Argument(metavar="CONV|CANDIDATE", help="The conversation; or the candidate alone, by its id")
 ]
 CandidateAfterConversation: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="CANDIDATE", help="The candidate: its id or a unique prefix", show_default=False),
+    usage.Argument(metavar="CANDIDATE", help="The candidate: its id or a unique prefix", show_default=False),
 ]
 
 
 def decisions(
-    context: typer.Context,
+    context: usage.Context,
     where: ScopeOrLatestArgument = LATEST,
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="List sentences that seem to state a decision instead")
+        bool, usage.Option("--candidates", help="List sentences that seem to state a decision instead")
     ] = False,
 ) -> int:
     """List the decisions of a conversation.
@@ -65,17 +64,17 @@ def decisions(
 
 
 def decisions_accept(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
     topic: Annotated[
-        str | None, typer.Option("--topic", metavar="TOPIC", help="What it is about (default: words of the sentence)")
+        str | None, usage.Option("--topic", metavar="TOPIC", help="What it is about (default: words of the sentence)")
     ] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: Annotated[
         str | None,
-        typer.Option("--branch", "-b", metavar="BRANCH", help="The branch to add it to (default: the candidate's)"),
+        usage.Option("--branch", "-b", metavar="BRANCH", help="The branch to add it to (default: the candidate's)"),
     ] = None,
 ) -> int:
     """Make a decision of a sentence that states one.
@@ -96,7 +95,7 @@ def decisions_accept(
 
 
 def decisions_dismiss(
-    context: typer.Context,
+    context: usage.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
     reason: Reason = "",
@@ -126,12 +125,12 @@ def _split(repository: Repository, first: str, second: str | None) -> tuple[str,
 
 
 def decisions_withdraw(
-    context: typer.Context,
+    context: usage.Context,
     first: Annotated[
-        str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation; a topic alone is of the latest one")
+        str, usage.Argument(metavar="CONV[/BRANCH]", help="The conversation; a topic alone is of the latest one")
     ],
     second: Annotated[
-        str | None, typer.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
+        str | None, usage.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
     ] = None,
     reason: Reason = "",
     author: AuthorName = None,

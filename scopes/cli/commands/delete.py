@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as run_delete
 
 
 def delete(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
 ) -> int:
     """Delete a conversation.
 

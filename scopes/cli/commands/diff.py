@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import split_compared
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
@@ -13,16 +12,16 @@ from scopes.render.view_options import ViewOptions
 
 
 def diff(
-    context: typer.Context,
-    left: Annotated[str, typer.Argument(metavar="CONV", help="The conversation, or the first of two revisions")],
+    context: usage.Context,
+    left: Annotated[str, usage.Argument(metavar="CONV", help="The conversation, or the first of two revisions")],
     right: Annotated[
         str | None,
-        typer.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
+        usage.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
     ] = None,
     other: Annotated[
-        str | None, typer.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
+        str | None, usage.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
     ] = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Only count the differences")] = False,
+    stat: Annotated[bool, usage.Option("--stat", help="Only count the differences")] = False,
 ) -> int:
     """Compare two branches, messages or conversations.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.doctor import doctor as run_doctor
 
 
-def doctor(context: typer.Context) -> int:
+def doctor(context: usage.Context) -> int:
     """Check the installation and the store.
 
     Checks versions, git, permissions, locks and leftover files. Changes nothing.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
@@ -16,16 +15,16 @@ _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
 
 
 def export(
-    context: typer.Context,
+    context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
         Literal["markdown", "md", "json", "jsonl", "openai", "original"] | None,
-        typer.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
+        usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
-    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
+    include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="The original file to write, if there are several")
+        str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
     force: Force = False,
 ) -> int:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import AuthorName, ConversationArgument
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
@@ -20,38 +19,38 @@ from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.render.progress import progress
 
-FactName: TypeAlias = Annotated[str, typer.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
+FactName: TypeAlias = Annotated[str, usage.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
 OfConversation: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
+    str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
 ]
-OfKey: TypeAlias = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only those of this context key")]
+OfKey: TypeAlias = Annotated[str | None, usage.Option("--key", metavar="KEY", help="Only those of this context key")]
 MAX_CONTENT_BYTES = 1_000_000
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def facts_propose(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
-    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="The context key, such as Constraints")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; - reads standard input")],
+    key: Annotated[str, usage.Argument(metavar="CONTEXT-KEY", help="The context key, such as Constraints")],
+    text: Annotated[str, usage.Argument(metavar="TEXT", help="The fact; - reads standard input")],
     author: AuthorName = None,
     fact_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
+        str | None, usage.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", metavar="0..1", help="How sure the author is")] = 1.0,
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
+    confidence: Annotated[float, usage.Option("--confidence", metavar="0..1", help="How sure the author is")] = 1.0,
+    model: Annotated[str | None, usage.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
     prompt_hash: Annotated[
-        str | None, typer.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
+        str | None, usage.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
     ] = None,
     sources: Annotated[
-        list[str] | None, typer.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
+        list[str] | None, usage.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
     ] = None,
     invalidates: Annotated[
-        str | None, typer.Option("--invalidates", metavar="ID", help="The fact of the same key that it takes back")
+        str | None, usage.Option("--invalidates", metavar="ID", help="The fact of the same key that it takes back")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="When it can no longer be promoted: 30m, 12h, 7d")
+        str | None, usage.Option("--expires", metavar="TIME", help="When it can no longer be promoted: 30m, 12h, 7d")
     ] = None,
 ) -> int:
     """Propose a fact about a conversation.
@@ -82,14 +81,14 @@ def facts_propose(
 
 
 def facts_list(
-    context: typer.Context,
+    context: usage.Context,
     conversation: OfConversation = None,
     key: OfKey = None,
     proposed: Annotated[
-        bool, typer.Option("--proposed", help="What waits for a decision: proposals, and questions of agents")
+        bool, usage.Option("--proposed", help="What waits for a decision: proposals, and questions of agents")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
+        bool, usage.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
     ] = False,
 ) -> int:
     """List the facts of a conversation.
@@ -104,7 +103,7 @@ def facts_list(
     return invocation.show(function(invocation.repository(), conversation, key=key, everything=everything))
 
 
-def facts_show(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_show(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Show a fact or a proposal.
 
     Examples:
@@ -115,7 +114,7 @@ def facts_show(context: typer.Context, conversation: ConversationArgument, fact:
     return invocation.show(show_fact(invocation.repository(), conversation, fact))
 
 
-def facts_explain(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_explain(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Show how a fact came about.
 
     Of a fact that a run added: the cycle, the agent, the keys for which it ran, and the facts that it had not read
@@ -128,7 +127,7 @@ def facts_explain(context: typer.Context, conversation: ConversationArgument, fa
     return invocation.show(explain_fact(invocation.repository(), conversation, fact))
 
 
-def facts_promote(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_promote(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Make a fact of a proposal, if it is valid.
 
     Valid is a proposal with text, a known key, a confidence from 0 to 1, an author, and an id that no fact with other
@@ -142,11 +141,11 @@ def facts_promote(context: typer.Context, conversation: ConversationArgument, fa
 
 
 def facts_accept(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
     fact: FactName,
     author: AuthorName = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")] = "",
+    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why")] = "",
 ) -> int:
     """Approve a proposal: it becomes a fact.
 
@@ -163,11 +162,11 @@ def facts_accept(
 
 
 def facts_reject(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
     fact: FactName,
     author: AuthorName = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; required")] = "",
+    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why; required")] = "",
 ) -> int:
     """Reject a proposal, with a reason.
 
@@ -184,12 +183,12 @@ def facts_reject(
 
 
 def facts_decide(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
-    subject: Annotated[str, typer.Argument(metavar="QUESTION|FACT", help="The question, or a proposal to refine")],
-    decision: Annotated[str, typer.Argument(metavar="DECISION", help="approved, rejected or refine")],
+    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposal to refine")],
+    decision: Annotated[str, usage.Argument(metavar="DECISION", help="approved, rejected or refine")],
     author: AuthorName = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
+    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
 ) -> int:
     """Answer a question of an agent.
 
@@ -210,25 +209,29 @@ def facts_decide(
 
 
 def facts_run(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent, before that of the settings"),
+        usage.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent, before that of the settings"),
     ] = None,
-    max_cycles: Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop after so many cycles")] = 100,
+    max_cycles: Annotated[int, usage.Option("--max-cycles", metavar="N", help="Stop after so many cycles")] = 100,
     max_facts: Annotated[
-        int, typer.Option("--max-facts", metavar="N", help="Stop when the conversation has so many facts")
+        int, usage.Option("--max-facts", metavar="N", help="Stop when the conversation has so many facts")
     ] = 10_000,
     timeout: Annotated[
-        int | None, typer.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
+        int | None, usage.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
     ] = None,
     min_confidence: Annotated[
-        float, typer.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
+        float, usage.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
     ] = 0.0,
-    review: Annotated[bool, typer.Option("--review", help="A person decides about every fact")] = False,
+    review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
+    expires: Annotated[
+        str | None,
+        usage.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
+    ] = None,
     all_keys: Annotated[
-        bool, typer.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
+        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
     ] = False,
 ) -> int:
     """Let agents derive facts until nothing changes.
@@ -247,14 +250,22 @@ def facts_run(
     Examples:
       scopes agents register analyst --depends-on Seeds
       scopes facts run conv-001 --agent analyst="python3 analyst.py"
-      scopes facts run conv-001 --review --timeout 30 --json
+      scopes facts run conv-001 --review --expires 7d --json
       scopes config set scopes.agent.analyst.command "llm -m gpt-4o-mini -t analyst"
     """
     invocation: Invocation = context.obj
-    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts), ("timeout", timeout)):
+    for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts)):
         check_not_negative(value, what, "0 or more")
+    if timeout is not None and timeout < 1:
+        raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
+    if not 0 <= min_confidence <= 1:
+        raise Invalid(f"the confidence {min_confidence:g} is not between 0 and 1", hint="for example: 0.8")
     limits = RunLimits(
-        cycles=max_cycles, all_keys=all_keys, seconds=timeout, acceptance=Acceptance(review, min_confidence, max_facts)
+        cycles=max_cycles,
+        all_keys=all_keys,
+        seconds=timeout,
+        expires_seconds=None if expires is None else _read_duration(expires),
+        acceptance=Acceptance(review, min_confidence, max_facts),
     )
     repository = invocation.repository()
     with progress(invocation.output(), "running cycles") as on_progress:
@@ -267,11 +278,11 @@ def facts_run(
 
 
 def facts_log(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationArgument,
-    limit: Annotated[int | None, typer.Option("-n", metavar="N", help="Only the newest N cycles")] = None,
+    limit: Annotated[int | None, usage.Option("-n", metavar="N", help="Only the newest N cycles")] = None,
     explain_order: Annotated[
-        bool, typer.Option("--explain-order", help="Every effect, in the order in which it was applied")
+        bool, usage.Option("--explain-order", help="Every effect, in the order in which it was applied")
     ] = False,
 ) -> int:
     """Show the cycles of a conversation, newest first.
@@ -285,7 +296,7 @@ def facts_log(
     return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
 
 
-def facts_eligible(context: typer.Context, conversation: ConversationArgument) -> int:
+def facts_eligible(context: usage.Context, conversation: ConversationArgument) -> int:
     """List the agents that the next cycle would run.
 
     Examples:
@@ -296,8 +307,8 @@ def facts_eligible(context: typer.Context, conversation: ConversationArgument) -
 
 
 def facts_key_add(
-    context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="One word, such as Requirements")],
+    context: usage.Context,
+    key: Annotated[str, usage.Argument(metavar="CONTEXT-KEY", help="One word, such as Requirements")],
 ) -> int:
     """Add a context key.
 
@@ -327,4 +338,7 @@ def _read_duration(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise Invalid(f"{text!a} is not a time", hint="for example: 30m, 12h, 7d")
-    return int(match[1]) * _SECONDS[match[2]]
+    seconds = int(match[1]) * _SECONDS[match[2]]
+    if seconds == 0:
+        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
+    return seconds

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.files import files as run_files
 from scopes.errors import NotFound
 
 
-def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
+def files(context: usage.Context, where: ScopeOrLatestArgument = LATEST) -> int:
     """List the files that a conversation touched.
 
     For each file how often it was read, changed or mentioned, when last and by which agent; the most recently touched

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.gc import gc as run_gc
 from scopes.conversation.gc import parse_cutoff, plan_gc
 
 
 def gc(
-    context: typer.Context,
+    context: usage.Context,
     expire: Annotated[
         str | None,
-        typer.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
+        usage.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be packed and deleted, and change nothing")
+        bool, usage.Option("--dry-run", help="Print what would be packed and deleted, and change nothing")
     ] = False,
 ) -> int:
     """Pack the store and delete what has expired.

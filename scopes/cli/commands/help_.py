@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.help import explain
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 
 
 def help_(
-    context: typer.Context,
-    command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain")] = None,
+    context: usage.Context,
+    command: Annotated[list[str] | None, usage.Argument(metavar="COMMAND", help="The command to explain")] = None,
     include_all: Annotated[
-        bool, typer.Option("--all", help="All commands, exit codes, environment variables and files")
+        bool, usage.Option("--all", help="All commands, exit codes, environment variables and files")
     ] = False,
 ) -> None:
     """Explain a command.

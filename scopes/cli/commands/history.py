@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
@@ -16,21 +15,21 @@ from scopes.render.view_options import ViewOptions
 
 
 def history(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
-    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
-    preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
+    for_prompt: Annotated[bool, usage.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
+    preview: Annotated[bool, usage.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
-        int, typer.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
+        int, usage.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
     ] = DEFAULT_MESSAGES,
     max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
+        int, usage.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
     ] = DEFAULT_TOKENS,
     tools: Annotated[
-        str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
+        str, usage.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
     ] = TOOLS[0],
     with_memory: Annotated[
-        bool, typer.Option("--with-memory", help="Put the memory and the last messages of other agents first")
+        bool, usage.Option("--with-memory", help="Put the memory and the last messages of other agents first")
     ] = False,
     mark: FenceMark = None,
     model: ModelName = None,

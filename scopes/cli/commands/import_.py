@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
     choose_projects,
@@ -23,34 +22,34 @@ from scopes.render.view_options import ViewOptions
 
 
 def import_(
-    context: typer.Context,
+    context: usage.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
+        usage.Argument(
             metavar="PATH", help="Transcripts or folders; - reads standard input (default: all that are found)"
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Import nothing if a record or a file cannot be read")
+        bool, usage.Option("--strict", help="Import nothing if a record or a file cannot be read")
     ] = False,
     since: Since = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
+        str | None, usage.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also import conversations that were deleted here")] = False,
+    again: Annotated[bool, usage.Option("--again", help="Also import conversations that were deleted here")] = False,
     no_join: Annotated[
-        bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
+        bool, usage.Option("--no-join", help="Import copies of other sessions as conversations of their own")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
-    reread: Annotated[bool, typer.Option("--reread", help="Read all files again, also unchanged ones")] = False,
+    report: Annotated[bool, usage.Option("--report", help="Print what every byte of every source became")] = False,
+    reread: Annotated[bool, usage.Option("--reread", help="Read all files again, also unchanged ones")] = False,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
+        bool, usage.Option("--sample", help="Import a made-up conversation of three agents instead")
     ] = False,
     sample_sessions: Annotated[
-        bool, typer.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
+        bool, usage.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
     ] = False,
 ) -> int:
     """Import transcripts from other tools.

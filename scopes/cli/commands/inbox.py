@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
+from scopes.cli import usage
 from scopes.cli.commands.agents import AgentName
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 
 
 def inbox(
-    context: typer.Context,
+    context: usage.Context,
     agent: AgentName,
     acknowledge: Annotated[
-        bool, typer.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
+        bool, usage.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
     ] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on and print messages as they arrive")] = False,
+    watch: Annotated[bool, usage.Option("--watch", help="Go on and print messages as they arrive")] = False,
     idle: Annotated[
-        float | None, typer.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
+        float | None, usage.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
     ] = None,
-    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
+    deliver: Annotated[bool, usage.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
 
@@ -33,7 +32,10 @@ def inbox(
 
     With --deliver the program of the setting scopes.agent.<name>.delivery of your own configuration gets each as a JSON
     object on standard input; exit code 0 takes the message out of the inbox. It is tried three times, then the message
-    and all later ones stay, and the exit code is 1. `send` does the same for its receivers.
+    and all later ones stay, and the exit code is 1. `send` does the same for its receivers. One process at a time
+    delivers to an agent. No message is lost. One is given twice only if scopes dies between the end of the program and
+    the acknowledgement: `delivery` in the object (and the variable SCOPES_DELIVERY) is an id that is the same for all
+    attempts, and `attempt` counts them, so a program can leave out what it has done before.
 
     Examples:
       scopes inbox reviewer
@@ -45,7 +47,7 @@ def inbox(
     repository = invocation.repository()
     if deliver and (watch or acknowledge):
         raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
-    if idle is not None and (not watch or idle < 0):
+    if idle is not None and not (watch and idle >= 0):
         raise Invalid("--idle needs --watch, and seconds of 0 or more", hint="for example: --watch --idle 60")
     if deliver:
         return invocation.show(deliver_unread(repository, agent))

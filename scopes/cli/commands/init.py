@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.init import init as run_init
 
 
-def init(context: typer.Context) -> int:
+def init(context: usage.Context) -> int:
     """Create a store for this project.
 
     Inside a git repository the store is created in its git directory: all worktrees share it, and every scopes command

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_project_or_name, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
@@ -20,23 +19,23 @@ _MIN_ROWS = 5
 
 
 def list_(
-    context: typer.Context,
+    context: usage.Context,
     limit: Annotated[
         int | None,
-        typer.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
+        usage.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
     ] = None,
-    include_all: Annotated[bool, typer.Option("--all", "-a", help="All conversations, not only a screen")] = False,
+    include_all: Annotated[bool, usage.Option("--all", "-a", help="All conversations, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
+    agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
+        str | None, usage.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
     ] = None,
-    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
-    participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
+    tag: Annotated[str | None, usage.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
+    deleted: Annotated[bool, usage.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
+    participants: Annotated[bool, usage.Option("--participants", help="Name every participant")] = False,
 ) -> int:
     """List conversations, newest first.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, Since, Until, find_conversation, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
@@ -17,10 +16,10 @@ from scopes.render.view_options import ViewOptions
 
 
 def log(
-    context: typer.Context,
+    context: usage.Context,
     where: Annotated[
         str,
-        typer.Argument(
+        usage.Argument(
             metavar="WHERE",
             help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, CONV A..B (default: the latest conversation)",
             show_default=False,
@@ -28,27 +27,27 @@ def log(
     ] = LATEST,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
+        usage.Argument(
             metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"
         ),
     ] = None,
-    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches as a graph")] = False,
-    oneline: Annotated[bool, typer.Option("--oneline", help="One line per message")] = False,
+    graph: Annotated[bool, usage.Option("--graph", help="Draw the branches as a graph")] = False,
+    oneline: Annotated[bool, usage.Option("--oneline", help="One line per message")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Print everything: reasoning, tool calls and results in full")
+        bool, usage.Option("--full", help="Print everything: reasoning, tool calls and results in full")
     ] = False,
-    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
-    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
+    include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
+    reverse: Annotated[bool, usage.Option("--reverse", help="Oldest first")] = False,
+    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
     author: Annotated[
-        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")
+        list[str] | None, usage.Option("--author", metavar="NAME", help="Only this author's messages")
     ] = None,
-    kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
+    kind: Annotated[list[str] | None, usage.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
     grep: Annotated[
         list[str] | None,
-        typer.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
+        usage.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
     ] = None,
-    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
+    ignore_case: Annotated[bool, usage.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,
 ) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, split_branch, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
@@ -13,47 +12,47 @@ from scopes.conversation.merge import merge as run_merge
 from scopes.errors import Invalid
 
 Target: TypeAlias = Annotated[
-    str | None, typer.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)")
+    str | None, usage.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)")
 ]
 Strategy: TypeAlias = Annotated[
     str | None,
-    typer.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
+    usage.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
 ]
 
 
 def merge(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
         str | None,
-        typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
+        usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
     ] = None,
     source_name: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
+        str | None, usage.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
+        str | None, usage.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
     target: Target = None,
     strategy: Strategy = None,
     no_ff: Annotated[
-        bool, typer.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
+        bool, usage.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
     ] = False,
     auto_priority: Annotated[
-        bool, typer.Option("--auto-priority", help="If priorities differ, take the higher one")
+        bool, usage.Option("--auto-priority", help="If priorities differ, take the higher one")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Also stop for files that both sides changed")] = False,
+    strict: Annotated[bool, usage.Option("--strict", help="Also stop for files that both sides changed")] = False,
     allow_unrelated: Annotated[
-        bool, typer.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
+        bool, usage.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
     ] = False,
-    message: Annotated[str | None, typer.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
+    message: Annotated[str | None, usage.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
     continue_: Annotated[
-        bool, typer.Option("--continue", help="Finish the merge after its conflicts are resolved")
+        bool, usage.Option("--continue", help="Finish the merge after its conflicts are resolved")
     ] = False,
-    abort: Annotated[bool, typer.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
+    abort: Annotated[bool, usage.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
     branch: Annotated[
         str | None,
-        typer.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
+        usage.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
     ] = None,
 ) -> int:
     """Merge a branch into another one.

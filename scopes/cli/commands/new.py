@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new import new as run_new
 from scopes.errors import Invalid
 
 
 def new(
-    context: typer.Context,
-    text: Annotated[str | None, typer.Argument(metavar="TITLE", help="The title, as with --title")] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title")] = None,
+    context: usage.Context,
+    text: Annotated[str | None, usage.Argument(metavar="TITLE", help="The title, as with --title")] = None,
+    title: Annotated[str | None, usage.Option("--title", metavar="TEXT", help="The title")] = None,
     conversation_id: Annotated[
-        str | None, typer.Option("--id", metavar="NAME", help="The id (default: the next conv-NNN)")
+        str | None, usage.Option("--id", metavar="NAME", help="The id (default: the next conv-NNN)")
     ] = None,
     participants: Annotated[
-        list[str] | None, typer.Option("--participant", metavar="NAME", help="An agent or person that takes part")
+        list[str] | None, usage.Option("--participant", metavar="NAME", help="An agent or person that takes part")
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option("--project", metavar="PROJECT", help="A directory of the project (default: the current one)"),
+        usage.Option("--project", metavar="PROJECT", help="A directory of the project (default: the current one)"),
     ] = None,
 ) -> int:
     """Start a conversation.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.operations import list_operations, show_operation
 
 
 def operations_list(
-    context: typer.Context,
-    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N operations")] = None,
+    context: usage.Context,
+    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N operations")] = None,
 ) -> int:
     """List the operations, newest first.
 
@@ -36,9 +35,9 @@ def operations_list(
 
 
 def operations_show(
-    context: typer.Context,
+    context: usage.Context,
     operation: Annotated[
-        str, typer.Argument(metavar="OPERATION", help="A unique prefix of its id, or its place: @, @-, @{2}")
+        str, usage.Argument(metavar="OPERATION", help="A unique prefix of its id, or its place: @, @-, @{2}")
     ],
 ) -> int:
     """Show what one operation changed.

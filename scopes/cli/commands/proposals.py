@@ -1,4 +1,4 @@
-"""`scopes proposals create`, `list`, `show`, `test`, `accept`, `reject`, `modify`, `apply` and `rollback`."""
+"""`scopes proposals create`, `list`, `show`, `test`, `accept`, `reject`, `modify`, `apply` and others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import (
     LATEST,
     AuthorKind,
@@ -25,75 +24,76 @@ from scopes.history.handles import StoreHandle
 from scopes.model import encoding
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import Delivery, NewChange, create_proposal
+from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="CONV|PROPOSAL", help="The conversation or CONV/BRANCH; or the proposal alone, by its id"),
+    usage.Argument(metavar="CONV|PROPOSAL", help="The conversation or CONV/BRANCH; or the proposal alone, by its id"),
 ]
 ProposalAfterScope: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
+    usage.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
 ]
 Texts: TypeAlias = list[str] | None
-FeedbackText: TypeAlias = Annotated[str, typer.Option("--feedback", metavar="TEXT", help="What you say about it")]
-Rating: TypeAlias = Annotated[int | None, typer.Option("--rating", metavar="N", help="How good it is, from 1 to 5")]
+FeedbackText: TypeAlias = Annotated[str, usage.Option("--feedback", metavar="TEXT", help="What you say about it")]
+Rating: TypeAlias = Annotated[int | None, usage.Option("--rating", metavar="N", help="How good it is, from 1 to 5")]
 Apply: TypeAlias = Annotated[
-    bool, typer.Option("--apply/--no-apply", help="Apply it at once, or let `proposals apply` do that later")
+    bool, usage.Option("--apply/--no-apply", help="Apply it at once, or let `proposals apply` do that later")
 ]
-Entity: TypeAlias = Annotated[str, typer.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
+Entity: TypeAlias = Annotated[str, usage.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
 Changes: TypeAlias = Annotated[
-    Texts, typer.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
+    Texts, usage.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
 ]
-Deleted: TypeAlias = Annotated[Texts, typer.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
+Deleted: TypeAlias = Annotated[Texts, usage.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
 Before: TypeAlias = Annotated[
-    Texts, typer.Option("--before", metavar="FIELD=VALUE", help="The value now; another one stops the command")
+    Texts, usage.Option("--before", metavar="FIELD=VALUE", help="The value now; another one stops the command")
 ]
-Rationale: TypeAlias = Annotated[str | None, typer.Option("--rationale", metavar="TEXT", help="Why it should change")]
+Rationale: TypeAlias = Annotated[str | None, usage.Option("--rationale", metavar="TEXT", help="Why it should change")]
 Confidence: TypeAlias = Annotated[
-    float | None, typer.Option("--confidence", metavar="SHARE", help="How sure you are, from 0 to 1")
+    float | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are, from 0 to 1")
 ]
 Category: TypeAlias = Annotated[
-    str | None, typer.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
+    str | None, usage.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
 ]
 RequestType: TypeAlias = Annotated[
-    str | None, typer.Option("--request-type", metavar="TYPE", help="review (default), approve, apply or discuss")
+    str | None, usage.Option("--request-type", metavar="TYPE", help="review (default), approve, apply or discuss")
 ]
 Risk: TypeAlias = Annotated[
-    str | None, typer.Option("--risk", metavar="LEVEL", help="none, low, medium, high or critical")
+    str | None, usage.Option("--risk", metavar="LEVEL", help="none, low, medium, high or critical")
 ]
 EstimatedTime: TypeAlias = Annotated[
-    str | None, typer.Option("--estimated-time", metavar="TEXT", help="How long it would take")
+    str | None, usage.Option("--estimated-time", metavar="TEXT", help="How long it would take")
 ]
-Affects: TypeAlias = Annotated[Texts, typer.Option("--affects", metavar="TYPE/ID", help="Another entity it affects")]
+Affects: TypeAlias = Annotated[Texts, usage.Option("--affects", metavar="TYPE/ID", help="Another entity it affects")]
 Reversible: TypeAlias = Annotated[
-    bool | None, typer.Option("--reversible/--irreversible", help="Whether it can be taken back")
+    bool | None, usage.Option("--reversible/--irreversible", help="Whether it can be taken back")
 ]
-Needs: TypeAlias = Annotated[Texts, typer.Option("--needs", metavar="TEXT", help="What has to come before")]
-SideEffects: TypeAlias = Annotated[Texts, typer.Option("--side-effect", metavar="TEXT", help="What may happen besides")]
+Needs: TypeAlias = Annotated[Texts, usage.Option("--needs", metavar="TEXT", help="What has to come before")]
+SideEffects: TypeAlias = Annotated[Texts, usage.Option("--side-effect", metavar="TEXT", help="What may happen besides")]
 Background: TypeAlias = Annotated[
-    str | None, typer.Option("--context", metavar="TEXT", help="What the reader should know")
+    str | None, usage.Option("--context", metavar="TEXT", help="What the reader should know")
 ]
 Alternatives: TypeAlias = Annotated[
-    Texts, typer.Option("--alternative", metavar="TEXT", help="What could be done instead")
+    Texts, usage.Option("--alternative", metavar="TEXT", help="What could be done instead")
 ]
 RequiredApprovals: TypeAlias = Annotated[
-    Texts, typer.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
+    Texts, usage.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
 ]
 Expires: TypeAlias = Annotated[
-    str | None, typer.Option("--expires", metavar="WHEN", help="When it expires: 7d from now, or a date")
+    str | None, usage.Option("--expires", metavar="WHEN", help="When it expires: 7d from now, or a date")
 ]
-Send: TypeAlias = Annotated[bool, typer.Option("--send", help="Send it to agents with the capability review")]
+Send: TypeAlias = Annotated[bool, usage.Option("--send", help="Send it to agents with the capability review")]
 To: TypeAlias = Annotated[
-    Texts, typer.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
+    Texts, usage.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
 ]
-Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send also if nobody is available: it waits for them")]
+Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
 
 
 def proposals_create(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     entity: Entity,
     changes: Changes = None,
@@ -167,14 +167,14 @@ def proposals_create(
 
 
 def proposals_list(
-    context: typer.Context,
+    context: usage.Context,
     where: ScopeOrLatestArgument = LATEST,
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, superseded or expired"),
+        usage.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, superseded or expired"),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
-    every: Annotated[bool, typer.Option("--all", help="List closed proposals too")] = False,
+    agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
+    every: Annotated[bool, usage.Option("--all", help="List closed proposals too")] = False,
 ) -> int:
     """List the proposals of a conversation, open ones first.
 
@@ -191,7 +191,7 @@ def proposals_list(
     return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=every))
 
 
-def proposals_show(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_show(context: usage.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show a proposal, its state and how it got there.
 
     Examples:
@@ -204,7 +204,7 @@ def proposals_show(context: typer.Context, first: ScopeOrProposal, second: Propo
     return invocation.show(show_proposal(repository, where, name))
 
 
-def proposals_test(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_test(context: usage.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show what applying a proposal would change.
 
     It is applied to a copy that is thrown away: no ref moves, and no operation is recorded. The exit code is 3 if a
@@ -221,7 +221,7 @@ def proposals_test(context: typer.Context, first: ScopeOrProposal, second: Propo
 
 
 def proposals_accept(
-    context: typer.Context,
+    context: usage.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     apply: Apply = True,
@@ -255,9 +255,9 @@ def proposals_accept(
 
 
 def proposals_reject(
-    context: typer.Context,
+    context: usage.Context,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="REASON", help="too-risky, poor-timing, unwanted-change, ..., or other")
+        str, usage.Option("--reason", metavar="REASON", help="too-risky, poor-timing, unwanted-change, ..., or other")
     ],
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
@@ -290,11 +290,11 @@ def proposals_reject(
 
 
 def proposals_modify(
-    context: typer.Context,
+    context: usage.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     values: Annotated[
-        Texts, typer.Option("--set", metavar="FIELD=VALUE", help="The value to take instead, as JSON or text")
+        Texts, usage.Option("--set", metavar="FIELD=VALUE", help="The value to take instead, as JSON or text")
     ] = None,
     apply: Apply = True,
     feedback: FeedbackText = "",
@@ -326,7 +326,7 @@ def proposals_modify(
 
 
 def proposals_apply(
-    context: typer.Context,
+    context: usage.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     author: AuthorName = None,
@@ -349,7 +349,7 @@ def proposals_apply(
 
 
 def proposals_rollback(
-    context: typer.Context,
+    context: usage.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     reason: Reason = "",
@@ -370,6 +370,31 @@ def proposals_rollback(
     where, name = split_scope(repository, first, second)
     who = author_of(invocation, author, author_kind)
     return invocation.show(rollback_proposal(repository, where, name, author=who, reason=reason))
+
+
+def proposals_feedback(
+    context: usage.Context,
+    first: ScopeOrProposal,
+    second: ProposalAfterScope = None,
+    feedback: FeedbackText = "",
+    rating: Rating = None,
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+) -> int:
+    """Say how an applied proposal worked out.
+
+    The message is part of the history in `scopes proposals show`. The state of the proposal stays the same; `scopes
+    proposals rollback` takes back what was applied.
+
+    Examples:
+      scopes proposals feedback p7q2 --rating 5 --feedback "no timeout since then"
+      scopes proposals feedback conv-001 p7q2 --rating 2 --as carol
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    where, name = split_scope(repository, first, second)
+    who = author_of(invocation, author, author_kind)
+    return invocation.show(give_feedback(repository, where, name, Feedback(feedback, rating), author=who))
 
 
 def split_scope(repository: Repository, first: str, second: str | None) -> tuple[str | None, str]:

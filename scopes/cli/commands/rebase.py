@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
@@ -15,13 +14,13 @@ from scopes.errors import Invalid
 
 
 def rebase(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     onto: Annotated[
-        str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
+        str | None, usage.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
     ] = None,
     from_base: Annotated[
-        bool, typer.Option("--from-base", help="Take all messages since the merge base with the new base, as git does")
+        bool, usage.Option("--from-base", help="Take all messages since the merge base with the new base, as git does")
     ] = False,
     branch: OnBranch = None,
     continue_: Continue = False,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
@@ -14,14 +13,14 @@ from scopes.errors import Invalid
 
 
 def rename(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     new: Annotated[
         str | None,
-        typer.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
+        usage.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
     ] = None,
-    branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
+    branch: Annotated[str | None, usage.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
+    title: Annotated[str | None, usage.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
 ) -> int:
     """Rename a conversation or a branch.
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.repair import repair as run_repair
 
 
 def repair(
-    context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be repaired")] = False,
+    context: usage.Context,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Only print what would be repaired")] = False,
 ) -> int:
     """Repair what verify finds, where nothing can be lost.
 

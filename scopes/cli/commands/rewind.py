@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rewind import rewind as run_rewind
 
 
 def rewind(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
+        str | None, usage.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
+        int | None, usage.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
     ] = None,
     branch: OnBranch = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
+        bool, usage.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
     ] = False,
 ) -> int:
     """Move a branch back to an earlier message.

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import Since, Until
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -22,24 +21,24 @@ _CONVERSATION_ID = re.compile(r"conv-[0-9]+")
 
 
 def search(
-    context: typer.Context,
+    context: usage.Context,
     words: Annotated[
         list[str],
-        typer.Argument(
+        usage.Argument(
             metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields; a conversation as the last one'
         ),
     ],
     conversation: Annotated[
-        str | None, typer.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
+        str | None, usage.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
     ] = None,
-    count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Show at most N messages")] = 20,
-    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
-    newest: Annotated[bool, typer.Option("--newest", help="Newest first; default: best first")] = False,
-    any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
-    around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
+    count: Annotated[int, usage.Option("-n", min=0, metavar="N", help="Show at most N messages")] = 20,
+    regex: Annotated[bool, usage.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
+    newest: Annotated[bool, usage.Option("--newest", help="Newest first; default: best first")] = False,
+    any_word: Annotated[bool, usage.Option("--any", help="Find messages with any of the words, best first")] = False,
+    around: Annotated[int, usage.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
     since: Since = None,
     until: Until = None,
-    count_only: Annotated[bool, typer.Option("--count", help="Print only the number of messages found")] = False,
+    count_only: Annotated[bool, usage.Option("--count", help="Print only the number of messages found")] = False,
 ) -> int:
     r"""Find messages by words and fields.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 from scopes.agents.delivery import deliver_to_programs
 from scopes.agents.send import send as send_message
+from scopes.cli import usage
 from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, author_of, split_branch
 from scopes.cli.commands.append import Branch, Data, Kind, ReplyTo, Text, Time
@@ -19,13 +18,13 @@ from scopes.history.handles import StoreHandle
 
 
 def send(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
     text: Text = None,
     to: Annotated[
-        list[str] | None, typer.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
+        list[str] | None, usage.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
     ] = None,
-    queue: Annotated[bool, typer.Option("--queue", help="Send also if nobody is available: it waits for them")] = False,
+    queue: Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")] = False,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: Branch = None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
@@ -15,17 +14,17 @@ from scopes.render.mermaid_view import as_mermaid
 
 
 def show(
-    context: typer.Context,
+    context: usage.Context,
     where: ScopeOrLatestArgument = LATEST,
     form: Annotated[
         Literal["text", "mermaid"] | None,
-        typer.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
+        usage.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
     ] = None,
     recent: Annotated[
-        int, typer.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
+        int, usage.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
     ] = RECENT,
     include_hidden: Annotated[
-        bool, typer.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
+        bool, usage.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
     ] = False,
 ) -> int:
     """Show participants, branches and recent activity.

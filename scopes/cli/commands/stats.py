@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.stats import stats as run_stats
 
 
 def stats(
-    context: typer.Context,
+    context: usage.Context,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: all), or one branch of it"),
+        usage.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: all), or one branch of it"),
     ] = None,
 ) -> int:
     """Count messages, authors, tools, files and tokens.

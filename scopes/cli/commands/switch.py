@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.switch import switch as run_switch
@@ -13,11 +12,11 @@ from scopes.errors import Invalid
 
 
 def switch(
-    context: typer.Context,
+    context: usage.Context,
     conversation: Annotated[
-        str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
+        str, usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
     ],
-    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
+    branch: Annotated[str | None, usage.Argument(metavar="BRANCH", help="The branch")] = None,
 ) -> int:
     """Make another branch the active one (also: checkout).
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.tag import TagList, delete_tag, list_tags
@@ -16,13 +15,13 @@ from scopes.store.repository import Repository
 
 
 def tag(
-    context: typer.Context,
+    context: usage.Context,
     conversation: ConversationOrBranchArgument,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the tag")] = None,
+    name: Annotated[str | None, usage.Argument(metavar="[NAME]", help="The name of the tag")] = None,
     message: Annotated[
-        str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the branch)")
+        str | None, usage.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the branch)")
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the tag")] = False,
+    delete: Annotated[bool, usage.Option("--delete", "-d", help="Delete the tag")] = False,
 ) -> int:
     """Tag a message, or list the tags.
 

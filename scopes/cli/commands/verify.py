@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.verify import verify as run_verify
 from scopes.importers.formats.registry import FORMATS
@@ -13,10 +12,10 @@ from scopes.importers.verify_source import verify_source
 
 
 def verify(
-    context: typer.Context,
+    context: usage.Context,
     source: Annotated[
         str | None,
-        typer.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
+        usage.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
     ] = None,
 ) -> int:
     """Check the whole store, or one imported transcript.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import typer
-
+from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 from scopes.cli.version import print_version
 
 
-def version(context: typer.Context) -> int:
+def version(context: usage.Context) -> int:
     """Print the version.
 
     Examples:

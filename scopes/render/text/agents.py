@@ -121,8 +121,12 @@ def render_inbox(result: Inbox, view: View) -> None:
             short_time(view, entry.sent),
         )  # fmt: skip
         view.body(_text_of(received), indent=4)
-    if result.messages and result.operation is None:
+    if result.messages:
         view.line()
+        messages = counted(len(result.messages), "unread message" if result.operation is None else "message")
+        what = "for" if result.operation is None else "taken out of the inbox of"
+        view.line(f"{messages} {what} ", Span(result.agent.name, "agent"), ", the oldest first")
+    if result.messages and result.operation is None:
         write_hint(view, f"take them out of the inbox: scopes inbox {quote(result.agent.name)} --ack")
 
 
@@ -172,6 +176,8 @@ def _write_agent(agent: Agent, view: View) -> None:
     for name, value in sorted(agent.metadata.items()):
         write_field(view, name, " ".join(value.split()))
     write_field(view, "Registered", short_time(view, agent.registered))
+    if agent.updated is not None:
+        write_field(view, "Updated", short_time(view, agent.updated))
 
 
 def _status(agent: Agent) -> Span:

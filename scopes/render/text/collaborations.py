@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
+from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, confidence, counted, short_time, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, WIDE, confidence, counted, short_time, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
-    from scopes.collaboration.records import Position
+    from scopes.collaboration.debate import Choice, Debate
+    from scopes.collaboration.records import Evidence, Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
 
+_STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
 _COLUMNS = (
     Column("Conversation"), Column("Branch"), Column("Type"), Column("Status"), Column("Urgency"), Column("Joined"),
     Column("Messages"), Column("Conflicts"), Column("Opened"), Column("Task"),
@@ -52,8 +56,9 @@ def render_collaboration_changed(result: CollaborationChanged, view: View) -> No
     about = "" if result.about is None else f" about {result.about}"
     write_outcome(view, result.message, who, f" {result.change}{about}: ", where)
     if view.terminal:
-        if result.change == "closed":
-            write_hint(view, f"the report: scopes collaborate show {quote(f'{result.conversation}/{result.branch}')}")
+        if result.report is not None:
+            view.line("")
+            render_collaboration_report(result.report, view)
         write_hint(view, UNDO_HINT)
 
 
@@ -66,7 +71,12 @@ def render_collaboration_list(result: CollaborationList, view: View) -> None:
         view.line("No collaboration is open.")
         write_hint(view, "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT")
     else:
-        view.rows(_TERMINAL_COLUMNS, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+        crowded = {"Messages", "Opened"} if view.width < WIDE else set()
+        columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+        view.rows(columns, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
+        merged = next((each for each in result.rows if each.status == "merged"), None)
+        if merged is not None:
+            write_hint(view, f"close what is merged: scopes collaborate close {quote(merged.name)}")
 
 
 @render_text.register
@@ -79,7 +89,9 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
     each = result.collaboration
     yield f"# {_text(each.type)}: {_text(each.task)}"
     yield ""
-    status = "open" if each.closed is None else f"closed {_time(view, each.closed)}"
+    merged = "" if each.merged_into is None else f"merged into {_text(each.merged_into)}"
+    closed = "" if each.closed is None else f"closed {_time(view, each.closed)}"
+    status = ", ".join(filter(None, (merged, closed))) or "open"
     by = f"{_time(view, each.opened)} by {_text(each.requester)}"
     yield f"Branch {_text(each.name)}, opened {by}, {status}."
     if each.entity is not None:
@@ -98,13 +110,20 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
         for decision in result.decisions:
             topic, text = _text(decision.topic), _text(decision.decision)
             yield f"- **{topic}**: {text} ({_text(decision.author)})"
+    yield from _conflicts(result)
+
+
+def _conflicts(result: CollaborationReport) -> Iterator[str]:
     if result.conflicts:
         yield from ("", "## Conflicts", "")
-        for row in result.conflicts:
-            yield _conflict(row)
-            for each_position in result.positions:
-                if each_position.argument.about == row.conflict.id:
-                    yield from (f"  {line}" for line in _position(each_position))
+    for row in result.conflicts:
+        yield _conflict(row)
+        for each in result.positions:
+            if each.argument.about == row.conflict.id:
+                yield from (f"  {line}" for line in _position(each))
+        for debate in result.debates:
+            if debate.about == row.conflict.id:
+                yield from (f"  - {line}" for line in _debate(debate) if line)
 
 
 def _positions(result: CollaborationReport) -> Iterator[str]:
@@ -113,6 +132,7 @@ def _positions(result: CollaborationReport) -> Iterator[str]:
     yield from ("", "## Positions")
     for subject in result.consensus:
         yield from ("", f"### {_text(subject.about)}", "", _consensus(subject), "")
+        yield from (line for each in result.debates if each.about == subject.about for line in _debate(each))
         for each in result.positions:
             if each.argument.about == subject.about:
                 yield from _position(each)
@@ -125,6 +145,39 @@ def _consensus(subject: Consensus) -> str:
     return f"No consensus: {held}." if len(subject.holders) > 1 else "One position so far."
 
 
+def _debate(debate: Debate) -> Iterator[str]:
+    """Yield what the positions have in common, and how well each is supported; nothing while there is one."""
+    if debate.phase in {"arguments", "consensus"}:
+        return
+    shared = "; ".join(f"{_text(each.text)} ({', '.join(map(_text, each.agents))})" for each in debate.common_ground)
+    if shared:
+        yield f"Common ground: {shared}."
+    accepted = [each for each in debate.choices if each.accepted_by]
+    if accepted:
+        yield f"Compromises: {'; '.join(map(_choice, accepted))}."
+    yield f"Evaluation: {'; '.join(map(_support, debate.choices))}."
+    if debate.phase == "escalation":
+        yield "Nothing in common: somebody neutral has to decide."
+    yield ""
+
+
+def _choice(choice: Choice) -> str:
+    by = ", ".join(map(_text, choice.accepted_by))
+    return f"{_text(choice.position)}, which {by} would accept"
+
+
+def _support(choice: Choice) -> str:
+    sure = "" if choice.confidence is None else f", confidence {choice.confidence:g}"
+    shown = f", {counted(choice.evidence, 'piece')} of evidence of weight {choice.weight:g}" if choice.evidence else ""
+    return f"{_text(choice.position)} ({len(choice.holders)} for it{sure}{shown})"
+
+
+def _details_of(evidence: Evidence) -> str:
+    source = [] if evidence.source is None else [f"source: {_text(evidence.source)}"]
+    weight = [] if evidence.weight is None else [f"weight {evidence.weight:g}"]
+    return f" ({', '.join((*source, *weight))})" if source or weight else ""
+
+
 def _position(each: Position) -> Iterator[str]:
     argument = each.argument
     sure = "" if argument.confidence is None else f", confidence {confidence(argument.confidence)}"
@@ -132,7 +185,7 @@ def _position(each: Position) -> Iterator[str]:
     for text in argument.reasoning:
         yield f"  - reason: {_text(text)}"
     for evidence in argument.evidence:
-        yield f"  - {evidence.type}: {_text(evidence.description)}"
+        yield f"  - {evidence.type}: {_text(evidence.description)}{_details_of(evidence)}"
     for text in argument.trade_offs:
         yield f"  - trade-off: {_text(text)}"
     for text in argument.alternatives:
@@ -162,15 +215,14 @@ def _joined(each: Collaboration) -> str:
 
 
 def _row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    status = "open" if each.closed is None else "closed"
     return (
-        each.conversation, each.branch, each.type, status, each.urgency, _joined(each), str(each.messages),
+        each.conversation, each.branch, each.type, each.status, each.urgency, _joined(each), str(each.messages),
         str(each.open_conflicts), short_time(view, each.opened), each.task,
     )  # fmt: skip
 
 
 def _terminal_row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    status = Span("open", "good") if each.closed is None else Span("closed", "dim")
     return (
-        each.name, status, _joined(each), str(each.messages), short_time(view, each.opened), each.task,
+        each.name, Span(each.status, _STYLES[each.status]), _joined(each), str(each.messages),
+        short_time(view, each.opened), each.task,
     )  # fmt: skip

@@ -58,6 +58,10 @@ _PROPOSED_TERMINAL_COLUMNS = (
 _CYCLE_COLUMNS = (
     Column("Cycle"), Column("Version"), Column("Agents"), Column("Added"), Column("Failed"), Column("New in"),
 )  # fmt: skip
+_CYCLE_TERMINAL_COLUMNS = (
+    Column("Cycle", align="right"), Column("Version", align="right"), Column("Agents", "agent", flexible=True),
+    Column("Added", align="right"), Column("Failed", "bad", flexible=True), Column("New in"),
+)  # fmt: skip
 _ORDER_COLUMNS = (
     Column("Cycle", align="right"), Column("Order", align="right"), Column("Agent", "agent"),
     Column("Effect", align="right"), Column("Fact", "id", flexible=True), Column("Outcome"),
@@ -206,21 +210,31 @@ def render_fact_log(result: FactLog, view: View) -> None:
     elif result.explains_order:
         rows = (row for cycle in result.cycles for row in _order_rows(cycle))
         view.rows(_ORDER_COLUMNS, rows, title="Effects, by number of the agent, then as it wrote them")
+    elif view.terminal:
+        view.rows(_CYCLE_TERMINAL_COLUMNS, map(_cycle_terminal_row, result.cycles), title="Cycles")
     else:
-        view.rows(_CYCLE_COLUMNS, (_cycle_row(cycle) for cycle in result.cycles), title="Cycles")
-    if not view.terminal or result.explains_order:
-        return
+        view.rows(_CYCLE_COLUMNS, map(_cycle_row, result.cycles), title="Cycles")
+    if view.terminal and not result.explains_order:
+        _write_what_agents_wrote(result, view)
+
+
+def _write_what_agents_wrote(result: FactLog, view: View) -> None:
+    """Write the problems and traces of each cycle, and the decisions of people."""
     for cycle in result.cycles:
+        if any(ran.problem is not None or ran.traces for ran in cycle.ran):
+            view.line(f"Cycle {cycle.number}:")
         for ran in cycle.ran:
             who = Span(ran.name, "agent")
             if ran.problem is not None:
-                view.line(f"cycle {cycle.number}: ", who, " ", Span(ran.problem, "bad"))
+                view.hanging(who, " ", Span(ran.problem, "bad"), indent=2, hang=2)
             for trace in ran.traces:
-                view.line(f"cycle {cycle.number}: ", who, f": {trace}")
+                view.hanging(who, f": {trace}", indent=2, hang=2)
+    if result.decisions:
+        view.line("Decisions:")
     for decision in result.decisions:
         reason = f": {decision.rationale}" if decision.rationale else ""
-        who = Span(decision.actor, "human")
-        view.line(short_time(view, decision.timestamp), " ", who, f" {decision.decision} {decision.subject}{reason}")
+        who, when = Span(decision.actor, "human"), short_time(view, decision.timestamp)
+        view.hanging(when, " ", who, f" {decision.decision} {decision.subject}{reason}", indent=2, hang=2)
 
 
 @render_text.register
@@ -308,6 +322,11 @@ def _order_rows(cycle: Cycle) -> Iterator[tuple[Cell, ...]]:
             str(cycle.number), str(number), f"{each.agent} {each.name}", str(each.position), f"{each.key}/{each.id}",
             each.outcome, each.reason,
         )  # fmt: skip
+
+
+def _cycle_terminal_row(cycle: Cycle) -> tuple[Cell, ...]:
+    number, version, names, added, _, keys = _cycle_row(cycle)
+    return number, version, names, added, ", ".join(each.name for each in cycle.ran if each.problem is not None), keys
 
 
 def _cycle_row(cycle: Cycle) -> tuple[Cell, ...]:

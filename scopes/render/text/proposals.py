@@ -51,14 +51,13 @@ _FIELDS = {
     "context": "Context",
     "alternative_options": "Alternatives",
     "required_approvals": "Needs approval of",
-    "expires_at": "Expires",
 }
 _IMPACT_FIELDS = {
     "risk_level": "Risk",
-    "estimated_time": "Time",
+    "estimated_time": "Estimated time",
     "affected_entities": "Affects",
     "reversible": "Reversible",
-    "dependencies": "Needs",
+    "dependencies": "Depends on",
     "potential_side_effects": "Side effects",
 }
 
@@ -136,7 +135,7 @@ def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
         name,
         " for ",
         Span(proposal.entity, "heading"),
-        " is still " if result.waiting_for else " is now ",
+        " is still " if result.waiting_for or result.decision == "outcome" else " is now ",
         _state(proposal),
     )
     for value in result.values:
@@ -187,6 +186,8 @@ def _write_details(proposal: Proposal, view: View) -> None:
     for name, value in known:
         if value is not None:
             write_field(view, name, _detail(value))
+    if proposal.expires_at is not None:
+        write_field(view, "Expires", full_time(view, proposal.expires_at))
     if proposal.required_approvals and proposal.approvals:
         write_field(view, "Approved by", ", ".join(proposal.approvals))
 

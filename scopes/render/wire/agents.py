@@ -99,4 +99,5 @@ def _agent_object(agent: Agent) -> dict[str, object]:
         dependencies=list(agent.dependencies),
         metadata=dict(agent.metadata),
         registered=agent.registered,
+        updated=agent.updated,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.collaboration.records import evidence_object
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
+    from scopes.collaboration.debate import Debate
     from scopes.collaboration.records import Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
@@ -44,6 +46,7 @@ def format_collaboration_changed(result: CollaborationChanged) -> dict[str, obje
         about=result.about,
         outcome=result.outcome,
         operation=result.operation,
+        report=None if result.report is None else format_collaboration_report(result.report),
     )
 
 
@@ -68,6 +71,7 @@ def format_collaboration_report(result: CollaborationReport) -> dict[str, object
             }
             for each in result.consensus
         ],
+        "debates": [_debate_object(each) for each in result.debates],
         "decisions": [each._asdict() for each in result.decisions],
         "conflicts": [_conflict_object(row) for row in result.conflicts],
     }
@@ -82,6 +86,8 @@ def _collaboration_object(each: Collaboration) -> dict[str, object]:
         urgency=each.urgency,
         requester=each.requester,
         entity=each.entity,
+        status=each.status,
+        merged_into=each.merged_into,
         opened=each.opened,
         closed=each.closed,
         outcome=each.outcome,
@@ -94,6 +100,25 @@ def _collaboration_object(each: Collaboration) -> dict[str, object]:
     )
 
 
+def _debate_object(debate: Debate) -> dict[str, object]:
+    return {
+        "about": debate.about,
+        "phase": debate.phase,
+        "common_ground": [{"text": each.text, "agents": list(each.agents)} for each in debate.common_ground],
+        "choices": [
+            without_none(
+                position=each.position,
+                holders=list(each.holders),
+                accepted_by=list(each.accepted_by),
+                confidence=each.confidence,
+                evidence=each.evidence,
+                weight=each.weight,
+            )
+            for each in debate.choices
+        ],
+    }
+
+
 def _position_object(each: Position) -> dict[str, object]:
     argument = each.argument
     return without_none(
@@ -104,7 +129,7 @@ def _position_object(each: Position) -> dict[str, object]:
         position=argument.position,
         confidence=argument.confidence,
         reasoning=list(argument.reasoning),
-        evidence=[{"type": one.type, "description": one.description} for one in argument.evidence],
+        evidence=[evidence_object(one) for one in argument.evidence],
         trade_offs=list(argument.trade_offs),
         alternatives=list(argument.alternatives),
     )

@@ -1,0 +1,194 @@
+"""The methods of a conversation about facts: propose, validate, decide, and let agents derive them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scopes.api.proposing import ProposingConversation
+from scopes.loading import deferred
+from scopes.model.message import Author
+
+if TYPE_CHECKING:
+    from scopes.facts.cycle import Acceptance
+    from scopes.facts.decide import FactDecided, FactPromoted
+    from scopes.facts.decide import accept as accept_proposed
+    from scopes.facts.decide import decide as record_decision
+    from scopes.facts.decide import promote as promote_proposed
+    from scopes.facts.decide import reject as reject_proposed
+    from scopes.facts.fact import Decision
+    from scopes.facts.list import (
+        FactList,
+        FactLog,
+        FactView,
+        ProposedFactList,
+        ProposedFactView,
+        explain_fact,
+        list_facts,
+        list_proposed,
+        log_cycles,
+    )
+    from scopes.facts.propose import FactProposed, Proposal
+    from scopes.facts.propose import propose as store_proposed
+    from scopes.facts.run import FactRun, RunLimits, run_programs
+else:
+    Acceptance = deferred("scopes.facts.cycle:Acceptance")
+    accept_proposed = deferred("scopes.facts.decide:accept")
+    record_decision = deferred("scopes.facts.decide:decide")
+    promote_proposed = deferred("scopes.facts.decide:promote")
+    reject_proposed = deferred("scopes.facts.decide:reject")
+    explain_fact = deferred("scopes.facts.list:explain_fact")
+    list_facts = deferred("scopes.facts.list:list_facts")
+    list_proposed = deferred("scopes.facts.list:list_proposed")
+    log_cycles = deferred("scopes.facts.list:log_cycles")
+    Proposal = deferred("scopes.facts.propose:Proposal")
+    store_proposed = deferred("scopes.facts.propose:propose")
+    RunLimits = deferred("scopes.facts.run:RunLimits")
+    run_programs = deferred("scopes.facts.run:run_programs")
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeingConversation(ProposingConversation):
+    """A conversation with facts. A `ProposedFact` is no `Fact`; a type checker refuses one for the other.
+
+    Proposed facts are named by their ids, unique prefixes of them, or `KEY/ID`.
+    """
+
+    def propose_fact(
+        self,
+        key: str,
+        content: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        confidence: float = 1.0,
+        author: Author | str | None = None,
+        model: str | None = None,
+        prompt_hash: str | None = None,
+        sources: Sequence[str] = (),
+        invalidates: str | None = None,
+        expires_seconds: int | None = None,
+    ) -> FactProposed:
+        """Propose a fact: `result.fact` is a `ProposedFact`; `promote_fact` or `accept_fact` makes a `Fact` of it.
+
+        key: a context key such as `Constraints`, in any case.
+        id: names it within its key; default: a hash of key and content.
+        sources: messages or revisions that it is drawn from.
+        invalidates: the id of the fact of the same key that it takes back.
+
+        Raises:
+            NotFound, Ambiguous: a source.
+            Invalid: the key is unknown, the text empty, or the id or the confidence not possible.
+            Conflicted: a proposal of this id waits already, with other content.
+        """
+        given = Proposal(
+            key=key,
+            content=content,
+            agent=self._author(author).name,
+            id=id,
+            confidence=confidence,
+            model=model,
+            prompt_hash=prompt_hash,
+            sources=sources,
+            invalidates=invalidates,
+            expires_seconds=expires_seconds,
+        )
+        return store_proposed(self.repository, self.id, given)
+
+    def promote_fact(self, name: str) -> FactPromoted:
+        """Validate a proposed fact and make a fact of it; nobody decides.
+
+        Raises:
+            NotFound, Ambiguous: there is no such proposal, or there are several.
+            Refused: it is not valid, or has expired; it stays a proposal.
+        """
+        return promote_proposed(self.repository, self.id, name)
+
+    def accept_fact(self, name: str, reason: str = "", *, author: Author | str | None = None) -> FactPromoted:
+        """Approve a proposed fact: it becomes a fact, and the decision is recorded; raises as `promote_fact` does."""
+        return accept_proposed(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
+
+    def reject_fact(self, name: str, reason: str, *, author: Author | str | None = None) -> FactDecided:
+        """Reject a proposed fact; it stays with the reason.
+
+        Raises:
+            NotFound, Ambiguous: there is no such proposal, or there are several.
+            Invalid: there is no reason.
+        """
+        return reject_proposed(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
+
+    def decide(
+        self, subject: str, decision: Decision, reason: str = "", *, author: Author | str | None = None
+    ) -> FactDecided:
+        """Answer a question of an agent, or ask for something better than a proposed fact with `refine`.
+
+        Raises:
+            NotFound, Ambiguous: there is no such question or proposal, or there are several.
+            Invalid: a proposal is approved or rejected this way.
+        """
+        who = self._author(author).name
+        return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)
+
+    def facts(self, key: str | None = None, *, include_all: bool = False) -> FactList:
+        """Return the facts by key and id; those that were taken back only with `include_all`.
+
+        Raises:
+            Invalid: the key is unknown.
+        """
+        return list_facts(self.repository, self.id, key=key, everything=include_all)
+
+    def proposed_facts(self, key: str | None = None, *, include_all: bool = False) -> ProposedFactList:
+        """Return what waits for a decision: proposed facts and questions; all of them with `include_all`.
+
+        Raises:
+            Invalid: the key is unknown.
+        """
+        return list_proposed(self.repository, self.id, key=key, everything=include_all)
+
+    def fact(self, name: str) -> FactView | ProposedFactView:
+        """Return a fact with how it came about, or a proposed one with why it is none yet.
+
+        Raises:
+            NotFound, Ambiguous: there is no such fact or proposal, or there are several.
+        """
+        return explain_fact(self.repository, self.id, name)
+
+    def fact_log(self, limit: int | None = None) -> FactLog:
+        """Return the newest cycles of runs, and the decisions of people."""
+        return log_cycles(self.repository, self.id, limit=limit)
+
+    def run_facts(
+        self,
+        commands: Mapping[str, str] | None = None,
+        *,
+        max_cycles: int = 100,
+        max_facts: int = 10_000,
+        seconds: int | None = None,
+        min_confidence: float = 0.0,
+        review: bool = False,
+        expires_seconds: int | None = None,
+        all_keys: bool = False,
+    ) -> FactRun:
+        """Let registered agents derive facts, cycle by cycle, until no key has new ones or a limit is reached.
+
+        commands: the program of an agent by its name, before that of the settings of the user.
+        seconds: what an agent may take in a cycle; default: the setting of the agent, or 60.
+        min_confidence, review: a person decides about facts below this confidence, or about all.
+        expires_seconds: how long proposals of the run wait for a person.
+        all_keys: all keys count as new.
+
+        `ending` of the result says why it ended; its `exit_code` is 9 at a limit.
+
+        Raises:
+            NotFound, Ambiguous: an agent of `commands`.
+            Invalid: no registered agent has a command and depends on a key.
+        """
+        acceptance = Acceptance(review, min_confidence, max_facts)
+        limits = RunLimits(
+            cycles=max_cycles,
+            all_keys=all_keys,
+            seconds=seconds,
+            expires_seconds=expires_seconds,
+            acceptance=acceptance,
+        )
+        return run_programs(self.repository, self.id, commands or {}, limits)

@@ -1,0 +1,125 @@
+"""Why an operation cannot be undone or redone, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scopes.errors import Refused
+from scopes.history.acceptances import find_second_acceptance
+from scopes.history.appends import conversations_of
+from scopes.history.metadata import read_metadata_at
+from scopes.history.revisions import list_branch_tips
+from scopes.history.shared_refs import conversations_inside
+from scopes.ids import ConversationId, Oid
+from scopes.merge.in_progress import decode_in_progress, list_in_progress
+from scopes.model.operation import Operation, RefChange
+from scopes.store import refs
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import Repository
+
+LIST_OPERATIONS = "see: scopes operations list"
+RESOLVE = "resolve"
+
+
+def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse a redo that would accept a decision candidate twice or leave messages out of a merge."""
+    for change in changes:
+        _refuse_second_acceptance(repository, target, change)
+    _refuse_new_messages(repository, target, changes)
+
+
+def check_undo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
+    for change in changes if target.kind == RESOLVE else ():
+        pair = refs.split_branch_ref(change.ref)
+        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
+            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
+            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
+
+
+def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
+    after = {change.ref: change.new for change in changes}
+    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
+        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
+        if conversation is None or metadata is None:
+            continue
+        tips = {
+            **list_branch_tips(repository, conversation),
+            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
+        }
+        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
+        for each in list_in_progress(repository, conversation):
+            merged = after.get(refs.branch_ref(conversation, each.target))
+            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
+                continue
+            if all(other.branch != each.branch for other in left):
+                raise Refused(
+                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
+                    hint=f"finish the merge with them: scopes merge {conversation} --continue --branch {each.branch}",
+                )
+
+
+def refuse_others(repository: Repository, target: Operation, conversation: ConversationId) -> None:
+    """Refuse an operation that changed other conversations too."""
+    others = sorted((conversations_of(target) | conversations_inside(repository, target)) - {conversation})
+    if others:
+        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        raise Refused(
+            f"'{target.summary}' also changed {names}", hint=f"undo it everywhere: scopes undo {target.id[:8]}"
+        )
+
+
+def _refuse_second_acceptance(repository: Repository, target: Operation, change: RefChange) -> None:
+    """Refuse to bring back a decision whose candidate was accepted again after the undo."""
+    pair = refs.split_branch_ref(change.ref)
+    if pair is None or change.new is None:
+        return
+    old = None if change.old is None else Oid(change.old)
+    accepted = find_second_acceptance(repository, pair[0], old, Oid(change.new))
+    if accepted is not None:
+        hint = f"see the decision: scopes cat {pair[0]}/{accepted.message}"
+        raise Refused(f"{accepted.author} accepted the decision candidate again since '{target.summary}'", hint=hint)
+
+
+def final_operation(record: Operation) -> Refused:
+    """Return the error for an operation that deleted what undo would need."""
+    return Refused(
+        f"gc --expire cannot be undone: {record.summary}",
+        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
+    )
+
+
+def append_moved(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+    """Return the error for an append whose messages are not the last ones of their branch."""
+    shown = change.ref.removeprefix(refs.HEADS)
+    messages = target.details["messages"]
+    if current is None:
+        return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
+    if change.old is None or not is_ancestor(repository, Oid(change.old), Oid(current)):
+        return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
+    rewind = f"scopes rewind {shown} --to {(change.new or '')[:12]}"
+    hint = f"take back the newer ones too: {rewind}"
+    if len(messages) == 1:
+        conversation, branch = target.details["conversation"], target.details["branch"]
+        hint = f"scopes retract {conversation} {messages[0][:12]} --branch {branch}; or {hint}"
+    if current == change.old:
+        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
+    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
+
+
+def moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+    """Return the error for a ref that has moved since an operation; its hint names the commands to undo it anyway."""
+    shown = change.ref.removeprefix(refs.HEADS)
+    if (
+        change.ref.startswith(refs.HEADS)
+        and current
+        and change.old
+        and is_ancestor(repository, Oid(change.old), Oid(current))
+    ):
+        rewind = f"scopes rewind {shown} --to {change.old[:12]}"
+        return Refused(
+            f"{shown} has new messages since '{target.summary}'",
+            hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",
+        )
+    return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)

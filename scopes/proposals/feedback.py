@@ -1,0 +1,41 @@
+"""`proposals feedback`: record how an applied proposal worked out; its state stays the same."""
+
+from __future__ import annotations
+
+from scopes.errors import Invalid
+from scopes.model.message import Author
+from scopes.proposals.proposal import APPLIED
+from scopes.proposals.review import Feedback, feedback_details
+from scopes.proposals.state import OUTCOME, locate
+from scopes.proposals.steps import ProposalReviewed, Step, commit_steps, refusal, review_message
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+
+def give_feedback(
+    repository: Repository, where: str | None, name: str, feedback: Feedback, *, author: Author
+) -> ProposalReviewed:
+    """Append a message that says how a proposal worked out that was applied, also if it was rolled back.
+
+    Raises:
+        NotFound, Ambiguous: there is no such proposal, or there are several.
+        Refused: it was not applied.
+        Invalid: there is neither a text nor a rating, or the rating is not one.
+    """
+    details = feedback_details(feedback)
+    if not details:
+        raise Invalid("there is no feedback", hint='for example: --feedback "the tests are faster now" --rating 5')
+    with exclusive_write(repository):
+        found = locate(repository, where, name)
+        if found.proposal.state != APPLIED:
+            raise refusal(found, "has no outcome yet")
+        message = review_message(found.proposal, author, OUTCOME, APPLIED, details)
+        operation = commit_steps(found, [Step(message, {})], OUTCOME)
+    return ProposalReviewed(
+        conversation=found.branch.conversation.id,
+        branch=found.branch.name,
+        proposal=found.proposal,
+        decision=OUTCOME,
+        messages=(message.id,),
+        operation=operation,
+    )

@@ -1,0 +1,129 @@
+"""`scopes facts` as scripts use it: a run of programs, every form of output, mistakes and their exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from scopes.cli.schemas import read_schemas
+
+jsonschema = pytest.importorskip("jsonschema")
+
+ANALYST = """
+import json, sys
+given = json.load(sys.stdin)
+facts = [{"key": "Hypotheses", "content": "since " + f["content"], "confidence": 0.6} for f in given["facts"]]
+print(json.dumps({"facts": facts}))
+"""
+
+
+@pytest.fixture
+def seeded(conversation, tmp_path):
+    """A conversation with one fact, an analyst in Python, a critic in shell, and an agent that crashes."""
+    (tmp_path / "analyst.py").write_text(ANALYST)
+    (tmp_path / "critic.sh").write_text("""echo '{"facts": [{"key": "Constraints", "content": "must be fast"}]}'\n""")
+    for name, key in (("analyst", "Seeds"), ("critic", "Hypotheses"), ("broken", "Seeds")):
+        conversation.run("agents", "register", name, "--depends-on", key)
+    conversation.run("facts", "propose", conversation.id, "Seeds", "images are slow", "--id", "slow", "--as", "carol")
+    conversation.run("facts", "promote", conversation.id, "slow")
+    conversation.programs = (
+        "--agent", f"analyst={sys.executable} {tmp_path}/analyst.py", "--agent", f"critic=sh {tmp_path}/critic.sh",
+        "--agent", "broken=exit 3",
+    )  # fmt: skip
+    return conversation
+
+
+def test_agents_in_python_and_shell_converge_though_one_crashes(seeded):
+    """The user story as a script: S2-16, S2-19."""
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--json")
+    assert (done["kind"], done["ending"], done["added"], done["version"]) == ("fact-run", "converged", 2, 3)
+    rows = [row.split("\t")[:3] for row in seeded.run("facts", "list", seeded.id).splitlines()]
+    assert [key for _, key, _ in rows] == ["Constraints", "Hypotheses", "Seeds"]
+    order = seeded.run("facts", "log", seeded.id, "--explain-order", "--json")
+    assert [cycle["ran"][0]["name"] for cycle in order["cycles"] if cycle["ran"]] == ["critic", "analyst"]
+    assert seeded.run("facts", "eligible", seeded.id, "--json")["dirty"] == []
+    seeded.run("undo")
+    assert len(seeded.run("facts", "list", seeded.id).splitlines()) == 1
+
+
+def test_a_limit_is_exit_code_9_with_what_was_added(seeded):
+    """S2-18."""
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--max-cycles", "1", "--json", code=9)
+    assert (done["ending"], done["added"]) == ("cycles", 1)
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--max-facts", "2", "--json", code=9)
+    assert (done["ending"], done["added"]) == ("facts", 0)
+    assert len(seeded.run("facts", "list", seeded.id).splitlines()) == 2
+
+
+def test_a_person_decides_and_the_run_goes_on(seeded):
+    """S2-17."""
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--min-confidence", "0.8", "--json")
+    assert (done["ending"], done["waiting"]) == ("waiting", 1)
+    (row,) = seeded.run("facts", "list", seeded.id, "--proposed", "--json")["proposals"]
+    refined = seeded.run("facts", "decide", seeded.id, row["id"][:6], "refine", "--reason", "why?", "--json")
+    assert refined["decision"] == "refine"
+    seeded.run("facts", "accept", seeded.id, row["id"], "--as", "carol", "--reason", "measured")
+    assert seeded.run("facts", "show", seeded.id, row["id"], "--json")["decision"]["actor"] == "carol"
+    assert seeded.run("facts", "run", seeded.id, *seeded.programs, "--json")["ending"] == "converged"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message", "hint"),
+    [
+        (("propose", "CONV", "Sedes", "x"), 2, "unknown context key 'Sedes'", "did you mean Seeds?"),
+        (("propose", "CONV", "Seeds", " "), 2, "the content is empty", "scopes help facts propose"),
+        (("propose", "CONV", "Seeds", "x", "--confidence", "1.5"), 2, "not between 0 and 1", "scopes help"),
+        (("propose", "CONV", "Seeds", "x", "--expires", "soon"), 2, "'soon' is not a time", "30m, 12h, 7d"),
+        (("propose", "CONV", "Seeds", "x", "--source", "zzzz"), 4, "zzzz", ""),
+        (("propose", "conv-9", "Seeds", "x"), 4, "conv-9", ""),
+        (("promote", "CONV", "nothing"), 4, "no question or proposed fact 'nothing' waits", "facts list conv-001 --pro"),
+        (("reject", "CONV", "slow"), 2, "a rejection needs a reason", "--reason"),
+        (("decide", "CONV", "slow", "maybe"), 2, "'maybe' is not a decision", "approved, rejected, refine"),
+        (("show", "CONV", "nothing"), 4, "has no fact 'nothing'", "facts list conv-001"),
+        (("list", "CONV", "--key", "Sedes"), 2, "unknown context key", "did you mean Seeds?"),
+        (("run", "CONV"), 2, "no registered agent depends on a key and has a command", "--agent NAME="),
+        (("run", "CONV", "--agent", "analyst"), 2, "names no agent and command", 'analyst="python3 a.py"'),
+        (("run", "CONV", "--agent", "nobody=true"), 4, "nobody", ""),
+        (("run", "CONV", "--agent", "analyst=true", "--min-confidence", "7"), 2, "7 is not between 0 and 1", "0.8"),
+        (("run", "CONV", "--agent", "analyst=true", "--min-confidence", "nan"), 2, "nan is not between", "0.8"),
+        (("run", "CONV", "--agent", "analyst=true", "--timeout", "0"), 2, "cannot answer in 0 seconds", "--timeout 30"),
+        (("run", "CONV", "--agent", "analyst=true", "--max-cycles", "-1"), 2, "must not be negative", "0 or more"),
+        (("log", "CONV", "-n", "-1"), 2, "must not be negative", "0 or more"),
+        (("key", "add", "two words"), 2, "cannot be a context key", "Requirements"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_error_that_names_it_and_its_cure(seeded, words, code, message, hint):
+    error = seeded.run_refused("facts", *(seeded.id if word == "CONV" else word for word in words), code=code)
+    assert message in error["message"]
+    assert hint in (error.get("hint") or "")
+
+
+def test_a_log_of_no_cycles_is_empty(seeded):
+    """`-n 0` listed all of them."""
+    seeded.run("facts", "run", seeded.id, *seeded.programs)
+    assert seeded.run("facts", "log", seeded.id, "-n", "0") == ""
+    assert len(seeded.run("facts", "log", seeded.id, "-n", "1", "--json")["cycles"]) == 1
+
+
+def test_a_fact_is_read_from_standard_input(seeded):
+    seeded.run("facts", "propose", seeded.id, "Signals", "-", "--id", "piped", "--as", "ann", given="two\nlines\n")
+    assert seeded.run("facts", "show", seeded.id, "piped", "--json")["content"] == "two\nlines"
+
+
+def test_an_expiry_in_the_far_future_is_the_last_year(seeded):
+    done = seeded.run("facts", "propose", seeded.id, "Signals", "x", "--expires", "999999w", "--as", "ann", "--json")
+    assert done["expires"].startswith("9999-12-31")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list", "CONV"), ("list", "CONV", "--proposed"), ("show", "CONV", "slow"), ("explain", "CONV", "slow"),
+     ("log", "CONV"), ("run", "CONV", "--agent", "analyst=true"), ("decide", "CONV", "drop", "approved")],
+)  # fmt: skip
+def test_what_is_printed_is_valid_by_its_schema(seeded, words):
+    asks = """analyst=echo '{"questions": [{"key": "Seeds", "id": "drop", "text": "drop?"}]}'"""
+    seeded.run("facts", "run", seeded.id, "--review", *seeded.programs[2:], "--agent", asks)
+    words = [seeded.id if word == "CONV" else word for word in words]
+    printed = seeded.run("facts", *words, "--json")
+    jsonschema.Draft202012Validator(read_schemas()["documents"][printed["kind"]]).validate(printed)

@@ -1,0 +1,211 @@
+"""The change log has what agents did: proposals, decisions, values, inboxes, collaborations and facts (S4-49 to S4-52)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes import clock
+from scopes.agents.inbox import read_inbox
+from scopes.agents.register import register, remove, set_availability
+from scopes.agents.send import send
+from scopes.collaboration.contribute import argue, close, join
+from scopes.collaboration.records import Argument
+from scopes.collaboration.start import Request, start
+from scopes.conversation.amend import retract
+from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.changes import changes
+from scopes.conversation.merge import merge
+from scopes.conversation.new import new
+from scopes.conversation.undo import undo
+from scopes.errors import NoAvailableAgents
+from scopes.facts.decide import accept
+from scopes.facts.propose import Proposal, propose
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import plain_message
+from scopes.model.message import Author
+from scopes.proposals.apply import rollback_proposal
+from scopes.proposals.create import NewChange, create_proposal
+from scopes.proposals.review import accept_proposal, reject_proposal
+from tests.support.random_ids import hashed_counter
+from tests.support.store import open_store
+
+CONV = "conv-001"
+ANN, BOB, CAROL = Author("ann"), Author("bob"), Author("carol", "human")
+
+
+@pytest.fixture(autouse=True)
+def different_ids(monkeypatch):
+    """Operations and messages have different ids, as everywhere else."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+
+
+@pytest.fixture
+def team(repository):
+    """Two agents, one of them away, and a person; the second conversation is not in the log of the first."""
+    new(repository)
+    new(repository)
+    register(repository, "ann", capabilities=["review"])
+    register(repository, "bob", available=False)
+    register(repository, "carol", agent_type="human")
+    return repository
+
+
+def rows(repository, field, conversation=CONV):
+    found = changes(repository, conversation, field=field).items
+    return [(each.operation, each.field_path, each.before, each.after, each.cause) for each in found]
+
+
+def sent(repository, text, *to, conversation=CONV, author=CAROL, **options):
+    message = replace(plain_message(author.name, text), author=author)
+    return send(StoreHandle(repository).branch(conversation), message, to, **options)
+
+
+def proposed(repository, value, where=CONV):
+    change = NewChange("status", "set", value)
+    return create_proposal(StoreHandle(repository).branch(where), "task/42", [change], author=ANN).id
+
+
+def decided(repository, decision, author="ann"):
+    message = plain_message(author, decision, kind="decision")
+    return append(repository, CONV, replace(message, payload={"topic": "queue", "decision": decision})).id
+
+
+def test_an_inbox_gets_delivers_and_loses_a_message(team):
+    """The cause is who sent it, then who took it or made the agent available."""
+    message = sent(team, "look", "ann", "bob").message
+    sent(team, "elsewhere", "ann", conversation="conv-002")
+    set_availability(open_store(team.path, actor="dan"), "bob", available=True)
+    read_inbox(open_store(team.path, actor="erin"), "ann", acknowledge=True)
+    delivered = {"message": message, "status": "delivered"}
+    waiting = {"message": message, "status": "waiting"}
+    assert rows(team, "inbox") == [
+        ("APPEND", "inbox.ann", None, delivered, "user:carol"),
+        ("APPEND", "inbox.bob", None, waiting, "user:carol"),
+        ("UPDATE", "inbox.bob", waiting, delivered, "user:dan"),
+        ("DELETE", "inbox.ann", delivered, None, "user:erin"),
+    ]
+
+
+def test_a_removed_agent_is_named_in_the_log_of_its_inbox(team):
+    sent(team, "look", "ann", author=BOB)
+    remove(team, "ann")
+    assert [(row[0], row[1], row[4]) for row in rows(team, "inbox")] == [
+        ("APPEND", "inbox.ann", "agent:bob"), ("DELETE", "inbox.ann", "user:carol"),
+    ]  # fmt: skip
+
+
+def test_a_proposal_goes_from_state_to_state_and_changes_a_value(team):
+    first, second = proposed(team, "done"), None
+    accept_proposal(team, CONV, first, author=CAROL)
+    rollback_proposal(team, CONV, first, author=BOB)
+    second = proposed(team, "review")
+    reject_proposal(team, CONV, second, reason="too-risky", author=CAROL)
+    assert [(row[0], row[1], row[2], row[3]["state"], row[4]) for row in rows(team, "proposals")] == [
+        ("CREATE", f"proposals.{first}", None, "pending", "agent:ann"),
+        ("UPDATE", f"proposals.{first}", {"state": "pending"}, "accepted", "user:carol"),
+        ("UPDATE", f"proposals.{first}", {"state": "accepted"}, "applied", "user:carol"),
+        ("UPDATE", f"proposals.{first}", {"state": "applied"}, "applied", "agent:bob"),
+        ("CREATE", f"proposals.{second}", None, "pending", "agent:ann"),
+        ("UPDATE", f"proposals.{second}", {"state": "pending"}, "rejected", "user:carol"),
+    ]
+    assert rows(team, "entities") == [
+        ("CREATE", "entities.task.42.status", None, "done", "user:carol"),
+        ("DELETE", "entities.task.42.status", "done", None, "agent:bob"),
+    ]
+
+
+def test_a_decision_is_made_changed_and_withdrawn(team):
+    decided(team, "redis")
+    second = decided(team, "postgres", "bob")
+    retract(team, CONV, second, "a mistake", author=CAROL)
+    assert rows(team, "decisions") == [
+        ("CREATE", "decisions.queue", None, "redis", "agent:ann"),
+        ("UPDATE", "decisions.queue", "redis", "postgres", "agent:bob"),
+        ("UPDATE", "decisions.queue", "postgres", "redis", "user:carol"),
+    ]
+
+
+def test_a_collaboration_is_opened_joined_argued_in_and_closed(team):
+    request = Request(type="consensus", task="Choose", agents=("ann", "bob"))
+    done = start(team, CONV, request, author=CAROL)
+    join(team, CONV, author=ANN)
+    argue(team, CONV, None, Argument(about="the task", position="JWT"), author=ANN)
+    close(team, CONV, author=CAROL, outcome="JWT")
+    path = f"collaborations.{done.message}"
+    payload = {"type": "consensus", "context": "Choose", "urgency": "normal"}
+    assert rows(team, "collaborations") == [
+        ("CREATE", path, None, {"status": "open", **payload}, "user:carol"),
+        ("CREATE", f"{path}.participants.ann", None, "joined", "agent:ann"),
+        ("CREATE", f"{path}.positions.ann", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
+        ("UPDATE", path, {"status": "open"}, {"status": "closed", "outcome": "JWT"}, "user:carol"),
+    ]
+    assert [row[:2] for row in rows(team, "inbox")] == [
+        ("APPEND", "inbox.ann"), ("APPEND", "inbox.bob"), ("DELETE", "inbox.ann"),
+    ]  # fmt: skip
+
+
+def test_a_merge_repeats_no_row(team):
+    """An exact duplicate is recorded once, on however many branches a message is."""
+    branch(team, CONV, name="fix", switch=False)
+    decided(team, "redis")
+    proposed(team, "done", f"{CONV}/fix")
+    before = [rows(team, field) for field in ("decisions", "proposals", "messages")]
+    merge(team, CONV, source="fix", target="main")
+    after = [rows(team, field) for field in ("decisions", "proposals", "messages")]
+    assert after[:2] == before[:2]
+    assert after[2][: len(before[2])] == before[2]
+
+
+def test_a_batch_shares_time_and_cause_and_is_there_whole_or_not_at_all(team):
+    """S4-52: what is sent to nobody leaves no row."""
+    done = sent(team, "look", "ann", "bob")
+    batch = [each for each in changes(team, CONV).items if each.source == done.operation]
+    assert {each.field_path for each in batch} == {"inbox.ann", "inbox.bob", "branches.main"}
+    assert len({each.time for each in batch}) == 1
+    before = changes(team, CONV).items
+    with pytest.raises(NoAvailableAgents):
+        sent(team, "look", "bob")
+    assert changes(team, CONV).items == before
+
+
+def test_times_are_finer_than_a_second_and_facts_inboxes_and_messages_are_in_the_order_of_recording(team, monkeypatch):
+    """Four commands within one second, by a clock that stands still from the second one on, and then goes back."""
+    ticks = iter([100, 200, *[200] * 20])
+    start_at = clock.now_nanoseconds() // 10**9 * 10**9 + 10**12
+    monkeypatch.setattr(clock, "read_clock", lambda: start_at + next(ticks, 200) * 10**6)
+    sent(team, "one", "ann")
+    propose(team, CONV, Proposal(key="Seeds", content="slow", agent="ann", id="slow"))
+    accept(team, CONV, "slow", actor="carol")
+    monkeypatch.setattr(clock, "read_clock", lambda: start_at - 60 * 10**9)
+    read_inbox(team, "ann", acknowledge=True)
+    found = [(c.operation, c.field_path, c.time) for c in changes(team, CONV).items]
+    wanted = {"inbox.ann", "facts.Seeds.slow", "proposed_facts.Seeds.slow"}
+    kept = [(verb, path) for verb, path, _ in found if path in wanted]
+    assert kept[0] == ("APPEND", "inbox.ann")
+    assert kept[1] == ("CREATE", "proposed_facts.Seeds.slow")
+    assert set(kept[2:4]) == {("DELETE", "proposed_facts.Seeds.slow"), ("CREATE", "facts.Seeds.slow")}
+    assert kept[4] == ("DELETE", "inbox.ann")
+    assert any(time.endswith(".200Z") for _, _, time in found)
+
+
+def test_messages_of_a_clock_that_goes_back_are_in_the_order_of_their_branch(team, monkeypatch):
+    now = clock.now_nanoseconds()
+    for number, seconds in enumerate((0, -60, -120)):
+        monkeypatch.setattr(clock, "read_clock", lambda at=seconds: now + at * 10**9)
+        append(team, CONV, plain_message("ann", f"text {number}"))
+    subjects = [row[3]["subject"] for row in rows(team, "messages")]
+    assert subjects == ["text 0", "text 1", "text 2"]
+
+
+def test_undo_of_what_agents_did_only_adds_rows(team):
+    """S4-51: append-only."""
+    sent(team, "look", "ann")
+    read_inbox(team, "ann", acknowledge=True)
+    before = changes(team, CONV).items
+    undo(team, CONV)
+    after = changes(team, CONV).items
+    assert after[: len(before)] == before
+    assert [(c.operation, c.field_path) for c in after[len(before) :]] == [("APPEND", "inbox.ann")]

@@ -1,0 +1,149 @@
+"""How a collaboration ends: its branch is merged, as with a merge request, and it is closed with a summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scopes import clock
+from scopes.agents.register import register
+from scopes.collaboration.contribute import argue, close, join
+from scopes.collaboration.neutral import choose_neutral
+from scopes.collaboration.records import Argument
+from scopes.collaboration.report import list_collaborations, show_collaboration
+from scopes.collaboration.start import Request, start
+from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
+from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.undo import undo
+from scopes.errors import NotFound, Refused
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import plain_message, read_message
+from scopes.history.revisions import list_branch_tips
+from scopes.model.message import Author
+from scopes.proposals.create import NewChange, create_proposal
+from scopes.proposals.review import accept_proposal
+from tests.support.random_ids import hashed_counter
+
+CONV, BRANCH = "conv-001", "collaboration/consensus"
+LEAD, ANN, BOB = Author("lead"), Author("ann"), Author("bob")
+
+
+@pytest.fixture(autouse=True)
+def different_ids(monkeypatch):
+    """Operations and messages have different ids, as everywhere else."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+
+
+@pytest.fixture
+def team(repository):
+    """Three agents and a collaboration of two, in which one has stated a position."""
+    new(repository)
+    append(repository, CONV, plain_message("lead", "refactor the login"))
+    for name in ("ann", "bob", "eve"):
+        register(repository, name)
+    opened(repository)
+    argue(repository, CONV, None, Argument(about="the task", position="JWT"), author=ANN)
+    return repository
+
+
+def opened(repository, kind="consensus"):
+    return start(repository, CONV, Request(type=kind, task="Choose", agents=("ann", "bob")), author=LEAD)
+
+
+def states(repository, **options):
+    return [(each.branch, each.status, each.merged_into) for each in list_collaborations(repository, **options).rows]
+
+
+def decide(repository, where, author, decision):
+    payload = {"topic": "auth", "decision": decision}
+    append(repository, CONV, replace(plain_message(author, decision), kind="decision", payload=payload), branch=where)
+
+
+def test_a_collaboration_whose_branch_was_merged_is_merged_until_it_is_closed(team):
+    assert states(team) == [(BRANCH, "open", None)]
+    merge(team, CONV, source=BRANCH, target="main")
+    assert states(team) == [(BRANCH, "merged", "main")]
+    close(team, CONV, author=LEAD)
+    assert states(team) == []
+    assert states(team, everything=True) == [(BRANCH, "closed", "main")]
+
+
+def test_undo_of_the_merge_opens_it_again(team):
+    append(team, CONV, plain_message("lead", "meanwhile"))
+    merge(team, CONV, source=BRANCH, target="main")
+    assert states(team) == [(BRANCH, "merged", "main")]
+    undo(team)
+    assert states(team) == [(BRANCH, "open", None)]
+
+
+def test_messages_after_the_merge_are_open_again(team):
+    merge(team, CONV, source=BRANCH, target="main")
+    append(team, CONV, plain_message("ann", "one more thing"), branch=BRANCH)
+    assert states(team) == [(BRANCH, "open", None)]
+
+
+def test_a_merged_collaboration_takes_no_more(team):
+    merge(team, CONV, source=BRANCH, target="main")
+    with pytest.raises(Refused, match="collaboration/consensus was merged into main") as refusal:
+        join(team, CONV, author=BOB)
+    assert refusal.value.hint.startswith(f"close it: scopes collaborate close {CONV}/{BRANCH}; or open another one")
+    with pytest.raises(Refused, match="was merged into main"):
+        argue(team, CONV, None, Argument(about="the task", position="x"), author=BOB)
+
+
+def test_a_conversation_alone_names_the_open_one_before_a_merged_one(team):
+    merge(team, CONV, source=BRANCH, target="main")
+    assert show_collaboration(team, CONV).collaboration.branch == BRANCH
+    opened(team, "verification")
+    assert show_collaboration(team, CONV).collaboration.branch == "collaboration/verification"
+    close(team, CONV, author=LEAD)
+    assert show_collaboration(team, CONV).collaboration.branch == BRANCH
+    close(team, CONV, author=LEAD)
+    with pytest.raises(NotFound, match="no collaboration is open"):
+        show_collaboration(team, CONV)
+
+
+def test_the_closing_message_sums_up_positions_decisions_and_conflicts(team):
+    argue(team, CONV, None, Argument(about="the task", position="Sessions\n in Redis"), author=BOB)
+    decide(team, BRANCH, "ann", "jwt")
+    decide(team, "main", "bob", "sessions")
+    merge(team, CONV, source=BRANCH, target="main")
+    resolve_conflict(team, CONV, "1", take="source", reason="we revoke", author=LEAD)
+    done = close(team, CONV, BRANCH, author=LEAD, outcome="JWT it is")
+    text = read_message(team, list_branch_tips(team, CONV)[BRANCH]).text
+    assert text.split("\n") == [
+        "JWT it is",
+        "",
+        "Positions: ann on the task: JWT; bob on the task: Sessions in Redis",
+        "Decisions: auth: jwt (ann)",
+        "Conflicts: decisions/auth resolved, took source, by lead",
+    ]
+    assert done.report.collaboration.outcome == "JWT it is"
+    assert [each.argument.position for each in done.report.positions] == ["JWT", "Sessions\n in Redis"]
+
+
+def test_a_collaboration_without_positions_is_closed_without_a_summary(team):
+    opened(team, "verification")
+    close(team, CONV, "collaboration/verification", author=LEAD)
+    assert read_message(team, list_branch_tips(team, CONV)["collaboration/verification"]).text == "closed"
+
+
+def proposed_and_applied(repository, where, author, value):
+    """Propose a value; the lead accepts it, which applies it."""
+    handle = StoreHandle(repository).branch(where)
+    made = create_proposal(handle, "task/42", [NewChange("status", "set", value)], author=author)
+    accept_proposal(repository, where, made.id, author=LEAD)
+
+
+def test_who_proposed_a_value_is_not_neutral_about_it(team):
+    """The value is accepted by somebody else, whose message sets it."""
+    branch(team, CONV, name="fix", switch=False)
+    proposed_and_applied(team, f"{CONV}/main", ANN, "done")
+    proposed_and_applied(team, f"{CONV}/fix", BOB, "review")
+    merge(team, CONV, source="fix", target="main")
+    register(team, "lead", agent_type="human")
+    assert choose_neutral(team, CONV, "1").name == "eve"

@@ -1,0 +1,137 @@
+"""What programs write that nobody wants: huge numbers, ids that cannot be typed, keys that do not exist."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes import clock
+from scopes.agents.register import register
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
+from scopes.facts.cycle import FactAgent
+from scopes.facts.decide import decide, promote
+from scopes.facts.list import list_facts, list_proposed
+from scopes.facts.programs import UnreadableEffects, read_effects
+from scopes.facts.propose import Proposal, propose
+from scopes.facts.run import RunLimits, run_programs
+from tests.support.random_ids import hashed_counter
+
+CONV = "conv-001"
+ANN = FactAgent(1, "ann", ())
+
+
+@pytest.fixture(autouse=True)
+def different_ids(monkeypatch):
+    """Operations have different ids, as everywhere else."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+
+
+@pytest.fixture
+def run(repository, tmp_path):
+    """Run an agent that answers with one document, in a conversation with one fact."""
+    new(repository)
+    register(repository, "ann", dependencies=["Seeds"])
+    propose(repository, CONV, Proposal(key="Seeds", content="slow", agent="carol", id="slow"))
+    promote(repository, CONV, "slow")
+
+    def run_once(answer, command="cat {}", **limits):
+        path = tmp_path / "answer.json"
+        path.write_text(answer if isinstance(answer, str) else json.dumps(answer))
+        return run_programs(repository, CONV, {"ann": command.format(path)}, RunLimits(all_keys=True, **limits))
+
+    run_once.repository = repository
+    return run_once
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 400, "1e999", "NaN", "-0.1"])
+def test_a_confidence_that_is_none_is_left_out_and_the_others_stay(run, number):
+    """An integer of 400 digits ended the run with a crash."""
+    good = '{"key": "Signals", "content": "kept"}'
+    done = run(f'{{"facts": [{{"key": "Signals", "content": "x", "confidence": {number}}}, {good}]}}')
+    assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
+    assert "is not between 0 and 1" in done.cycles[0].applied[0].reason
+    assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "q" * 101, "Seeds/slow", "\x1b[31m", "../..", "  "])
+def test_a_question_has_an_id_that_a_person_can_type(run, name):
+    """Otherwise nobody could answer it, and the conversation would wait for ever."""
+    done = run({"questions": [{"key": "Seeds", "id": name, "text": "drop?"}], "facts": []})
+    assert "which is no id of a question" in done.cycles[0].ran[0].problem
+    assert (done.ending, list_proposed(run.repository, CONV).questions) == ("converged", ())
+
+
+def test_a_question_about_a_key_in_another_case_is_answered_for_that_key(run):
+    run({"questions": [{"key": "SEEDS", "id": "drop", "text": "drop?"}]})
+    ((_, question),) = list_proposed(run.repository, CONV).questions
+    assert question.key == "Seeds"
+    decide(run.repository, CONV, "drop", "approved", actor="carol", rationale="")
+    assert [each.name for each in run({}).cycles[0].ran] == ["ann"]
+
+
+def test_a_question_about_no_key_is_refused(run):
+    """No agent would run again when it was answered."""
+    done = run({"questions": [{"key": "Sedes", "text": "drop?"}], "facts": [{"key": "Signals", "content": "x"}]})
+    assert done.cycles[0].ran[0].problem.startswith("asked about the unknown key 'Sedes', known are Seeds, Hypoth")
+    assert (done.added, done.waiting) == (0, 0)
+
+
+def test_a_question_is_no_longer_than_a_fact():
+    with pytest.raises(UnreadableEffects, match="wrote a question of over 100,000 characters"):
+        read_effects(json.dumps({"questions": [{"key": "Seeds", "text": "x" * 100_001}]}).encode(), ANN)
+
+
+@pytest.mark.parametrize("name", ["facts", "questions"])
+def test_an_agent_writes_a_limited_number_of_effects(name):
+    with pytest.raises(UnreadableEffects, match=f"wrote 10,001 {name}; at most 10,000 are allowed in a cycle"):
+        read_effects(json.dumps({name: [{}] * 10_001}).encode(), ANN)
+
+
+def test_traces_are_limited_and_of_any_type():
+    traces = read_effects(json.dumps({"traces": ["x" * 1000, 5, None, *range(30)]}).encode(), ANN).traces
+    assert (len(traces), len(traces[0]), traces[1:3]) == (20, 500, ("5", "None"))
+
+
+def test_text_with_control_characters_and_lone_surrogates_is_stored_as_it_is(run):
+    """Views make it harmless; the store keeps what was said."""
+    content = "\ud800 \0 \x1b]0;x\x07 \u202e"
+    run({"facts": [{"key": "Signals", "id": "odd", "content": content, "model": "m\ud800\0"}], "traces": ["\ud800\0"]})
+    (fact,) = [row.fact for row in list_facts(run.repository, CONV, key="Signals").rows]
+    assert (fact.content, fact.provenance.model) == (content, "m\ud800\0")
+    assert verify(run.repository).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("exit 7", "failed with exit code 7: no message"),
+        ("kill -9 $$", "was killed by signal 9"),
+        ("/no/such/program", "failed with exit code 127"),
+        ("yes '{{\"facts\":[' | head -c 11000000", "wrote more than 10,000,000 bytes"),
+        ("printf '\\377\\376'", "wrote no JSON object"),
+    ],
+)
+def test_a_program_that_fails_in_any_way_contributes_nothing_and_is_named(run, command, problem):
+    """S2-19."""
+    done = run("", command)
+    assert problem in done.cycles[0].ran[0].problem
+    assert (done.ending, done.added, done.notes[-1].text) == ("converged", 0, "1 agent failed: ann")
+
+
+def test_a_decision_that_is_made_during_a_run_is_read_in_it(run, tmp_path):
+    """The decisions were read once, at the start of a run: this one was lost, and its key no longer dirty."""
+    run({"questions": [{"key": "Seeds", "id": "drop", "text": "drop?"}]})
+    first = """test -e done && echo '{}' || { touch done; echo '{"facts": [{"key": "Seeds", "content": "n"}]}'; }"""
+    command = f"cat > {tmp_path}/input; cd {tmp_path}; {first}"
+    seen = []
+
+    def on_cycle(cycle):
+        seen.append([each["subject"] for each in json.loads((tmp_path / "input").read_text())["decisions"]])
+        if len(seen) == 1:
+            decide(run.repository, CONV, "drop", "approved", actor="carol", rationale="0.1 %")
+
+    done = run_programs(run.repository, CONV, {"ann": command}, RunLimits(all_keys=True), on_cycle=on_cycle)
+    assert seen == [[], [], ["drop"]]
+    assert done.ending == "converged"

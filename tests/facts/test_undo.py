@@ -1,0 +1,238 @@
+"""Undo of facts and proposed facts: the store has one ref for each, which all conversations share."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import pytest
+
+from scopes import clock
+from scopes.agents.register import register
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_conversation
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Refused
+from scopes.facts.cycle import Effects
+from scopes.facts.decide import accept, decide, reject
+from scopes.facts.list import list_facts, list_proposed
+from scopes.facts.propose import Proposal, add_key, propose
+from scopes.facts.run import RunLimits, Runner
+from scopes.facts.store import FactStore
+from scopes.ids import ConversationId
+from scopes.memory.add import add
+from scopes.memory.store import Memory
+from scopes.store import recovery, transactions
+from scopes.store.refs import FACTS, PROPOSED_FACTS
+from tests.facts.statements import ALL, agent, proposed
+from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids
+from tests.support.store import assert_sound, git, open_store
+
+
+@pytest.fixture
+def two(repository):
+    """Two conversations."""
+    new(repository)
+    new(repository)
+    return repository
+
+
+def suggest(repository, conversation, name, content="it is slow", key="Seeds"):
+    return propose(repository, conversation, Proposal(key=key, content=content, agent="ann", id=name))
+
+
+def approve(repository, conversation, name):
+    suggest(repository, conversation, name)
+    return accept(repository, conversation, name, actor="carol")
+
+
+def facts(repository, conversation="conv-001"):
+    return [row.fact.id for row in list_facts(repository, conversation).rows]
+
+
+def waiting(repository, conversation="conv-001"):
+    return [row.proposal.id for row in list_proposed(repository, conversation).rows]
+
+
+def test_undo_works_after_another_conversation_got_facts(two):
+    first = approve(two, "conv-001", "slow")
+    approve(two, "conv-002", "old")
+    undo(two, first.operation)
+    assert (facts(two), waiting(two), facts(two, "conv-002")) == ([], ["slow"], ["old"])
+    redo(two)
+    assert (facts(two), waiting(two), facts(two, "conv-002")) == (["slow"], [], ["old"])
+    assert verify(two).findings == ()
+    assert git(two, "fsck", "--strict") == ""
+
+
+def test_undo_of_a_conversation_takes_back_its_facts_and_nothing_else(two):
+    approve(two, "conv-001", "slow")
+    approve(two, "conv-002", "old")
+    register(two, "bob")
+    summaries = [undo(two, "conv-001").target.summary for _ in range(2)]
+    assert summaries == ["accept Seeds/slow of conv-001", "propose Seeds/slow for conv-001"]
+    assert (facts(two), waiting(two), facts(two, "conv-002")) == ([], [], ["old"])
+    for _ in summaries:
+        redo(two, conversation="conv-001")
+    assert (facts(two), waiting(two), facts(two, "conv-002")) == (["slow"], [], ["old"])
+
+
+def test_undo_of_a_renamed_conversation_takes_back_its_facts(two):
+    rename_conversation(two, "conv-001", "login")
+    approve(two, "login", "slow")
+    approve(two, "conv-002", "old")
+    assert undo(two, "login").target.summary == "accept Seeds/slow of login"
+    assert (facts(two, "login"), facts(two, "conv-002")) == ([], ["old"])
+
+
+def test_an_earlier_acceptance_is_not_undone_before_a_later_one_of_its_conversation(two):
+    """Version and dirty keys of the conversation have changed."""
+    first = approve(two, "conv-001", "slow")
+    second = approve(two, "conv-001", "big")
+    with pytest.raises(Refused) as refusal:
+        undo(two, first.operation)
+    assert str(refusal.value).startswith("what is known of the facts of conv-001 has changed since 'accept Seeds/slow")
+    assert refusal.value.hint == f"undo first 'accept Seeds/big of conv-001': scopes undo {second.operation[:8]}"
+
+
+def test_an_earlier_proposal_is_undone_though_later_ones_wait(two):
+    first = suggest(two, "conv-001", "slow")
+    suggest(two, "conv-001", "big")
+    undo(two, first.operation)
+    assert waiting(two) == ["big"]
+
+
+def test_a_proposal_that_was_rejected_or_accepted_is_not_undone(two):
+    first = suggest(two, "conv-001", "slow")
+    second = suggest(two, "conv-001", "big")
+    reject(two, "conv-001", "slow", actor="carol", reason="no")
+    accept(two, "conv-001", "big", actor="carol")
+    for done, name in ((first, "slow"), (second, "big")):
+        with pytest.raises(Refused, match=f"proposed fact Seeds/{name} of conv-001 has changed since 'propose"):
+            undo(two, done.operation)
+
+
+def test_a_context_key_that_is_used_stays(two):
+    key = add_key(two, "Risks")
+    done = suggest(two, "conv-002", "late", key="Risks")
+    with pytest.raises(Refused, match="conv-002 has got facts or proposed facts with the context key Risks since"):
+        undo(two, key.operation)
+    undo(two, done.operation)
+    undo(two, key.operation)
+    assert FactStore(two, ConversationId("conv-001")).read_more_keys() == frozenset()
+
+
+def test_a_run_of_several_cycles_is_one_step_whatever_others_did_between(two):
+    dan = open_store(two.path, actor="dan")
+
+    def ask(agents, context):
+        number = context.cycles + 1
+        suggest(dan, "conv-002", f"at-{number}")
+        fact = proposed(f"cycle {number}", id=f"f{number}")
+        return {agents[0].number: Effects(facts=(fact,) if number < 3 else ())}
+
+    approve(two, "conv-001", "start")
+    runner = Runner(two, ConversationId("conv-001"), [agent(1, "Seeds")], ask, RunLimits(acceptance=ALL))
+    assert [cycle.number for cycle in runner.walk_cycles()] == [1, 2, 3], "others do not keep a run from converging"
+    assert facts(two) == ["f1", "f2", "start"]
+    undo(two, "conv-001")
+    assert facts(two) == ["start"]
+    assert waiting(two, "conv-002") == ["at-1", "at-2", "at-3"]
+    redo(two)
+    assert facts(two) == ["f1", "f2", "start"]
+
+
+def test_a_memory_entry_is_undone_though_others_came_after_it(two):
+    """The memory is one ref for the whole store too."""
+    first = add(two, "the login is slow", agent="ann")
+    second = add(two, "the queue is full", agent="ann")
+    undo(two, first.operation)
+    assert [entry.id for entry in Memory(two).entries] == [second.entry.id]
+
+
+def test_undo_of_the_first_fact_leaves_no_ref(two):
+    suggest(two, "conv-001", "slow")
+    undo(two)
+    assert (two.find_ref(FACTS), two.find_ref(PROPOSED_FACTS)) == (None, None)
+
+
+def test_a_decision_of_another_actor_is_named(two):
+    suggest(two, "conv-001", "slow")
+    first = decide(two, "conv-001", "slow", "refine", actor="carol", rationale="measure it")
+    dan = open_store(two.path, actor="dan")
+    decide(dan, "conv-001", "slow", "refine", actor="dan", rationale="measure it twice")
+    with pytest.raises(Refused, match="the decision about Seeds/slow of conv-001 has changed since"):
+        undo(two, first.operation)
+    undo(dan)
+    undo(two)
+    assert list(FactStore(two, ConversationId("conv-001")).walk_decisions()) == []
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def killed(repository, monkeypatch, after):
+    """Undo in conv-001, and die after so many refs were moved; return the store as another process opens it."""
+    moved = []
+    original = recovery.set_ref
+
+    def move(store, change, reason, *, checked=False):
+        if len(moved) == after:
+            raise Killed
+        moved.append(change.ref)
+        original(store, change, reason, checked=checked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "set_ref", move)
+        patch.setattr(transactions, "set_ref", move)
+        with pytest.raises(Killed):
+            undo(repository, "conv-001")
+    return open_store(repository.path)
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_an_undo_that_is_killed_moves_both_refs_or_none(two, monkeypatch, after):
+    """An acceptance changes facts and proposed facts; from the marker on, everybody sees the undo."""
+    approve(two, "conv-001", "slow")
+    approve(two, "conv-002", "old")
+    again = killed(two, monkeypatch, after)
+    seen = (facts(again), waiting(again))
+    assert seen == ((["slow"], []) if after == 0 else ([], ["slow"]))
+    assert facts(again, "conv-002") == ["old"]
+    suggest(again, "conv-002", "new")  # the next writer finishes it
+    assert (facts(again), waiting(again)) == seen
+    assert waiting(again, "conv-002") == ["new"]
+    assert_sound(again)
+
+
+def work(path, conversation, number, barrier):
+    """Accept facts and take every second one back, in a process of its own."""
+    clock.random_bytes = os.urandom
+    repository = open_store(path, actor=conversation)
+    barrier.wait(60)
+    for name in map(str, range(number)):
+        approve(repository, conversation, f"f{name}")
+        if int(name) % 2:
+            undo(repository)
+            undo(repository)
+            redo(repository)
+
+
+def test_two_writers_undo_in_their_conversations_at_once(two):
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(2)
+    names = ("conv-001", "conv-002")
+    running = [context.Process(target=work, args=(two.path, name, 8, barrier)) for name in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(60)
+    assert [process.exitcode for process in running] == [0, 0]
+    again = open_store(two.path)
+    for name in names:
+        assert facts(again, name) == ["f0", "f2", "f4", "f6"]
+        assert waiting(again, name) == ["f1", "f3", "f5", "f7"]
+    assert verify(again).findings == ()
+    assert_sound(again)
