@@ -1,10 +1,10 @@
 """The cache of parsed commits: chunks of long histories, which walks keep and read again (`store/commit_reader`).
 
-A chunk is a row with a key, its commits and a checksum. Another table has the work items of the history of each tip
-that a search for a work item came to: when a message for each of them was last written. Nothing here raises: if the
-file is missing, locked, damaged, of another store, another layout or another Python, no row is found, and the next one
-that is added replaces the file. Commits never change, so that a row is never outdated; `gc --expire` deletes the file
-with the rest of the index.
+Beside them are digests: what a merge computed from the messages of a chunk (`merge/`). Another table has the work items
+of the history of each tip that a search for a work item came to: when a message for each of them was last written. All
+are rows with a key, their bytes and a checksum of both. Nothing here raises: if the file is missing, locked, damaged,
+of another store, layout, Python or version of scopes, nothing is found, and the next row that is added replaces the
+file. Commits never change, so that a row is never outdated; `gc --expire` deletes the file with the rest of the index.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import os
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
+import scopes
 from scopes.ids import Oid
 from scopes.index.database import (
     READ_ERRORS,
@@ -35,11 +38,15 @@ from scopes.store.objects import Commit, Identity
 
 LAYOUT: Final = Layout(
     "commits.sqlite",
-    version=2,
-    tables="CREATE TABLE chunk (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, commits BLOB NOT NULL) STRICT;"
-    "CREATE TABLE work_items (tip BLOB PRIMARY KEY, checksum INTEGER NOT NULL, items BLOB NOT NULL) STRICT",
+    version=3,
+    tables="""
+        CREATE TABLE chunk (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, commits BLOB NOT NULL) STRICT;
+        CREATE TABLE digest (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+        CREATE TABLE work_items (tip BLOB PRIMARY KEY, checksum INTEGER NOT NULL, items BLOB NOT NULL) STRICT
+    """,
 )
 MAX_BYTES: Final = 128 << 20  # about half a million commits
+_FIND_DIGEST: Final = "SELECT checksum, data FROM digest WHERE key = ?"
 _BUSY_SECONDS: Final = 0.05  # without the lock a chunk is not kept, and the next walk tries again
 _MARSHAL: Final = f"{sys.implementation.cache_tag}-{marshal.version}"  # the bytes of marshal belong to one Python
 _FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, EOFError, TypeError, ValueError)
@@ -53,6 +60,7 @@ class CommitCache:
         self._store = store
         self._connection: sqlite3.Connection | None = None
         self._keys: set[Oid] = set()
+        self._digests: set[bytes] = set()
         self._tips: set[bytes] | None = None  # those with work items, once they were read
         if os.path.lexists(os.path.join(directory, LAYOUT.file)):
             self._open()
@@ -88,6 +96,36 @@ class CommitCache:
         try:
             self._connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, ?, ?)", _pack(key, commits))
             self._keys.add(key)
+        except _FAILURES as error:
+            self._drop(error)
+
+    def has_digest(self, key: bytes) -> bool:
+        """Return True if there is a digest with this key."""
+        return key in self._digests
+
+    def find_digest(self, key: bytes) -> bytes | None:
+        """Return a digest, None if it is not there or damaged."""
+        if self._connection is None or key not in self._digests:
+            return None
+        try:
+            found = self._connection.execute(_FIND_DIGEST, (key,)).fetchone()
+            return None if found is None else _checked(key, *found)
+        except _FAILURES as error:
+            self._drop(error)
+            return None
+
+    def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
+        """Keep digests by key."""
+        if self._connection is None and digests:
+            self._open(create=True)
+        if self._connection is None or not digests:
+            return
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                rows = [(key, crc32(data, crc32(key)), data) for key, data in digests.items()]
+                self._connection.executemany("INSERT OR REPLACE INTO digest VALUES (?, ?, ?)", rows)
+            self._digests.update(digests)
         except _FAILURES as error:
             self._drop(error)
 
@@ -139,10 +177,11 @@ class CommitCache:
         try:
             with contextlib.ExitStack() as stack:
                 connection = stack.enter_context(contextlib.closing(connect(self._directory, LAYOUT, _BUSY_SECONDS)))
-                _prepare(connection, f"{identity_of(self._store)} {_MARSHAL}")
+                _prepare(connection, f"{identity_of(self._store)} {_MARSHAL} {_version_of_code()}")
                 if os.path.getsize(os.path.join(self._directory, LAYOUT.file)) > MAX_BYTES:
                     raise UnusableIndex(None)
                 self._keys = {Oid(key.hex()) for (key,) in connection.execute("SELECT key FROM chunk")}
+                self._digests = {key for (key,) in connection.execute("SELECT key FROM digest")}
                 self._connection = connection
                 stack.pop_all()
         except _FAILURES as error:
@@ -154,6 +193,7 @@ class CommitCache:
         """Close the file after an error, and delete it if it cannot be used any more."""
         self._close()
         self._keys.clear()
+        self._digests.clear()
         self._tips = set()
         if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
             remove(self._directory, LAYOUT)
@@ -205,9 +245,35 @@ def _unpack(key: Oid, checksum: int, data: bytes) -> Sequence[Commit]:
     Raises:
         UnusableIndex: the checksum is wrong.
     """
-    if crc32(data, crc32(bytes.fromhex(key))) != checksum:
-        raise UnusableIndex("was damaged")
-    names, oids, trees, parents, numbers, times, subjects, trailers = marshal.loads(data)  # noqa: S302 - our own file
+    fields = marshal.loads(_checked(bytes.fromhex(key), checksum, data))  # noqa: S302 - our own file
+    names, oids, trees, parents, numbers, times, subjects, trailers = fields
     authors = [Identity(*name) for name in names]
     who = [authors[number] for number in numbers]
     return list(map(Commit._make, zip(oids, trees, parents, who, times, subjects, trailers, strict=True)))
+
+
+def _checked(key: bytes, checksum: int, data: bytes) -> bytes:
+    """Return the bytes of a row.
+
+    Raises:
+        UnusableIndex: the checksum is wrong.
+    """
+    if crc32(data, crc32(key)) != checksum:
+        raise UnusableIndex("was damaged")
+    return data
+
+
+@cache
+def _version_of_code() -> str:
+    """Return a text that differs for another version of scopes: digests are what its rules computed.
+
+    It has the size and the time of the source files, so that it also differs for a changed checkout.
+    """
+    found = []
+    for package in ("history", "merge", "model"):
+        with contextlib.suppress(OSError), os.scandir(os.path.join(os.path.dirname(scopes.__file__), package)) as files:
+            for file in files:
+                if file.name.endswith(".py"):
+                    status = file.stat()
+                    found.append(f"{package}/{file.name} {status.st_size} {status.st_mtime_ns}")
+    return f"{scopes.__version__} {blake2b('|'.join(sorted(found)).encode(), digest_size=16).hexdigest()}"

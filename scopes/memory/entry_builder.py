@@ -11,7 +11,7 @@ from scopes.errors import Refused
 from scopes.history.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry, Sources
 from scopes.memory.extraction import actions_of, decisions_of, importance_of, main_agent, summary_of
-from scopes.memory.source_messages import SourceMessage
+from scopes.memory.source_messages import SourceMessages
 from scopes.memory.summarizer_command import (
     BY_COMMAND,
     BY_RULES,
@@ -44,7 +44,7 @@ class EntryBuilder:
         """Whether a command writes the summaries, which may take long."""
         return self._command is not None
 
-    def build(self, messages: list[SourceMessage], scope: EntryScope, activity: Activity | None = None) -> MemoryEntry:
+    def build(self, messages: SourceMessages, scope: EntryScope, activity: Activity | None = None) -> MemoryEntry:
         """Build an entry; its time is that of the newest message, or now if no message has a time."""
         entry_id = new_id()
         decisions, actions = decisions_of(messages), actions_of(messages, entry_id)
@@ -67,11 +67,11 @@ class EntryBuilder:
             method=method,
         )
 
-    def _summary(self, messages: list[SourceMessage], activity: Activity) -> tuple[str, str]:
+    def _summary(self, messages: SourceMessages, activity: Activity) -> tuple[str, str]:
         if self._command is None:
             return summary_of(messages, activity), BY_RULES
         try:
-            text = summarize_by_command(self._command, messages, _RATIO).text
+            text = summarize_by_command(self._command, list(messages), _RATIO).text
         except Refused as error:
             self._command = None
             self.notes = (Note(f"{error.message}: entries were made without it", error.hint),)

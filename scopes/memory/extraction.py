@@ -22,8 +22,8 @@ from scopes.ids import AgentName, MessageId
 from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
 from scopes.memory.keywords import walk_words
 from scopes.memory.sentences import split_sentences, walk_lines
-from scopes.memory.source_messages import SourceMessage, find_todo_list
-from scopes.memory.textrank import choose_sentences
+from scopes.memory.source_messages import SourceMessage, SourceMessages, find_todo_list
+from scopes.memory.textrank import MAX_CHARACTERS, choose_sentences, is_usable
 from scopes.store.repository import Repository
 
 STATED, CHOSEN = "states a decision", "choice of a person"
@@ -89,13 +89,13 @@ _NOTHING = re.compile(
 )
 
 
-def main_agent(messages: Sequence[SourceMessage]) -> AgentName:
+def main_agent(messages: SourceMessages) -> AgentName:
     """Return the agent with the most messages, the first of equals; the author with the most if there is no agent."""
     agents = [source.head.author for source in messages if source.message.author.kind == "agent"]
     return Counter(agents or [source.head.author for source in messages]).most_common(1)[0][0]
 
 
-def summary_of(messages: Sequence[SourceMessage], activity: Activity | None = None) -> str:
+def summary_of(messages: SourceMessages, activity: Activity | None = None) -> str:
     """Return what was asked, what was changed, what was said and how it ended, one a line; never empty."""
     activity = activity or Activity()
     request = _first_request(messages)
@@ -104,19 +104,23 @@ def summary_of(messages: Sequence[SourceMessage], activity: Activity | None = No
     return "\n".join(map(clip, filter(None, lines))) or f"{len(messages)} messages with {main_agent(messages)}"
 
 
-def _choose_statements(messages: Sequence[SourceMessage], request: str | None) -> list[str]:
+def _choose_statements(messages: SourceMessages, request: str | None) -> list[str]:
     """Return up to three sentences that can be understood alone: the best-ranked one, then those of the last answer.
 
     If there is none, the best-ranked ones of all sentences.
     """
-    sentences = sentences_of(messages)
-    complete = [sentence for sentence in sentences if _is_complete(sentence) and sentence != request]
+    # sentences that are never ranked are not kept: there may be very many
+    complete = [sentence for sentence in _walk_sentences(messages) if _is_complete(sentence) and sentence != request]
     if not complete:
+        short = [sentence for sentence in _walk_sentences(messages) if len(sentence) <= MAX_CHARACTERS]
+        sentences = short if any(map(is_usable, short)) else sentences_of(messages)
         return [sentence for sentence in choose_sentences(sentences, _SUMMARY_SENTENCES) if sentence != request]
     last: list[str] = []
     for source in reversed(messages):
         if source.message.author.kind != "human" and not last:
             last = [s for s in split_sentences(source.text) if _is_complete(s)][: _SUMMARY_SENTENCES - 1]
+        if last:
+            break
     ranked = [sentence for sentence in choose_sentences(complete, _SUMMARY_SENTENCES) if sentence not in last]
     return [*ranked[: _SUMMARY_SENTENCES - len(last)], *last]
 
@@ -131,12 +135,16 @@ def _is_complete(sentence: str) -> bool:
     return words >= _MIN_STATEMENT_WORDS and _REFERS_BACK.match(sentence) is None and _PLANS.match(sentence) is None
 
 
-def sentences_of(messages: Sequence[SourceMessage]) -> list[str]:
+def sentences_of(messages: SourceMessages) -> list[str]:
     """List the sentences of messages, in order."""
-    return [sentence for source in messages for sentence in split_sentences(source.text)]
+    return list(_walk_sentences(messages))
 
 
-def _first_request(messages: Sequence[SourceMessage]) -> str | None:
+def _walk_sentences(messages: Iterable[SourceMessage]) -> Iterator[str]:
+    return (sentence for source in messages for sentence in split_sentences(source.text))
+
+
+def _first_request(messages: SourceMessages) -> str | None:
     """Return the first sentence of a person that has enough words and does not just introduce what follows (`:`)."""
     for source in messages:
         if source.message.author.kind == "human":
@@ -154,7 +162,7 @@ def _without_paths(text: str) -> str:
     )
 
 
-def decisions_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
+def decisions_of(messages: SourceMessages) -> tuple[str, ...]:
     """List the decisions in messages, in order, without duplicates."""
     found: list[str] = []
     for source in messages:
@@ -179,7 +187,7 @@ def why_decision(sentence: str, *, by_person: bool) -> str | None:
     return CHOSEN if choice is not None and any(walk_words(sentence[choice.end() :])) else None
 
 
-def actions_of(messages: Sequence[SourceMessage], entry: MessageId) -> tuple[ActionItem, ...]:
+def actions_of(messages: SourceMessages, entry: MessageId) -> tuple[ActionItem, ...]:
     """List the action items in messages.
 
     A later check box closes an item. A to-do list replaces the last one of its author.
@@ -210,7 +218,7 @@ def number_items(items: Iterable[tuple[str, bool]], entry: MessageId) -> tuple[A
     return tuple(ActionItem(f"{entry}.{number}", text, done) for number, (text, done) in enumerate(kept, start=1))
 
 
-def importance_of(messages: Sequence[SourceMessage], decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
+def importance_of(messages: SourceMessages, decisions: Sequence[str], actions: Sequence[ActionItem]) -> int:
     """Return the importance by the rule in the module's docstring."""
     typed = any(source.decision is not None for source in messages)
     failed = any(s.message.kind == "error" or s.message.status in ("error", "interrupted") for s in messages)

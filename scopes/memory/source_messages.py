@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from scopes.history.amendments import is_retracted
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
+    headers_of,
     read_body,
     read_message,
     walk_headers_newest_first,
@@ -59,6 +60,19 @@ class SourceMessage(NamedTuple):
         return None
 
 
+class SourceMessages(Protocol):
+    """Source messages in order, a list of them or compressed ones (`packed_messages`)."""
+
+    def __len__(self) -> int:
+        """Return the number of messages."""
+
+    def __iter__(self) -> Iterator[SourceMessage]:
+        """Yield the messages, oldest first."""
+
+    def __reversed__(self) -> Iterator[SourceMessage]:
+        """Yield the messages, newest first."""
+
+
 def _as_line(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return " ".join(text.split())
@@ -73,16 +87,29 @@ def read_source_messages(
 
     `on_message` is called with every message, also with those that are not sources.
     """
-    sources: dict[MessageId, SourceMessage] = {}
+    replaced: set[MessageId] = set()
+    sources = list(walk_source_messages(repository, heads, replaced, on_message))
+    return [source for source in sources if source.head.id not in replaced]
+
+
+def walk_source_messages(
+    repository: Repository,
+    heads: Iterable[MessageHeader],
+    replaced: set[MessageId],
+    on_message: Callable[[Message], None] = lambda _message: None,
+) -> Iterator[SourceMessage]:
+    """Yield what `read_source_messages` returns and the messages that later ones replace; these are put in `replaced`.
+
+    Which messages are replaced is known only at the end.
+    """
+    yielded: set[MessageId] = set()
     for head in heads:
         message = read_body(repository, head)
         on_message(message)
-        for replaced in (message.amends, message.retracts):
-            if replaced is not None:
-                sources.pop(MessageId(replaced), None)
+        replaced.update(yielded.intersection(MessageId(i) for i in (message.amends, message.retracts) if i is not None))
         if _is_source(message):
-            sources[head.id] = SourceMessage(head, _without_calls(message))
-    return list(sources.values())
+            yielded.add(head.id)
+            yield SourceMessage(head, _without_calls(message))
 
 
 def _is_source(message: Message) -> bool:
@@ -156,6 +183,14 @@ def headers_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> li
     starts = list(known)
     hidden = frozenset(commit.oid for commit in walk_newest_first(repository, starts)) if starts else frozenset()
     return list(walk_headers_oldest_first(repository, [tip], hidden))
+
+
+def walk_headers_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> Iterator[MessageHeader]:
+    """Yield what `headers_beyond` lists, with only the ids of all commits in memory at once."""
+    starts = list(known)
+    hidden = frozenset(commit.oid for commit in walk_newest_first(repository, starts)) if starts else frozenset()
+    oids = [commit.oid for commit in walk_newest_first(repository, [tip], hidden)]
+    yield from headers_of(read_commit(repository, oid) for oid in reversed(oids))
 
 
 def read_amended(repository: Repository, tip: Oid) -> set[str]:

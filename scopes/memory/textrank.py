@@ -21,7 +21,7 @@ _MAX_ITERATIONS = 50
 _TOLERANCE = 1e-6
 _DUPLICATE_SHARE = 0.75
 _MIN_WORDS = 3
-_MAX_CHARACTERS = 600
+MAX_CHARACTERS = 600
 _Words = frozenset[str]
 _Edges = list[list[tuple[int, float]]]
 
@@ -64,7 +64,7 @@ def _candidates(sentences: Sequence[str]) -> list[int]:
 
     The words of a sentence are not kept: those of 100,000 messages take several hundred megabytes.
     """
-    usable, frequency = _distinct(sentences, _is_usable)
+    usable, frequency = _distinct(sentences, _can_be_ranked)
     if not usable:
         usable, frequency = _distinct(sentences, lambda _sentence, _words: True)
     if len(usable) <= MAX_SENTENCES:
@@ -89,8 +89,13 @@ def _distinct(sentences: Sequence[str], is_usable: Callable[[str, _Words], bool]
     return list(first.values()), frequency
 
 
-def _is_usable(sentence: str, words: _Words) -> bool:
-    return len(words) >= _MIN_WORDS and len(sentence) <= _MAX_CHARACTERS
+def is_usable(sentence: str) -> bool:
+    """Return True if a sentence is neither too short nor too long to be ranked."""
+    return _can_be_ranked(sentence, _words_of(sentence))
+
+
+def _can_be_ranked(sentence: str, words: _Words) -> bool:
+    return len(words) >= _MIN_WORDS and len(sentence) <= MAX_CHARACTERS
 
 
 def _rank(words: Sequence[_Words]) -> list[float]:

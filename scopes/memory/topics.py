@@ -13,7 +13,7 @@ from posixpath import basename
 
 from scopes.memory.keywords import can_be_topic, is_generic, top_words, walk_words
 from scopes.memory.sentences import walk_lines
-from scopes.memory.source_messages import SourceMessage
+from scopes.memory.source_messages import SourceMessage, SourceMessages
 
 _MAX_TOPICS, _MAX_FILES, _MAX_SYMBOLS = 6, 2, 3
 _MAX_DECIDED, _MAX_DECIDED_CHARACTERS = 30, 500
@@ -35,7 +35,7 @@ _FILE_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 
 
 def topics_of(
-    messages: Sequence[SourceMessage], changed: Sequence[str] = (), common: frozenset[str] = frozenset()
+    messages: SourceMessages, changed: Sequence[str] = (), common: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """Return the topics of messages, at most six unless more decisions name theirs.
 
@@ -63,16 +63,32 @@ def topics_of(
     return tuple(topics)
 
 
+class CommonWords:
+    """Counts in how many conversations a word is."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._conversations = 0
+
+    def add(self, messages: Iterable[SourceMessage]) -> None:
+        """Count the words of one conversation."""
+        self._conversations += 1
+        self._counts.update({word for source in messages for word in walk_words(source.text)})
+
+    def find(self) -> frozenset[str]:
+        """Return the words that more than three tenths of the conversations have; none if there are too few to tell."""
+        if self._conversations < _MIN_CONVERSATIONS:
+            return frozenset()
+        least = max(2, self._conversations * _COMMON_SHARE)
+        return frozenset(word for word, count in self._counts.items() if count > least)
+
+
 def common_words(conversations: Iterable[Iterable[SourceMessage]]) -> frozenset[str]:
-    """Return the words that more than three tenths of the conversations have; none if there are too few to tell."""
-    counts: Counter[str] = Counter()
-    number = 0
+    """Return the words that many of some conversations have."""
+    words = CommonWords()
     for messages in conversations:
-        number += 1
-        counts.update({word for source in messages for word in walk_words(source.text)})
-    if number < _MIN_CONVERSATIONS:
-        return frozenset()
-    return frozenset(word for word, count in counts.items() if count > max(2, number * _COMMON_SHARE))
+        words.add(messages)
+    return words.find()
 
 
 def _add_new(topics: list[str], found: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ another process stored some of its messages in the meantime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,17 +18,21 @@ from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
 from scopes.memory.entry import EntryScope, MemoryEntry
-from scopes.memory.source_messages import SourceMessage, headers_beyond, read_source_messages
+from scopes.memory.packed_messages import PackedMessages
+from scopes.memory.source_messages import walk_headers_beyond, walk_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
+from scopes.store.libgit2 import limit_memory
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
 if TYPE_CHECKING:
     from scopes.memory.entry_builder import EntryBuilder
+    from scopes.memory.topics import CommonWords
 
 DEFAULT_MEMORY_EVERY = 4
+_MAX_KEPT_BYTES = 32 << 20  # of compressed messages, between their first reading and the entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +57,46 @@ class _New(NamedTuple):
     """The messages of a branch that no entry covers, and what was done in them."""
 
     scope: EntryScope
-    messages: list[SourceMessage]
+    messages: PackedMessages
     activity: Activity
+
+
+class _Branch(NamedTuple):
+    """A branch with messages that no entry covers: those beyond `starts` that are not `covered`."""
+
+    scope: EntryScope
+    starts: tuple[Oid, ...]
+    covered: Container[MessageId]
+
+    def read(self, repository: Repository) -> _New:
+        """Read the new messages."""
+        activity = Activity()
+        heads = walk_headers_beyond(repository, self.scope.tip, self.starts)
+        replaced: set[MessageId] = set()
+        found = walk_source_messages(repository, heads, replaced, activity.add)
+        new = (source for source in found if source.head.id not in self.covered)
+        return _New(self.scope, PackedMessages(new, replaced), activity)
+
+
+class _Due:
+    """The branches that get an entry; the messages of those beyond _MAX_KEPT_BYTES are read again when it is made."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.words = _new_common_words()
+        self._repository = repository
+        self._branches: list[tuple[_Branch, _New | None]] = []
+        self._kept_bytes = 0
+
+    def add(self, branch: _Branch, new: _New) -> None:
+        """Add a branch with its messages."""
+        self.words.add(new.messages)
+        self._kept_bytes += new.messages.packed_bytes
+        self._branches.append((branch, new if self._kept_bytes <= _MAX_KEPT_BYTES else None))
+
+    def read(self) -> Iterator[_New]:
+        """Yield the messages of each branch."""
+        for branch, new in self._branches:
+            yield branch.read(self._repository) if new is None else new
 
 
 def update(
@@ -79,34 +121,37 @@ def update(
     if memory_every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
+    limit_memory()
     store = StoreHandle(repository)
     branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
-    due, waiting = [], 0
-    for new in _walk_new_messages(repository, branches):
+    due, waiting = _Due(repository), 0
+    for found, new in _walk_new_messages(repository, branches):
         on_progress(1)
         if len(new.messages) >= (1 if at_once else memory_every):
-            due.append(new)
+            due.add(found, new)
         else:
             waiting += 1
     new_builder: type[EntryBuilder] = load("scopes.memory.entry_builder:EntryBuilder")
-    find_common: Callable[..., frozenset[str]] = load("scopes.memory.topics:common_words")
-    common = find_common(new.messages for new in due)
-    builder = new_builder(repository, built_in=built_in or dry_run, common=common)
+    builder = new_builder(repository, built_in=built_in or dry_run, common=due.words.find())
     if dry_run:
-        preview = tuple(builder.build(new.messages, new.scope, new.activity) for new in due)
+        preview = tuple(builder.build(new.messages, new.scope, new.activity) for new in due.read())
         return MemoryUpdated(entries=preview, waiting=waiting, operation=None, dry_run=True)
     entries: list[MemoryEntry] = []
     operation = None
-    # An entry that cost a model's time is stored at once, all others together.
-    for group in [[each] for each in due] if builder.uses_command else [due]:
-        built = []
-        for new in group:
-            built.append((new.scope, builder.build(new.messages, new.scope, new.activity)))
-            on_progress(1)
-        stored, group_operation = _store(repository, built)
-        entries += stored
-        operation = group_operation or operation
-    return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=builder.notes)
+    built: list[tuple[EntryScope, MemoryEntry]] = []
+    is_costly = builder.uses_command  # then each entry is stored at once, else all together
+    for new in due.read():
+        built.append((new.scope, builder.build(new.messages, new.scope, new.activity)))
+        on_progress(1)
+        if is_costly:
+            stored, operation_of_one = _store(repository, built)
+            entries += stored
+            operation = operation_of_one or operation
+            built = []
+    stored, operation_of_all = _store(repository, built)
+    return MemoryUpdated(
+        entries=(*entries, *stored), waiting=waiting, operation=operation_of_all or operation, notes=builder.notes
+    )
 
 
 def _walk_branches(store: StoreHandle) -> Iterator[BranchHandle]:
@@ -120,7 +165,12 @@ def _walk_branches(store: StoreHandle) -> Iterator[BranchHandle]:
                 yield branch
 
 
-def _walk_new_messages(repository: Repository, branches: Iterator[BranchHandle]) -> Iterator[_New]:
+def _new_common_words() -> CommonWords:
+    made: CommonWords = load("scopes.memory.topics:CommonWords")()
+    return made
+
+
+def _walk_new_messages(repository: Repository, branches: Iterator[BranchHandle]) -> Iterator[tuple[_Branch, _New]]:
     """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
     covered_by_uuid = _read_covered(memory)
@@ -132,13 +182,12 @@ def _walk_new_messages(repository: Repository, branches: Iterator[BranchHandle])
         scope = EntryScope(conversation, branch.name, uuids[conversation], tip)
         covered = covered_by_uuid.setdefault(scope.uuid, _Covered())
         if tip not in covered.tips:
-            starts = [oid for oid in covered.tips if repository.has(oid)]
-            activity = Activity()
-            messages = read_source_messages(repository, headers_beyond(repository, tip, starts), activity.add)
-            new = [source for source in messages if source.head.id not in covered.messages]
+            starts = tuple(oid for oid in covered.tips if repository.has(oid))
+            found = _Branch(scope, starts, covered.messages)
+            new = found.read(repository)
             covered.tips.append(tip)
-            if new:
-                yield _New(scope, new, activity)
+            if len(new.messages):
+                yield found, new
 
 
 def _read_covered(memory: Memory) -> dict[str, _Covered]:
@@ -162,12 +211,15 @@ def _store(
         memory = Memory(repository)
         covered = _read_covered(memory)
         stored: list[MemoryEntry] = []
-        by_id = {entry.id: entry for entry in memory.entries}
+        by_uuid: dict[str | None, dict[MessageId, MemoryEntry]] = {}
+        for entry in memory.entries:
+            by_uuid.setdefault(entry.uuid, {})[entry.id] = entry
         changes: dict[str, BlobChange] = {}
         for scope, entry in built:
             if covered.get(scope.uuid, _Covered()).messages.isdisjoint(entry.sources.messages):
-                merged, older = merge_actions(entry, by_id.values())
-                by_id |= {each.id: each for each in (*older, merged)}
+                same = by_uuid.setdefault(entry.uuid, {})  # of the conversation: others do not matter
+                merged, older = merge_actions(entry, same.values())
+                same |= {each.id: each for each in (*older, merged)}
                 for each in (*older, merged):
                     changes |= entry_change(each)
                 changes |= covered_change(scope.uuid, scope.branch, scope.tip)

@@ -41,7 +41,7 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
     found = Blame({}, {})
     missing = dict(wanted)
     states: dict[Oid, Oid | None] = {}
-    for commit in newest_first:
+    for commit in newest_first if missing else ():
         if not missing:
             break
         state = states.pop(commit.oid) if commit.oid in states else state_of(objects, commit.oid)
@@ -74,6 +74,8 @@ def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
 def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> list[Conflict]:
     """Return a conflict for each disagreement, with the positions of the base and of both sides."""
     listed = list(disagreements)
+    if not listed:
+        return []
     authors = {
         "target": _blame_side(
             objects, divergence.target, [each.target for each in listed], [each.target_restated for each in listed]

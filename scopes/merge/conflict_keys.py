@@ -16,6 +16,10 @@ from scopes.model.path_encoding import decode_component, encode_component, file_
 from scopes.model.working_trees import without_working_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
+_UNKNOWN = "unknown"
+_VALUE_FIELDS = {row.group: row.value_field for row in CONFLICT_TYPES.values() if row.group is not None}
+_PER_AGENT = frozenset(row.group for row in CONFLICT_TYPES.values() if row.group is not None and row.per_agent)
+_GROUPS_WITH_OTHER_KEYS = _PER_AGENT | {ENTITIES}  # where a key is not the path
 _NOUN_OF_GROUP = {
     ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
     PRIORITIES: "priority", PROPOSALS: "proposal",
@@ -24,10 +28,14 @@ _NOUN_OF_GROUP = {
 
 def key_of_path(path: str) -> str:
     """Return the key of a path below `state/`; an accepted value has the key of its proposal."""
-    names = path.removesuffix("=").split("/")
-    if len(names) > 2 and per_agent(path):
+    key = path.removesuffix("=")
+    group = group_of(key)
+    if group not in _GROUPS_WITH_OTHER_KEYS:
+        return key
+    names = key.split("/")
+    if len(names) > 2 and group in _PER_AGENT:
         names.pop()
-    if names[0] == ENTITIES:
+    if group == ENTITIES:
         names[0] = PROPOSALS
     return "/".join(names)
 
@@ -50,17 +58,17 @@ def noun_of(group: str) -> str | None:
 
 def type_of(key: str, *, added: bool) -> str:
     """Return the type of a conflict on a key; `added` is true if the base has no value."""
-    return _TYPE_OF_GROUP.get(group_of(key), "add-add" if added else "unknown")
+    return _TYPE_OF_GROUP.get(group_of(key), "add-add" if added else _UNKNOWN)
 
 
 def value_field(key: str) -> str | None:
     """Return the field of a claim that holds its value; None if the value is the whole claim."""
-    return CONFLICT_TYPES[type_of(key, added=False)].value_field
+    return _VALUE_FIELDS.get(group_of(key), CONFLICT_TYPES[_UNKNOWN].value_field)
 
 
 def per_agent(key: str) -> bool:
     """Return True if each agent has a claim of its own on such a key."""
-    return CONFLICT_TYPES[type_of(key, added=False)].per_agent
+    return group_of(key) in _PER_AGENT
 
 
 def can_have_value(key: str) -> bool:

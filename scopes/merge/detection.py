@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
+from scopes.merge.commit_line import message_ids
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
@@ -209,8 +210,9 @@ def _swap_sides(each: Disagreement) -> Disagreement:
 
 def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content."""
-    in_target, in_source = (_commits_by_message(side) for side in (target, source))
-    for message in in_target.keys() & in_source.keys():
+    shared = {*message_ids(target.commits)}.intersection(message_ids(source.commits))
+    in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
+    for message in shared:
         oids = in_target[message].oid, in_source[message].oid
         target_content, source_content = (content_of(read_message(objects, oid)) for oid in oids)
         if target_content != source_content:

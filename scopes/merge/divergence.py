@@ -6,17 +6,18 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
+from scopes.merge.commit_line import message_ids, split_sides, stating_commits
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
 from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import Restated, find_restated
 from scopes.model.claims import MESSAGES
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
@@ -44,7 +45,7 @@ class Side:
 
     tip: Oid
     state: Oid | None
-    commits: tuple[Commit, ...]
+    commits: Sequence[Commit]
     changes: Mapping[str, PathChanges]
     restated: Mapping[str, Mapping[str, Restated]] = field(default_factory=dict)
 
@@ -109,7 +110,7 @@ def find_divergence(
 def _compare_tips(
     repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool
 ) -> Divergence | None:
-    bases, in_target, in_source = split_histories(repository, target, source)
+    bases, in_target, in_source = split_sides(repository, target, source)
     if bases:
         base_state = _merge_bases(repository, objects, bases)
         return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
@@ -128,19 +129,19 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
     objects: Objects,
     target: Oid,
     source: Oid,
-    target_commits: Iterable[Commit],
-    source_commits: Iterable[Commit],
+    target_commits: Sequence[Commit],
+    source_commits: Sequence[Commit],
     bases: tuple[Oid, ...],
     base_state: Oid | None,
 ) -> Divergence:
     """Compare two tips, given the commits of each since a known base."""
-    commits = tuple(target_commits), tuple(source_commits)
-    known = [frozenset(map(message_id_of, each)) for each in commits]
+    commits = target_commits, source_commits
+    known = [frozenset(message_ids(each)) for each in commits]
     sides = []
     for number, tip in enumerate((target, source)):
         state = state_of(objects, tip)
         changes = changes_by_key(objects, base_state, state)
-        restated = find_restated(objects, commits[number], base_state, state, known[1 - number])
+        restated = find_restated(objects, stating_commits(commits[number]), base_state, state, known[1 - number])
         sides.append(Side(tip, state, commits[number], changes, restated))
     return Divergence(sides[0], sides[1], bases, base_state)
 

@@ -12,6 +12,7 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve, resolve_without_stopping
+from scopes.merge.commit_line import CommitLine, message_ids
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
@@ -170,8 +171,9 @@ def _take_source(
         ours = divergence.target.changes.get(key, {})
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
-    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None}
-    for path in list_spellings(objects, divergence.target.state, key):
+    spellings = list_spellings(objects, divergence.target.state, key)
+    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None} if spellings else set()
+    for path in spellings:
         if path not in changes and comparable_path(path) in stated:
             change = divergence.target.changes.get(key_of_path(path), {}).get(path)
             changes[path] = None if change is None else change.new  # unchanged: the source states it anew
@@ -179,9 +181,11 @@ def _take_source(
 
 
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
-    known = {message_id_of(commit) for commit in target.commits}
-    messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
-    return tuple(dict.fromkeys(message for message in messages if message not in known))
+    messages = message_ids(source.commits)
+    if not isinstance(source.commits, CommitLine):  # a line has no root
+        messages = tuple(message_id_of(commit) for commit in source.commits if not is_root(commit))
+    shared = {*message_ids(target.commits)}.intersection(messages)
+    return tuple(dict.fromkeys((each for each in messages if each not in shared) if shared else messages))
 
 
 def merged_state(

@@ -95,6 +95,12 @@ def has_plan(calls: Iterable[SideCall]) -> bool:
     return bool(_last_plan(calls))
 
 
+def deciding_calls(calls: Sequence[SideCall]) -> list[SideCall]:
+    """Return the calls that decide: the last one that sets a to-do list, and those with an answer; in order."""
+    last = next((call for call in reversed(calls) if _plan_of(call) is not None), None)
+    return [call for call in calls if call is last or any(_walk_answers([call]))]
+
+
 def find_answer_conflicts(
     target: Iterable[SideCall], source: Iterable[SideCall]
 ) -> list[tuple[Disagreement, Conflict]]:
@@ -116,9 +122,7 @@ def _last_plan(calls: Iterable[SideCall]) -> dict[str, tuple[str, Position]]:
     steps: Sequence[Any] = ()
     last: SideCall | None = None
     for call in calls:
-        given = None if call.call is None or call.failed else call.call.fields.get("input")
-        lists = (given.get(name) for name in STEP_LISTS) if isinstance(given, Mapping) else ()
-        plan = next((each for each in lists if isinstance(each, list)), None)
+        plan = _plan_of(call)
         if plan is not None:
             steps, last = plan, call
     found: dict[str, tuple[str, Position]] = {}
@@ -129,6 +133,13 @@ def _last_plan(calls: Iterable[SideCall]) -> dict[str, tuple[str, Position]]:
         if text is not None and isinstance(status, str) and last is not None:
             found[folded(text)] = text, Position(status, last.message, last.agent)
     return found
+
+
+def _plan_of(call: SideCall) -> Sequence[Any] | None:
+    """Return the to-do list that a call sets; None if it sets none."""
+    given = None if call.call is None or call.failed else call.call.fields.get("input")
+    lists = (given.get(name) for name in STEP_LISTS) if isinstance(given, Mapping) else ()
+    return next((each for each in lists if isinstance(each, list)), None)
 
 
 def _walk_answers(calls: Iterable[SideCall]) -> Iterator[tuple[str, Position]]:

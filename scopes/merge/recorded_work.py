@@ -6,11 +6,11 @@ Nothing of it is stored: messages and source records are read when a merge is pl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from scopes.history.activity import CheckRun, find_test_command, read_test_run
+from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader, header_of
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
 from scopes.history.sources import read_records
@@ -20,9 +20,10 @@ from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
-from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
+from scopes.merge.plans_and_answers import PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import COMMAND_NAMES, SideCall, ToolMessages, read_side_calls
-from scopes.merge.unclaimed_changes import find_unclaimed_changes, may_touch
+from scopes.merge.side_work import NO_WORK, SideWork, is_work, read_side_work
+from scopes.merge.unclaimed_changes import find_unclaimed_changes
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict
 from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
@@ -30,8 +31,6 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
-MAX_TESTS = 5  # test commands of a side that are reported, the last ones
-_TEST_WORDS = (b"test", b"tox", b"nox", b"rspec", b"phpunit", b"make check")
 _PROMPT_KINDS = frozenset({"prompt", "plain"})
 MAX_COMMITS_BEFORE = 2000  # of the history of the merge base that are searched for the text of a file
 
@@ -56,13 +55,6 @@ class Alternatives(NamedTuple):
 
 _BySide: TypeAlias = tuple[list[SideCall], list[SideCall]]
 """Calls of target and source."""
-
-
-class _Calls(NamedTuple):
-    """Calls that may run tests, set a plan or ask the user, and calls that may touch files without a claim."""
-
-    work: _BySide = ([], [])
-    touching: _BySide = ([], [])
 
 
 class RecordedWork:
@@ -107,23 +99,23 @@ class RecordedWork:
         if not (self._divergence.target.commits and self._divergence.source.commits):
             return []
         known = {comparable_key(each.key, self._divergence.directory) for each in disagreements}
-        return find_unclaimed_changes(self._divergence, self._calls.touching, known)
+        return find_unclaimed_changes(self._divergence, [side.touches for side in self._work], known)
 
     def list_tests(self) -> SideTests:
         """Return the last run of each test command on each side, in the order of these runs."""
-        return SideTests(*(tuple(_last_runs(calls)) for calls in self._calls.work))
+        return SideTests(*(tuple(side.runs) for side in self._work))
 
     def compare_plans(self) -> tuple[PlanDivergence, ...]:
         """Return the steps of plans to which both sides gave another status."""
-        target, source = self._calls.work
+        target, source = (side.calls for side in self._work)
         if not (has_plan(target) and has_plan(source)):
             return ()
-        before = read_side_calls(self._messages, self._commits_before, (), _is_work)[0]
+        before = read_side_calls(self._messages, self._commits_before, (), is_work)[0]
         return compare_plans(target, source, before)
 
     def find_answer_conflicts(self) -> list[tuple[Disagreement, Conflict]]:
         """Return the conflicts between answers of the user to one question."""
-        return find_answer_conflicts(*self._calls.work)
+        return find_answer_conflicts(*(side.calls for side in self._work))
 
     def find_alternatives(self) -> Alternatives | None:
         """Return the answers with which both sides begin, if the merge base is a prompt; else None."""
@@ -138,12 +130,13 @@ class RecordedWork:
         return Alternatives(prompt, target, source)
 
     @cached_property
-    def _calls(self) -> _Calls:
-        """The calls of both sides; none unless both have commits."""
-        if not (self._divergence.target.commits and self._divergence.source.commits):
-            return _Calls()
-        work, touching = self._read_calls(_is_work, may_touch)
-        return _Calls(work, touching)
+    def _work(self) -> tuple[SideWork, SideWork]:
+        """The work of target and source; none unless both have commits."""
+        target, source = self._divergence.target.commits, self._divergence.source.commits
+        if not (target and source):
+            return NO_WORK, NO_WORK
+        read = partial(read_side_work, self._repository, self._messages, bases=self._divergence.bases)
+        return read(target), read(source)
 
     def _read_calls(self, *wanted: Callable[[bytes], bool]) -> list[_BySide]:
         """Return, for each `wanted`, the calls of target and source in messages whose stored bytes are wanted."""
@@ -189,25 +182,6 @@ def compare_one_file(
         return None
     work = RecordedWork(repository, repository, divergence, conversations)
     return next(iter(work.compare_files([Disagreement(key, "", {}, {})])), None)
-
-
-def _last_runs(calls: Iterable[SideCall]) -> Iterable[CheckRun]:
-    """Return the last run of each test command, the one that ran last at the end."""
-    found: dict[str, CheckRun] = {}
-    for call in calls:
-        command = None if call.call is None else find_test_command(call.call)
-        run = None if command is None else read_test_run(command, call.result)
-        if run is not None:
-            found.pop(run.command, None)
-            found[run.command] = run
-    return list(found.values())[-MAX_TESTS:]
-
-
-def _is_work(data: bytes) -> bool:
-    """Return True if the stored bytes of a message may have a plan, an answer or a call that runs tests."""
-    if any(mark in data for mark in MARKS):
-        return True
-    return any(word in data for word in COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
 
 
 class _Mentions:

@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -38,7 +39,8 @@ class SideCall(NamedTuple):
     """One tool call and its result; `call` is None if it was not found.
 
     `agent` called the tool in the message `caller`; `message` holds the result, and `time` is its time. `directory` is
-    where a command began, relative to the directory of the conversation; None if that is unknown.
+    where a command began, relative to the directory of the conversation; None if that is unknown. `unless_moved` is
+    true if it is known only as long as the agent has not changed its directory before.
     """
 
     call: Part | None
@@ -48,6 +50,7 @@ class SideCall(NamedTuple):
     caller: MessageId
     time: str | None = None
     directory: str | None = None
+    unless_moved: bool = False
 
     @property
     def name(self) -> str:
@@ -65,6 +68,23 @@ class SideCall(NamedTuple):
         """The structured result as it is stored, which lacks texts that the records of the source have."""
         found = self.result.fields.get("structured")
         return found if isinstance(found, dict) else {}
+
+
+class SegmentCalls(NamedTuple):
+    """The calls in some consecutive commits, as far as these commits alone tell.
+
+    calls: the answered calls, oldest first, for each `wanted`
+    unanswered: the ids of wanted calls without a result
+    results: the ids in all messages with results
+    is_complete: False if the call of a wanted result is not in the commits
+    moved: the agents that changed the directory of their shell
+    """
+
+    calls: list[list[SideCall]]
+    unanswered: frozenset[str]
+    results: frozenset[str]
+    is_complete: bool
+    moved: frozenset[str]
 
 
 class ToolMessages:
@@ -86,7 +106,7 @@ class ToolMessages:
         if not is_root(commit):
             data = read_message_bytes_at(self.objects, commit.tree)
             has_calls = _CALL in data
-            if not (has_calls and any(word in data for word in _MOVES)):
+            if not (has_calls and any(word in data for word in _MOVES) and _MAY_CHANGE_DIRECTORY.search(data)):
                 self._without_moves.add(commit.oid)
             if has_calls or _RESULT in data:
                 return data
@@ -96,9 +116,7 @@ class ToolMessages:
     def find_moving(self, commit: Commit) -> bytes | None:
         """Return the stored bytes of a message with a call that may change the directory; None of any other one."""
         data = None if commit.oid in self._without_moves else self.find(commit)
-        if data is None or commit.oid in self._without_moves:
-            return None
-        return data if _MAY_CHANGE_DIRECTORY.search(data) is not None else None
+        return None if commit.oid in self._without_moves else data
 
 
 def read_side_calls(
@@ -114,46 +132,83 @@ def read_side_calls(
     """
     newest = list(commits)[-MAX_COMMITS:]
     moves = _DirectoryMoves(messages, bases, newest)
-    found = [_CallList(messages, bases, moves, each) for each in wanted]
+    found = [_CallList(messages, bases, each) for each in wanted]
     before = dict.fromkeys(bases).keys() - {commit.oid for commit in newest}
     for commit in [*(read_commit(messages.objects, base) for base in dict.fromkeys(bases)), *newest]:
         data = messages.find(commit)
-        interested = [] if data is None else [each for each in found if each.wants(data)]
-        message = _decode(data) if data is not None and interested else None
-        if message is not None:
-            for each in interested:
-                each.add(message, is_before=commit.oid in before)
-    return [each.calls for each in found]
+        if data is not None:
+            _add_to_all(found, data, is_before=commit.oid in before)
+    return [each.finish(moves) for each in found]
+
+
+def read_segment_calls(
+    messages: ToolMessages, commits: Sequence[Commit], *wanted: Callable[[bytes], bool]
+) -> SegmentCalls:
+    """Return the calls in consecutive commits, oldest first; nothing else is read."""
+    found = [_CallList(messages, (), each) for each in wanted]
+    results: set[bytes] = set()
+    for commit in commits:
+        data = messages.find(commit)
+        if data is not None:
+            _add_to_all(found, data, is_before=False)
+            if _RESULT in data:
+                results.update(_CALL_ID.findall(data))
+    moves = _DirectoryMoves(messages, (), commits)
+    calls = [each.finish(moves) for each in found]
+    return SegmentCalls(
+        calls,
+        unanswered=frozenset(call_id for each in found for call_id in each.unanswered),
+        results=frozenset(name for name in map(_text_of, results) if name is not None),
+        is_complete=all(call.call is not None for each in calls for call in each),
+        moved=moves.agents,
+    )
+
+
+def list_calls(messages: ToolMessages, commit: Commit, *wanted: Callable[[bytes], bool]) -> set[str]:
+    """Return the ids of the calls in a message if its stored bytes are wanted, else nothing."""
+    data = messages.find(commit)
+    message = _decode(data) if data is not None and any(each(data) for each in wanted) else None
+    return set() if message is None else {*calls_by_id(message.parts)}
+
+
+def agents_moved_before(messages: ToolMessages, bases: Sequence[Oid]) -> frozenset[str]:
+    """Return the agents that changed the directory of their shell in the history of the bases."""
+    return _DirectoryMoves(messages, bases, ()).agents
+
+
+def _add_to_all(found: Iterable[_CallList], data: bytes, *, is_before: bool) -> None:
+    interested = [each for each in found if each.wants(data)]
+    message = _decode(data) if interested else None
+    if message is not None:
+        for each in interested:
+            each.add(message, is_before=is_before)
 
 
 class _CallList:
     """Collects the answered calls in messages that are wanted, and the results of the calls in them."""
 
-    def __init__(
-        self, messages: ToolMessages, bases: Sequence[Oid], moves: _DirectoryMoves, wanted: Callable[[bytes], bool]
-    ) -> None:
-        self.calls: list[SideCall] = []
+    def __init__(self, messages: ToolMessages, bases: Sequence[Oid], wanted: Callable[[bytes], bool]) -> None:
+        self.unanswered: set[str] = set()  # calls whose results need not be wanted by themselves
+        self._found: list[tuple[SideCall, Message]] = []  # with the message of the call
         self._messages = messages
         self._bases = bases
-        self._moves = moves
         self._wanted = wanted
         self._made: dict[str, tuple[Part, Message]] = {}
-        self._unanswered: set[str] = set()  # calls whose results need not be wanted by themselves
         self._searched = False
 
     def wants(self, data: bytes) -> bool:
         """Return True if a message with these stored bytes is to be added."""
-        return self._wanted(data) or (bool(self._unanswered) and _RESULT in data and self._answers(data))
+        return self._wanted(data) or (bool(self.unanswered) and _RESULT in data and self._answers(data))
 
     def _answers(self, data: bytes) -> bool:
         """Return True if a message has the id of an unanswered call; the time does not grow with their number."""
-        return any(_text_of(name) in self._unanswered for name in _CALL_ID.findall(data))
+        return any(_text_of(name) in self.unanswered for name in _CALL_ID.findall(data))
 
     def add(self, message: Message, *, is_before: bool) -> None:
         """Add the calls and results of a message; `is_before` is a merge base, whose calls may be answered after it."""
         called = calls_by_id(message.parts)
         self._made |= {call_id: (part, message) for call_id, part in called.items()}
-        self._unanswered.update(called)
+        self.unanswered.update(called)
         for part in () if is_before else message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_result" and isinstance(call_id, str):
@@ -163,10 +218,13 @@ class _CallList:
         if call_id not in self._made and not self._searched:
             self._searched = True
             self._made = {**dict(_walk_calls_before(self._messages, self._bases)), **self._made}
-        self._unanswered.discard(call_id)
+        self.unanswered.discard(call_id)
         call, caller = self._made.get(call_id, (None, message))
-        directory = _find_directory(call, caller, self._moves)
-        self.calls.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time, directory))
+        self._found.append((SideCall(call, part, message.id, caller.author.name, caller.id, message.time), caller))
+
+    def finish(self, moves: _DirectoryMoves) -> list[SideCall]:
+        """Return the calls with the directories in which they began."""
+        return [_with_directory(call, caller, moves) for call, caller in self._found]
 
 
 def _text_of(name: bytes) -> str | None:
@@ -192,19 +250,23 @@ class _DirectoryMoves:
         self._bases = bases
         self._commits = commits
         self._positions: dict[MessageId, int] = {}
-        self._first: dict[str, int] | None = None  # position of the first move, by agent
+
+    @property
+    def agents(self) -> frozenset[str]:
+        """The agents that changed their directory."""
+        return frozenset(self._first)
 
     def has_moved(self, caller: Message, call: Part) -> bool:
         """Return True if the author of a message called `cd` before it, or in another call of it."""
-        if self._first is None:
-            self._first = self._find_first()
         first = self._first.get(caller.author.name)
         position = self._positions.get(caller.id)
         if first is None or (position is not None and first > position):
             return False
         return first != position or _may_begin_elsewhere(caller, call)
 
-    def _find_first(self) -> dict[str, int]:
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        """The position of the first move, by agent."""
         before = list(islice(walk_newest_first(self._messages.objects, self._bases), MAX_COMMITS))
         found: dict[str, int] = {}
         for position, commit in enumerate((*reversed(before), *self._commits)):
@@ -216,22 +278,24 @@ class _DirectoryMoves:
         return found
 
 
-def _find_directory(call: Part | None, caller: Message, moves: _DirectoryMoves) -> str | None:
-    """Return the `directory` of SideCall; a shell keeps its `cd`, and only session files record where that led."""
+def _with_directory(found: SideCall, caller: Message, moves: _DirectoryMoves) -> SideCall:
+    """Return a call with `directory`; a shell keeps its `cd`, and only session files record where that led."""
+    call = found.call
     command = None if call is None else command_of(call)
     if call is None or command is None:
-        return ""
+        return found._replace(directory="")
     named = next(iter(directories_of_command(call)), "")
     if posixpath.isabs(named):
-        return named
+        return found._replace(directory=named)
     recorded = _recorded_directory(caller)
-    if (
+    is_unknown = (
         _may_begin_elsewhere(caller, call)
         if recorded is not None
         else _MAY_REMOVE.search(command) is None or moves.has_moved(caller, call)
-    ):
-        return None
-    return posixpath.join(recorded or "", named)
+    )
+    if is_unknown:
+        return found
+    return found._replace(directory=posixpath.join(recorded or "", named), unless_moved=recorded is None)
 
 
 def _recorded_directory(message: Message) -> str | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from scopes.history.messages import message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_file_key, comparable_key, group_of, type_of
 from scopes.merge.detection import Disagreement
-from scopes.merge.divergence import Divergence, PathChange, Side
+from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.side_calls import COMMAND_NAMES, SideCall
 from scopes.model.claims import FILES
 from scopes.model.file_edits import command_of, edits_of_call
@@ -26,6 +26,19 @@ _WRITER_WORDS = tuple(f"{name} ".encode() for name in _WRITERS)  # without the w
 _RENAMES = (b"move_path", b"*** Move to: ")
 _REMOVALS = frozenset({"rm", "git rm", "mv", "git mv"})
 _IN_PLACE = ("sed ", "perl ")
+
+
+class Touch(NamedTuple):
+    """What one call did to files: the old and the new path of renames, and the paths that a command names, with it.
+
+    If `agent` is set, `named` holds only as long as the agent has not changed its directory before; else `absolute`.
+    """
+
+    message: MessageId
+    renames: tuple[tuple[str, str], ...]
+    named: tuple[tuple[str, str], ...]
+    agent: str | None = None
+    absolute: tuple[tuple[str, str], ...] = ()
 
 
 class _Touched(NamedTuple):
@@ -49,32 +62,47 @@ def may_touch(data: bytes) -> bool:
     return _WRITER.search(data) is not None
 
 
+def list_touches(calls: Iterable[SideCall]) -> list[Touch]:
+    """Return what calls did to files, the last of equal ones only, oldest first."""
+    found: dict[tuple[object, ...], Touch] = {}
+    for call in calls:
+        touch = _touch_of(call)
+        if touch is not None:
+            found.pop(touch[1:], None)
+            found[touch[1:]] = touch
+    return [*found.values()]
+
+
+def _touch_of(call: SideCall) -> Touch | None:
+    if call.failed or call.call is None:
+        return None
+    edits = edits_of_call(call.call, call.structured)
+    renames = tuple((edit.source, edit.path) for edit in edits if edit.source is not None)
+    named = tuple(_named_paths(call, call.call))
+    if not renames and not named:
+        return None
+    if not call.unless_moved:
+        return Touch(call.message, renames, named)
+    absolute = tuple(_named_paths(call._replace(directory=None), call.call))
+    return Touch(call.message, renames, named, call.agent, absolute)
+
+
 def find_unclaimed_changes(
-    divergence: Divergence, calls: Sequence[Sequence[SideCall]], known: Collection[str]
+    divergence: Divergence, touches: Sequence[Sequence[Touch]], known: Collection[str]
 ) -> list[Disagreement]:
     """Return a disagreement for each file, not in `known`, that both sides touched, at least one by a command.
 
-    `calls` are those of target and source in messages that `may_touch` files. A file counts if a command names it, or
-    removes a directory above it. A file that only commands touched counts if it is in the directory of the conversation
-    and both sides removed it or edited it in place.
+    `touches` are those of target and source, by calls in messages that `may_touch` files. A file counts if a command
+    names it, or removes a directory above it. A file that only commands touched counts if it is in the directory of the
+    conversation and both sides removed it or edited it in place.
     """
+    if not any(touches):
+        return []
     directory = divergence.directory
     sides = divergence.target, divergence.source
     claimed = [_claimed(side, directory) for side in sides]
-    touched = [_read_touched(each, directory) for each in calls]
-    found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
-    for number, other in ((0, 1), (1, 0)):
-        for key in claimed[other].keys() - claimed[number].keys():
-            message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
-            if message is not None:
-                found[key] = (message, None) if number == 0 else (None, message)
-    above = {posixpath.dirname(key) for each in claimed for key in each}
-    for key in (touched[0].changed & touched[1].changed) - above:
-        if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
-            found[key] = touched[0].named[key], touched[1].named[key]
-    for key in claimed[0].keys() & claimed[1].keys():
-        if touched[0].renamed.get(key) != touched[1].renamed.get(key):
-            found[key] = None, None
+    touched = [_read_touched(each, directory) for each in touches]
+    found = _find_touched_by_both(claimed, touched)
     listed = []
     oids = [_oids_of(side, [messages[at] for messages in found.values()]) for at, side in enumerate(sides)]
     for key, messages in sorted(found.items()):
@@ -83,6 +111,26 @@ def find_unclaimed_changes(
             changes = [each.get(key, {}) for each in claimed]
             listed.append(Disagreement(key, type_of(key, added=False), changes[0], changes[1], added[0], added[1]))
     return listed
+
+
+def _find_touched_by_both(
+    claimed: Sequence[Mapping[str, PathChanges]], touched: Sequence[_Touched]
+) -> dict[str, tuple[MessageId | None, MessageId | None]]:
+    """Return the keys of files that both sides touched, with the messages of the commands that did."""
+    found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
+    for number, other in ((0, 1), (1, 0)):
+        for key in claimed[other].keys() - claimed[number].keys() if touched[number].named else ():
+            message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
+            if message is not None:
+                found[key] = (message, None) if number == 0 else (None, message)
+    both = touched[0].changed & touched[1].changed
+    for key in both - {posixpath.dirname(key) for each in claimed for key in each} if both else ():
+        if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
+            found[key] = touched[0].named[key], touched[1].named[key]
+    for key in claimed[0].keys() & claimed[1].keys():
+        if touched[0].renamed.get(key) != touched[1].renamed.get(key):
+            found[key] = None, None
+    return found
 
 
 def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChange]]:
@@ -94,20 +142,17 @@ def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChang
     return found
 
 
-def _read_touched(calls: Iterable[SideCall], directory: str | None) -> _Touched:
+def _read_touched(touches: Iterable[Touch], directory: str | None) -> _Touched:
     found = _Touched({}, {}, {}, set())
-    key_of = partial(comparable_file_key, directory=directory)
-    for call in calls:
-        if call.failed or call.call is None:
-            continue
-        for edit in edits_of_call(call.call, call.structured):
-            if edit.source is not None:
-                found.renamed[key_of(edit.source)] = key_of(edit.path)
-        for path, cause in _named_paths(call, call.call):
+    key_of = lru_cache(maxsize=None)(partial(comparable_file_key, directory=directory))
+    for touch in touches:
+        for old, new in touch.renames:
+            found.renamed[key_of(old)] = key_of(new)
+        for path, cause in touch.named:
             key = key_of(path)
-            found.named[key] = call.message
+            found.named[key] = touch.message
             if cause in _REMOVALS:
-                found.removed[key] = call.message
+                found.removed[key] = touch.message
             if cause in _REMOVALS or cause.startswith(_IN_PLACE):
                 found.changed.add(key)
     return found

@@ -13,7 +13,10 @@ FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and
 
 
 class CommitChunks(Protocol):
-    """Kept chunks of commits; without them everything works, but slower. No method raises."""
+    """Kept chunks of commits, and digests of them; without them everything works, but slower. No method raises.
+
+    A digest is what was computed from the commits of a history, under a key that names the commits (`merge/`).
+    """
 
     def __contains__(self, key: object) -> bool:
         """Return True if there is a chunk with this key."""
@@ -23,6 +26,15 @@ class CommitChunks(Protocol):
 
     def add(self, commits: Sequence[Commit]) -> None:
         """Keep a chunk; its first commit is the key."""
+
+    def has_digest(self, key: bytes) -> bool:
+        """Return True if there is a digest with this key."""
+
+    def find_digest(self, key: bytes) -> bytes | None:
+        """Return a digest, None if it is not there or damaged."""
+
+    def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
+        """Keep digests by key."""
 
     def knows_work_items(self, tip: Oid) -> bool:
         """Return True if the work items of this history are kept, if the file is not damaged."""

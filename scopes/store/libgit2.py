@@ -12,7 +12,16 @@ import sys
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["OPEN_EXACTLY_HERE", "library_versions", "pygit2", "skip_unreadable_home"]
+__all__ = [
+    "OPEN_EXACTLY_HERE",
+    "library_versions",
+    "limit_mapped_packs",
+    "limit_memory",
+    "pygit2",
+    "skip_unreadable_home",
+]
+_WINDOW_BYTES = 1 << 20
+_MAPPED_BYTES = 8 << 20
 
 
 class DefaultVerifyPaths(NamedTuple):
@@ -44,6 +53,17 @@ def skip_unreadable_home() -> None:
     home = pygit2.settings.search_path[level]
     if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
         pygit2.settings.search_path[level] = ""
+
+
+def limit_mapped_packs() -> None:
+    """Limit how much of each pack libgit2 maps into the memory of this process from now on: by default whole packs."""
+    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
+
+
+def limit_memory() -> None:
+    """Limit the memory of libgit2 for a command that reads the whole store, once: no copies of commits and trees."""
+    limit_mapped_packs()
+    pygit2.settings.enable_caching(False)
 
 
 def library_versions() -> str:

@@ -1,8 +1,10 @@
 """Merging branches that are 10, 1,000 and 10,000 messages apart, compared with git on the same commits.
 
 Everything is in processor time, with that of the git program, so that other work on the machine counts little. Each
-stage of a merge is measured in the state that the stages before it leave. `git merge-tree` also writes only trees. It
-opens no messages: what reading them costs git is in the rows against `git log` and `git cat-file`.
+stage of a merge is measured in the state that the stages before it leave, and without the cache of commits. A merge is
+measured as a command runs it: the first one, when nothing of the branches is in the cache, and one after a dry run.
+`git merge-tree` also writes only trees. It opens no messages: what reading them costs git is in the rows against
+`git log` and `git cat-file`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scopes.conversation.rebase import rebase
 from scopes.history.messages import plain_message
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.index.commit_cache import CommitCache
 from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit
 from scopes.merge.detection import find_disagreements
@@ -70,6 +73,7 @@ STAGES = (
     Stage("write the merge of"),
     Stage("move the refs after a merge of"),
     Stage("merge", _MERGE_TREE, 4.0),
+    Stage("merge after a dry run", _MERGE_TREE, 4.0),
     Stage("rebase one onto the other of", ("log", "--format=raw")),
     Stage("cherry-pick the messages of one of", ("log", "--format=raw")),
 )
@@ -181,14 +185,26 @@ class Fork:
     def run_all(self, *, replays: bool) -> dict[str, float]:
         """Run a merge, and with `replays` also a rebase and a cherry-pick, each in a copy."""
         actions: dict[str, Callable[[Repository], object]] = {
-            "merge": lambda store: merge(store, _CONVERSATION, "idea", target="main"),
+            "merge": _merge,
+            "merge after a dry run": _merge,
             STAGES[-2].name: lambda store: rebase(store, _CONVERSATION, branch="idea", onto="main"),
             STAGES[-1].name: lambda store: cherry_pick(store, _CONVERSATION, self._sources, branch="main"),
         }
-        return {name: self._run(action) for name, action in actions.items() if name == "merge" or replays}
+        return {
+            name: self._run(action, is_first=action is not _merge or name == "merge")
+            for name, action in actions.items()
+            if action is _merge or replays
+        }
 
-    def _run(self, action: Callable[[Repository], object]) -> float:
+    def _run(self, action: Callable[[Repository], object], *, is_first: bool) -> float:
+        """Run an action in a copy; unless it `is_first`, with the cache that a dry run of a merge left."""
+        kept = self._work.new_path("index") if is_first else f"{self._store}-index"
         repository = open_store(self._work.copy(self._store), FULL)
+        repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
+        if not is_first:
+            merge(repository, _CONVERSATION, "idea", target="main", dry_run=True)
+            repository = open_store(repository, FULL)
+            repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
         done: list[object] = []
         seconds = cpu(lambda: done.append(action(repository)))
         assert not isinstance(done[0], MergeConflicted)
@@ -203,6 +219,10 @@ class Fork:
             command, given = self._work.git(self._store, *words, *self._tips, *hidden), b""
         run = partial(subprocess.run, command, input=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return cpu(lambda: run(check=False))
+
+
+def _merge(store: Repository) -> object:
+    return merge(store, _CONVERSATION, "idea", target="main")
 
 
 def _edit(side: str, number: int) -> Message:

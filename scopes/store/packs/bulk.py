@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scopes.ids import Oid
-from scopes.store.libgit2 import pygit2
+from scopes.store.libgit2 import limit_mapped_packs
 from scopes.store.packs.known_objects import KnownObjects
 from scopes.store.packs.writer import PackWriter, remove_temporary_files
 from scopes.store.repository import Repository
 
-_WINDOW_BYTES = 1 << 20
-_MAPPED_BYTES = 8 << 20
 _QUESTIONS_PER_LOOK = 200
 
 
@@ -65,7 +63,7 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     Raises:
         Inaccessible: disk full or permission denied.
     """
-    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
+    limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")
     known = KnownObjects(repository, questions_per_look=_QUESTIONS_PER_LOOK)  # the lock keeps what is there
     with PackWriter(directory, known.has, durable=repository.durable, on_installed=known.look_again) as writer:

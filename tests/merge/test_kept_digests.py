@@ -1,0 +1,297 @@
+"""A merge is the same whatever is kept of its sides: nothing, digests of now or of before, damaged or foreign ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.new import new
+from scopes.errors import ScopesError
+from scopes.history.messages import message_id_of
+from scopes.history.revisions import list_branch_tips
+from scopes.index import commit_cache
+from scopes.index.commit_cache import LAYOUT, CommitCache
+from scopes.merge import commit_line, side_work
+from scopes.merge.commit_line import CommitLine, split_sides
+from scopes.model.message import Author
+from scopes.store.graph import split_histories
+from scopes.store.repository import Repository
+from tests.support.examples import examples
+from tests.support.history import say
+from tests.support.store import make_store, open_store
+
+BRANCHES = "main", "alt"
+COMMANDS = (
+    "pytest -q", "go test ./...", "rm -f a.py", "rm old/b.py", "sed -i s/x/y/ a.py", "mv a.py c.py", "cd old", "ls",
+)  # fmt: skip
+QUESTION = "Which database?"
+ids = st.sampled_from(["1", "2", "3"])
+ops = st.one_of(
+    st.tuples(st.just("call"), ids, st.sampled_from(COMMANDS)),
+    st.tuples(st.just("result"), ids, st.sampled_from([0, 1])),
+    st.tuples(st.just("run"), ids, st.sampled_from(COMMANDS)),
+    st.tuples(st.just("prompt"), st.just(""), st.just("go on")),
+    st.tuples(st.just("plan"), ids, st.sampled_from(["pending", "completed", "in_progress"])),
+    st.tuples(st.just("answer"), ids, st.sampled_from(["SQLite", "Postgres"])),
+    st.tuples(st.just("edit"), ids, st.sampled_from(["a.py", "old/b.py"])),
+    st.tuples(st.just("decide"), st.just(""), st.sampled_from(["jwt", "cookies"])),
+    st.tuples(st.just("retract"), st.just(""), st.just("")),
+    st.tuples(st.just("merge"), st.just(""), st.just("")),
+    st.tuples(st.just("pick"), st.just(""), st.just("")),
+)
+steps = st.tuples(st.sampled_from(BRANCHES), st.sampled_from(["claude", "codex"]), ops)
+on_store = settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_segments(monkeypatch):
+    monkeypatch.setattr(commit_line, "CHUNK_COMMITS", 4)
+    monkeypatch.setattr(commit_line, "_CUT_WITHIN", 3)
+    monkeypatch.setattr(commit_line, "_MAX_SINGLE", 5)
+    for module in (commit_line, side_work):
+        monkeypatch.setattr(module, "MIN_KEPT", 2)
+
+
+def draw(repository, drawn):
+    """Make the conversation; a step that is refused is left out."""
+    new(repository)
+    say(repository, "conv-001", "make it work", author={"name": "carol", "kind": "human"}, kind="prompt")
+    for step in drawn:
+        act(repository, *step)
+
+
+def act(repository, where, agent, step):
+    name, call_id, value = step
+    where = where if where in list_branch_tips(repository, "conv-001") else "main"
+    place = f"conv-001/{where}"
+    try:
+        if name in MESSAGES:
+            for fields in MESSAGES[name](f"call-{call_id}", value):
+                author = {"name": "tool", "kind": "tool"} if fields.get("kind") == "tool-results" else agent
+                say(repository, place, fields.pop("text", ""), author=author, **fields)
+        elif name == "retract":
+            target = list_branch_tips(repository, "conv-001")[where]
+            retract(repository, "conv-001", target, "wrong", author=Author("carol", "human"), branch=where)
+        elif name == "merge":
+            merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strategy="theirs"))
+        elif name == "pick":
+            cherry_pick(repository, "conv-001", [list_branch_tips(repository, "conv-001")["alt"]], branch="main")
+    except (ScopesError, KeyError):  # nothing to retract, a conflict is open, or there is no other branch yet
+        return
+
+
+def call(call_id, name, given, **result):
+    parts = [{"type": "tool_call", "call_id": call_id, "name": name, "input": given}]
+    answer = {"type": "tool_result", "call_id": call_id, "output": "done", **result}
+    return {"kind": "answer", "parts": parts}, {"kind": "tool-results", "parts": [answer]}
+
+
+def plan(call_id, status):
+    return call(call_id, "TodoWrite", {"todos": [{"content": "build it", "status": status}]})
+
+
+def edit(call_id, path):
+    made, result = call(call_id, "Edit", {"file_path": path, "old_string": "x", "new_string": call_id})
+    return made, {**result, "files": [{"path": path, "op": "edit"}]}
+
+
+MESSAGES = {
+    "call": lambda call_id, command: call(call_id, "Bash", {"command": command})[:1],
+    "result": lambda call_id, code: call(call_id, "Bash", {}, exit_code=code)[1:],
+    "run": lambda call_id, command: call(call_id, "Bash", {"command": command}, exit_code=0),
+    "prompt": lambda _, text: [{"text": text, "kind": "prompt"}],
+    "plan": plan,
+    "answer": lambda call_id, text: call(
+        call_id, "AskUserQuestion", {"questions": []}, structured={"answers": {QUESTION: text}}
+    ),
+    "edit": edit,
+    "decide": lambda _, word: [{"kind": "decision", "decision": {"topic": "auth", "decision": word}}],
+}
+
+
+def outcome(repository, directory, copy):
+    """Merge in a copy of a store, in both directions, with what is kept in a directory (None: nothing)."""
+    shutil.copytree(repository.path, copy)
+    opened = open_store(copy)
+    if directory is not None:
+        opened.open_commit_chunks = lambda: CommitCache(directory, repository.path)
+    found = []
+    for source, target in (BRANCHES, BRANCHES[::-1]):
+        found.append(merged(opened, source, target, dry_run=True))
+    found.append(merged(opened, "alt", "main"))
+    shutil.rmtree(copy)
+    return found
+
+
+def merged(repository, source, target, **options):
+    try:
+        found = merge(repository, "conv-001", source, target=target, **options)
+    except ScopesError as error:
+        return str(error)
+    return [getattr(found, name) for name in found.__dataclass_fields__ if name != "operation"], type(found)
+
+
+def damage(directory, share):
+    path = os.path.join(directory, LAYOUT.file)
+    with open(path, "r+b") as file:
+        at = int(share * os.path.getsize(path))
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x2A]))
+
+
+@on_store
+@given(st.lists(steps, max_size=8), st.lists(steps, min_size=4, max_size=30), st.floats(0, 0.999))
+def test_a_merge_is_the_same_whatever_is_kept(tmp_path_factory, below, above, share):
+    place = tmp_path_factory.mktemp("world")
+    repository = make_store(place / "store.git")
+    draw(repository, below)
+    branch(repository, "conv-001", name="alt", switch=False)
+    half = len(above) // 2
+    for step in above[:half]:
+        act(repository, *step)
+    kept, copy = str(place / "kept"), str(place / "copy.git")
+    assert outcome(repository, kept, copy) == outcome(repository, None, copy)
+    for step in above[half:]:
+        act(repository, *step)
+    expected = outcome(repository, None, copy)
+    assert outcome(repository, kept, copy) == expected  # digests of an earlier state
+    assert outcome(repository, str(place / "cold"), copy) == expected
+    assert outcome(repository, kept, copy) == expected
+    if os.path.exists(os.path.join(kept, LAYOUT.file)):
+        damage(kept, share)
+    assert outcome(repository, kept, copy) == expected
+
+
+@on_store
+@given(st.lists(steps, max_size=30))
+def test_sides_have_the_commits_that_git_has(tmp_path_factory, drawn):
+    place = tmp_path_factory.mktemp("world")
+    repository = make_store(place / "store.git")
+    draw(repository, [])
+    branch(repository, "conv-001", name="alt", switch=False)
+    cache = CommitCache(str(place / "kept"), repository.path)
+    repository.open_commit_chunks = lambda: cache
+    for step in drawn:
+        act(repository, *step)
+        tips = [list_branch_tips(repository, "conv-001")[name] for name in BRANCHES]
+        bases, *sides = split_sides(repository, *tips)
+        expected, *commits = split_histories(repository, *tips)
+        assert (bases, [[*side] for side in sides]) == (expected, [[*side] for side in commits])
+        assert [[*reversed(side)] for side in sides] == [[*reversed(side)] for side in commits]
+        lines = [(side.message_ids, side) for side in sides if isinstance(side, CommitLine)]
+        assert all(found == tuple(map(message_id_of, side)) for found, side in lines)
+
+
+@pytest.fixture
+def forked(repository, tmp_path):
+    """Two branches with forty test runs each, and the directory with what a dry run kept of them."""
+    draw(repository, [])
+    branch(repository, "conv-001", name="alt", switch=False)
+    for number in range(40):
+        for where in BRANCHES:
+            act(repository, where, "claude", ("run", str(number), f"pytest -q test_{number % 7}.py"))
+    return repository, str(tmp_path / "kept")
+
+
+def count_reads(monkeypatch, action):
+    reads = []
+    original = Repository.read
+    monkeypatch.setattr(Repository, "read", lambda self, oid: reads.append(oid) or original(self, oid))
+    action()
+    monkeypatch.setattr(Repository, "read", original)
+    return len(reads)
+
+
+def test_a_later_merge_reads_only_what_is_new(forked, monkeypatch, tmp_path):
+    repository, kept = forked
+    first = count_reads(monkeypatch, lambda: outcome(repository, kept, str(tmp_path / "copy")))
+    act(repository, "alt", "claude", ("run", "new", "pytest -q test_new.py"))
+    second = count_reads(monkeypatch, lambda: outcome(repository, kept, str(tmp_path / "copy")))
+    assert second < first / 2
+
+
+def exchange_data(directory):
+    """Give each digest the data of another one; the checksums stay those of the data."""
+    with closing(sqlite3.connect(os.path.join(directory, LAYOUT.file))) as connection, connection:
+        rows = connection.execute("SELECT key, checksum, data FROM digest ORDER BY key").fetchall()
+        for (key, *_), (_, *values) in zip(rows, rows[1:] + rows[:1], strict=True):
+            connection.execute("UPDATE digest SET checksum = ?, data = ? WHERE key = ?", (*values, key))
+        return len(rows)
+
+
+def test_a_digest_under_the_key_of_another_one_is_not_used(forked, tmp_path):
+    repository, kept = forked
+    expected = outcome(repository, None, str(tmp_path / "copy"))
+    outcome(repository, kept, str(tmp_path / "copy"))
+    assert exchange_data(kept) > 20
+    assert outcome(repository, kept, str(tmp_path / "copy")) == expected
+
+
+def count_digests(directory, store):
+    """Return how many of the digests in the file are found."""
+    with closing(sqlite3.connect(os.path.join(directory, LAYOUT.file))) as connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM digest")]
+    cache = CommitCache(directory, store)
+    return sum(cache.find_digest(key) is not None for key in keys)
+
+
+def test_digests_of_another_version_are_not_used(forked, tmp_path, monkeypatch):
+    repository, kept = forked
+    outcome(repository, kept, str(tmp_path / "copy"))
+    assert count_digests(kept, repository.path) > 20
+    monkeypatch.setattr(commit_cache, "_version_of_code", lambda: "0.0.1")
+    assert count_digests(kept, repository.path) == 0
+
+
+def test_digests_of_another_store_are_not_used(forked, tmp_path):
+    repository, kept = forked
+    outcome(repository, kept, str(tmp_path / "copy"))
+    assert count_digests(kept, repository.path) > 20
+    other = shutil.copytree(repository.path, tmp_path / "other.git")
+    assert count_digests(kept, str(other)) == 0
+
+
+def fork_after(repository, *below):
+    """Fork after some steps of main, and add messages to both branches."""
+    draw(repository, [("main", "claude", step) for step in below])
+    branch(repository, "conv-001", name="alt", switch=False)
+
+
+def grow(repository, where, *above):
+    for step in (*above, *[("prompt", "", "go on")] * 6):
+        act(repository, where, "claude", step)
+
+
+def test_a_call_before_the_fork_is_answered_on_a_side(repository, tmp_path):
+    fork_after(repository, ("call", "1", "pytest -q"))
+    for where in BRANCHES:
+        grow(repository, where, ("result", "1", 0))
+    expected = outcome(repository, None, str(tmp_path / "copy"))
+    assert "pytest -q" in str(expected)
+    for _ in range(2):
+        assert outcome(repository, str(tmp_path / "kept"), str(tmp_path / "copy")) == expected
+
+
+@pytest.mark.parametrize("moves", [(), (("run", "9", "cd old"),)])
+def test_a_path_is_relative_to_a_directory_that_the_agent_left_before_the_fork(repository, tmp_path, moves):
+    fork_after(repository, *moves)
+    grow(repository, "main", ("edit", "1", "a.py"))
+    grow(repository, "alt", ("run", "2", "rm -f a.py"))
+    expected = outcome(repository, None, str(tmp_path / "copy"))
+    assert ("resource-contention" in str(expected)) == (not moves)
+    for _ in range(2):
+        assert outcome(repository, str(tmp_path / "kept"), str(tmp_path / "copy")) == expected
