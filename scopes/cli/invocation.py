@@ -237,8 +237,11 @@ class Invocation:
         return self._repository
 
     def open_again(self, *, create: bool) -> Repository:
-        """Open the selected store once more, for another thread; raises as `repository` does."""
-        other = Invocation(self.arguments, self.environ)
+        """Open the selected store once more, for another thread; raises as `repository` does.
+
+        Operations name the command without what follows `--`: the arguments of another program may have secrets.
+        """
+        other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
         return other.repository(create=create)
 

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from scopes.conversation.operations import list_operations
 from scopes.history.messages import read_message_bytes
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_directory, list_branch_tips
@@ -183,6 +184,15 @@ def test_the_parameters_of_a_login_are_not_recorded(desk):
     editor.close()
     stored = [read_message_bytes(desk.store, oid) for oid in list_branch_tips(desk.store, CONV).values()]
     assert not any(b"hunter2" in line for line in stored)
+
+
+def test_the_arguments_of_the_agent_are_not_recorded(desk):
+    """They may have a key in them: the operation names the command without them."""
+    desk.run("hello", unused="sk-secret")
+    [operation] = list_operations(desk.store).operations
+    assert "acp" in operation.command
+    assert "sk-secret" not in operation.command
+    assert not any("sk-secret" in json.dumps(event) for event in desk.events())
 
 
 def test_an_image_is_kept_as_a_part_and_a_very_large_one_by_its_hash(desk):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
+from tests.support.acp_client import prompt_params
 
 
 def test_two_live_sessions_of_one_agent_and_directory_become_two_branches(desk):
@@ -58,3 +59,21 @@ def test_a_conversation_that_is_deleted_meanwhile_goes_on_as_a_new_one(desk):
     editor.close()
     assert desk.texts("conv-002/main") == ["second", "echo: second"]
     assert desk.events("recording-off") == []
+
+
+def test_two_proxies_that_write_at_the_same_time_lose_nothing(desk, tmp_path):
+    """P5: one store, two agents, fifteen prompts each without waiting for an answer in between."""
+    editors = [desk.editor(name=name, folder=tmp_path / name) for name in ("one", "two")]
+    sessions = [editor.open(desk.project) for editor in editors]
+    answers = [
+        editor.begin("session/prompt", prompt_params(session, f"p{number}"))
+        for number in range(15)
+        for editor, session in zip(editors, sessions, strict=True)
+    ]
+    assert all(answer()["stopReason"] == "end_turn" for answer in answers)
+    for editor in editors:
+        editor.close()
+    for where in ("conv-001/main", "conv-002/main"):
+        texts = desk.texts(where)
+        assert [text for text in texts if text.startswith("p")] == [f"p{number}" for number in range(15)]
+        assert "".join(texts).count("echo: p") == 15

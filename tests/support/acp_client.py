@@ -118,7 +118,7 @@ class Editor:
 
     def close(self):
         """Close the streams, as an editor that quits, and return the exit code."""
-        if not self.process.stdin.closed:
+        with suppress(BrokenPipeError):  # a line for a process that was killed
             self.process.stdin.close()
         code = self.process.wait(timeout=_SECONDS)
         self._reader.join(_SECONDS)
