@@ -107,6 +107,8 @@ DOCUMENTS = {
     "memory done": "memory-action",
     "memory stats": "memory-stats",
     "memory prune": "memory-prune",
+    "acp stats": "acp-stats",
+    "acp log": "acp-log",
     "conversations context": "context context-diff export",
     "conversations history": "history",
     "conversations budget": "budget",
@@ -153,7 +155,7 @@ DOCUMENTS = {
 }
 # Fields of a document that a command does not print: `log` and `cat` share one.
 ABSENT = {"conversations log": ["conversation", "branch"], "conversations cat": ["branches"]}
-WITHOUT_DOCUMENT = {"completion", "version"}
+WITHOUT_DOCUMENT = {"acp", "completion", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
     *(

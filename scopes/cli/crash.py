@@ -20,7 +20,7 @@ def write_crash_file(invocation: Invocation, error: BaseException) -> str | None
     If it cannot be written, print its content to standard error and return None.
     """
     text = _details(invocation, error)
-    directory = _directory(invocation.environ)
+    directory = invocation.state_directory
     name = f"crash-{clock.now().replace(':', '').replace('.', '-')}-{os.getpid()}.txt"
     path = os.path.join(directory, name)
     try:
@@ -32,11 +32,6 @@ def write_crash_file(invocation: Invocation, error: BaseException) -> str | None
         invocation.stderr.write(text)
         return None
     return path
-
-
-def _directory(environ: dict[str, str]) -> str:
-    home = environ.get("XDG_STATE_HOME", "")
-    return os.path.join(home if os.path.isabs(home) else os.path.expanduser("~/.local/state"), "scopes")
 
 
 def _details(invocation: Invocation, error: BaseException) -> str:

@@ -12,7 +12,7 @@ from scopes.cli.command_line import before_separator
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
-from scopes.store.discovery import cache_directory, choose_store, find_project_store
+from scopes.store.discovery import cache_directory, choose_store, find_project_store, state_directory
 from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
@@ -195,6 +195,11 @@ class Invocation:
         return overrides
 
     @property
+    def state_directory(self) -> str:
+        """The directory of logs and crash files."""
+        return state_directory(self.environ)
+
+    @property
     def home(self) -> str:
         """The user's home directory, even if HOME is unset."""
         return os.path.expanduser("~")
@@ -230,6 +235,15 @@ class Invocation:
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
+
+    def open_again(self, *, create: bool) -> Repository:
+        """Open the selected store once more, for another thread; raises as `repository` does.
+
+        Operations name the command without what follows `--`: the arguments of another program may have secrets.
+        """
+        other = Invocation(before_separator(self.arguments), self.environ)
+        other.store, other.settings, other.command = self.store, self.settings, self.command
+        return other.repository(create=create)
 
     @property
     def is_store_named(self) -> bool:

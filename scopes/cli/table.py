@@ -18,7 +18,7 @@ _WRITING = frozenset({
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "proposals feedback", "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
-    "collaborate argue", "collaborate close",
+    "collaborate argue", "collaborate close", "acp",
 })  # fmt: skip
 
 
@@ -153,6 +153,7 @@ UNDO = "undo"
 AGENTS = "agents"
 PROPOSE = "propose changes"
 FACTS = "agree on facts"
+LIVE = "record agents as they work"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -265,6 +266,9 @@ TABLE = Table(
         _command(FACTS, "facts log", "Show the cycles of a conversation, newest first"),
         _command(FACTS, "facts eligible", "List the agents that the next cycle would run"),
         _command(FACTS, "facts key add", "Add a context key"),
+        _command(LIVE, "acp", "Record an agent while it works behind an editor"),
+        _command(LIVE, "acp stats", "Count the sessions behind scopes acp by agent"),
+        _command(LIVE, "acp log", "Show what happened to sessions behind scopes acp"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

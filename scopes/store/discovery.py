@@ -56,6 +56,12 @@ def cache_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
 
 
+def state_directory(environ: Mapping[str, str]) -> str:
+    """Return the directory for logs and crash files, which may not exist; a relative XDG_STATE_HOME counts as unset."""
+    path = environ.get("XDG_STATE_HOME", "")
+    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.local/state"), "scopes")
+
+
 def list_conversations(store: str) -> list[str]:
     """List the conversations that have a branch, sorted by name."""
     packed = {name.partition("/")[0] for name in _list_packed(store, _HEADS)}

@@ -26,6 +26,7 @@ from tests.benchmarks import (
     listing,
     merging,
     packing,
+    proxying,
     reading,
     replaying,
     retrieval,
@@ -55,6 +56,7 @@ GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "facts": fact_cycles.measure,
     "size": packing.measure,
     "writers": writers.measure,
+    "acp": proxying.measure,
 }
 _TITLES = ("operation", "ours", "reference", "ratio", "budget", "met?")
 

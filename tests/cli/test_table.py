@@ -56,7 +56,7 @@ def test_a_command_either_reads_or_prints_without_a_pager():
         "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
         "merge-requests list", "merge-requests show",
         "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",
-        "version", "bisect run", "branch", "tag", "check",
+        "version", "bisect run", "branch", "tag", "check", "acp stats", "acp log",
     }  # fmt: skip
     paged = {" ".join(TABLE.short_path(path)) for path, command in TABLE.commands.items() if command.pages}
     assert paged == reading
@@ -70,7 +70,7 @@ def test_a_summary_is_one_short_line_without_a_full_stop():
 def test_every_command_is_in_an_existing_group_or_below_a_command():
     parents = {command.path[:-1] for command in TABLE.commands.values()} - {()}
     assert parents <= set(TABLE.groups) | set(TABLE.commands)
-    assert parents - set(TABLE.groups) == {("conversations", "decisions"), ("collaborate",)}
+    assert parents - set(TABLE.groups) == {("conversations", "decisions"), ("collaborate",), ("acp",)}
 
 
 def test_no_name_is_both_a_command_and_a_group():

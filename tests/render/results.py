@@ -108,6 +108,7 @@ from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
+from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
@@ -786,7 +787,25 @@ COMPARED = RunComparison(
     only_old=("Bash: git push",), only_new=('Edit {"file_path": "./src/app.py"}',),
     tests_old=(), tests_new=("failed", "passed"),
 )  # fmt: skip
+ACP_FAILED = AgentSessions(
+    agent="gemini", sessions=2, new=2, resumed=0, loaded=0, forked=0, injected=1, failures={"load-failed": 1},
+    problems={"recording-off": 1},
+)  # fmt: skip
+ACP_WORKS = AgentSessions(
+    agent="opencode", sessions=4, new=1, resumed=2, loaded=1, forked=0, injected=0, failures={}, problems={}
+)
+LOGGED = LoggedEvent(
+    time="2026-01-01T12:00:00.000Z", event="load-failed", agent="gemini", pid=77,
+    details={"session": "s-1", "error": "no previous sessions found", "code": -32603},
+)  # fmt: skip
+
 SAMPLES = {
+    "acp_events": {
+        "stats": AcpStats(agents=(ACP_WORKS, ACP_FAILED)),
+        "no-stats": AcpStats(agents=()),
+        "log": AcpLog(events=(LOGGED,)),
+        "no-log": AcpLog(events=()),
+    },
     "diff": {
         "diff": DIFFERENCE,
         "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),

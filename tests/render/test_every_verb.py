@@ -70,6 +70,8 @@ from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
+from scopes.server.acp_events import acp_log, acp_stats
+from scopes.server.event_log import EventLog
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
@@ -85,6 +87,14 @@ def estimated(repo):
 
 
 COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
+
+
+def log_event(repo):
+    """Write a line into an `acp.log` and return its directory."""
+    EventLog(repo.path, agent="stub").write("end", exit_code=0)
+    return repo.path
+
+
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, include_hidden=True),
@@ -154,6 +164,8 @@ WRITES = {
     "memory search": lambda repo: search_memory(repo, "monday"),
     "memory context": memory_context,
     "memory stats": memory_stats,
+    "acp stats": lambda repo: acp_stats(log_event(repo)),
+    "acp log": lambda repo: acp_log(log_event(repo)),
     "memory actions": list_actions,
     "memory done": lambda repo: done(repo, list_actions(repo).actions[0].item.id),
     "memory prune": lambda repo: prune(repo, max_entries=0),

@@ -26,6 +26,7 @@ import scopes.memory
 import scopes.merge
 import scopes.proposals
 import scopes.search
+import scopes.server
 import scopes.tokens
 from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
@@ -53,6 +54,7 @@ MODULES = [
         scopes.search,
         scopes.tokens,
         scopes.proposals,
+        scopes.server,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]

@@ -85,6 +85,52 @@ def run_program(
     return subprocess.CompletedProcess([sys.executable, "-c", program, *arguments], code, out, err)
 
 
+class StartedProgram:
+    """A program that runs beside the test, with pipes as its input and output; used as a `subprocess.Popen`."""
+
+    def __init__(
+        self, program: str, arguments: Sequence[str], environment: Mapping[str, str], *, stderr: Any, cwd: str
+    ) -> None:
+        data = pickle.dumps(Request(program, list(arguments), dict(environment), cwd))
+        with contextlib.ExitStack() as stack:
+            read, stdin = os.pipe()
+            stdout, write = os.pipe()
+            self._replies, reply = socket.socketpair()
+            for end in (read, write, reply.fileno()):
+                stack.callback(os.close, end)
+            errors = 2 if stderr is None else stderr.fileno()
+            socket.send_fds(_server(), [data], [read, write, errors, reply.detach()])
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+        self.pid = int(self._replies.recv(20))
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the exit code, or the negative signal."""
+        if self.returncode is None:
+            self._replies.settimeout(timeout)
+            try:
+                self.returncode = int(self._replies.recv(20))
+            except TimeoutError as error:
+                raise subprocess.TimeoutExpired([str(self.pid)], timeout or 0) from error
+            self._replies.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return the exit code; None while the program runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0.001)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill the program."""
+        self.send_signal(signal.SIGKILL)
+
+
 def _differs_at_start(environment: Mapping[str, str]) -> bool:
     """Return True if the environment has another value for something that Python reads at its start."""
     names = {name for name in (*environment, *os.environ) if name.startswith(READ_AT_START) and name != "PYTHONPATH"}

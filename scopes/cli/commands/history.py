@@ -18,6 +18,9 @@ def history(
     context: usage.Context,
     conversation: ConversationOrBranchArgument,
     for_prompt: Annotated[bool, usage.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
+    inject_preview: Annotated[
+        bool, usage.Option("--inject-preview", help="Print what scopes acp would put before the first prompt")
+    ] = False,
     preview: Annotated[bool, usage.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
         int, usage.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
@@ -26,7 +29,7 @@ def history(
         int, usage.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
     ] = DEFAULT_TOKENS,
     tools: Annotated[
-        str, usage.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
+        str, usage.Option("--with-tools", metavar="HOW", help="Tool calls: status, full with input and output, or none")
     ] = TOOLS[0],
     with_memory: Annotated[
         bool, usage.Option("--with-memory", help="Put the memory and the last messages of other agents first")
@@ -48,10 +51,12 @@ def history(
       scopes conv history conv-001/main --for-prompt -n 20 --max-tokens 4000
       scopes conv history conv-001 --for-prompt --with-tools full
       scopes conv history conv-001 --for-prompt --with-memory
+      scopes conv history conv-001 --inject-preview
     """
     invocation: Invocation = context.obj
-    if not (for_prompt or preview):
+    if not (for_prompt or preview or inject_preview):
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes log")
+    with_memory = with_memory or inject_preview
     request = HistoryRequest(
         where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark
     )

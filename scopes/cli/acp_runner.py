@@ -1,0 +1,74 @@
+"""Run `scopes acp`: start the agent first, then load and connect what records it, while the agent starts too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.loading import load
+from scopes.server.agent_process import AgentProcess
+from scopes.server.options import Connection, ContinueOptions, RecordOptions, Source, program_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.context.history_block import HistoryBlock
+    from scopes.store.repository import Repository
+
+
+class HistoryOptions(NamedTuple):
+    """The block of history that is put before a prompt."""
+
+    last: int
+    max_tokens: int
+    with_tools: bool
+    with_memory: bool
+
+
+def run_acp(
+    invocation: Invocation,
+    command: Sequence[str],
+    *,
+    agent: str | None,
+    max_line_mb: int,
+    history: HistoryOptions,
+    record: RecordOptions,
+    options: ContinueOptions,
+) -> int:
+    """Run an agent behind the proxy until it ends; return its exit code.
+
+    Raises:
+        Invalid: a number is too small.
+        NotFound, Ambiguous: there is no such agent, or no such conversation.
+    """
+    if min(history.last, history.max_tokens, max_line_mb) < 1 or options.tier_seconds <= 0:
+        raise Invalid("numbers must be at least 1, and --timeout more than 0")
+    if options.conversation is not None:
+        load("scopes.history.handles:StoreHandle")(invocation.repository()).branch(options.conversation)
+    source = Source(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
+    process = AgentProcess(command)
+    process.pass_on_signals()
+    code: int = load("scopes.server.run:run_proxy")(
+        process,
+        Connection(invocation.state_directory, max_line_bytes=max_line_mb << 20),
+        source=source,
+        build_history=lambda repository, where: _build_history(invocation, repository, where, history),
+        record=record,
+        options=options,
+    )
+    return code
+
+
+def _build_history(invocation: Invocation, repository: Repository, where: str, options: HistoryOptions) -> HistoryBlock:
+    """Write the block of history of a branch; its modules are loaded when the first one is needed."""
+    request = load("scopes.context.history_block:HistoryRequest")(
+        where=where,
+        last=options.last,
+        max_tokens=options.max_tokens,
+        tools="status" if options.with_tools else "none",
+        with_memory=options.with_memory,
+    )
+    tokenizer = load("scopes.cli.token_options:tokenizer_for")(invocation, None, strict=False)
+    block: HistoryBlock = load("scopes.context.history_block:history")(repository, request, tokenizer)
+    return block

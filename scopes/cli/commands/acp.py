@@ -1,0 +1,165 @@
+"""`scopes acp`, and its `stats` and `log`."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias, TypeVar
+
+from scopes.cli import usage
+from scopes.cli.acp_runner import HistoryOptions, run_acp
+from scopes.cli.command_line import after_separator
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.ids import parse_agent_name
+from scopes.loading import load
+from scopes.server.options import (
+    CONTINUE,
+    HISTORY_MESSAGES,
+    HISTORY_TOKENS,
+    INJECT,
+    MAX_LINE_BYTES,
+    TIER_SECONDS,
+    ContinueOptions,
+    RecordOptions,
+)
+
+Chosen = TypeVar("Chosen", bound=str)
+Words: TypeAlias = Annotated[
+    list[str] | None, usage.Argument(metavar="-- AGENT", help="The command that starts the agent, after --")
+]
+Which: TypeAlias = Annotated[
+    str, usage.Option("--continue", metavar="WHICH", help="New sessions to continue: first, always or never")
+]
+ToContinue: TypeAlias = Annotated[
+    str | None, usage.Option("--conversation", metavar="CONV[/BRANCH]", help="What to continue (default: the newest)")
+]
+Fork: TypeAlias = Annotated[bool, usage.Option("--fork", help="Fork the agent's session where the agent can")]
+Agent: TypeAlias = Annotated[
+    str | None, usage.Option("--agent", metavar="NAME", help="The agent's name (default: what it calls itself)")
+]
+Inject: TypeAlias = Annotated[
+    str, usage.Option("--inject", metavar="WHEN", help="History in the first prompt: auto, always or never")
+]
+Last: TypeAlias = Annotated[int, usage.Option("--history-messages", metavar="N", help="Messages of history at most")]
+MaxTokens: TypeAlias = Annotated[int, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most")]
+NoTools: TypeAlias = Annotated[bool, usage.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
+NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="Put no memory before the history")]
+SystemPrompt: TypeAlias = Annotated[
+    str | None, usage.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
+]
+ShowReplay: TypeAlias = Annotated[
+    bool, usage.Option("--show-replay", help="Pass on what the agent replays when it loads a session")
+]
+Emulate: TypeAlias = Annotated[
+    bool, usage.Option("--emulate", help="Let the editor list, load and resume recorded sessions if the agent cannot")
+]
+Thoughts: TypeAlias = Annotated[bool, usage.Option("--thoughts", help="Record the agent's thoughts")]
+Redact: TypeAlias = Annotated[bool, usage.Option("--redact", help="Record no keys and passwords")]
+Timeout: TypeAlias = Annotated[
+    float, usage.Option("--timeout", metavar="SECONDS", help="For each way to continue a session")
+]
+MaxLine: TypeAlias = Annotated[
+    int, usage.Option("--max-line-mb", metavar="N", help="The longest message, in megabytes")
+]
+
+
+def acp(
+    context: usage.Context,
+    words: Words = None,
+    which: Which = CONTINUE[0],
+    conversation: ToContinue = None,
+    fork: Fork = False,
+    agent: Agent = None,
+    inject: Inject = INJECT[0],
+    last: Last = HISTORY_MESSAGES,
+    max_tokens: MaxTokens = HISTORY_TOKENS,
+    no_tools: NoTools = False,
+    no_memory: NoMemory = False,
+    system_prompt: SystemPrompt = None,
+    show_replay: ShowReplay = False,
+    emulate: Emulate = False,
+    thoughts: Thoughts = False,
+    redact: Redact = False,
+    timeout: Timeout = TIER_SECONDS,
+    max_line_mb: MaxLine = MAX_LINE_BYTES >> 20,
+) -> int:
+    """Record an agent while it works behind an editor.
+
+    Put it before the agent's command in the editor's settings. What editor and agent say in the Agent Client Protocol
+    (ACP) passes through unchanged, and every prompt, answer and tool call becomes a message of a conversation. The
+    first new session of the editor continues the newest conversation of this agent in this directory: the agent
+    resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. The
+    history is fenced as recorded data; scopes history CONV --inject-preview prints it.
+
+    If the store cannot be written, the agent works on and nothing is recorded; scopes acp log says why. Signals go to
+    the agent, and its exit code is that of the command.
+
+    Examples:
+      scopes acp -- opencode acp
+      scopes acp --continue never -- gemini --acp
+      scopes acp --conversation conv-001/main --inject always -- codex-acp
+      scopes acp --history-messages 20 --no-tools-in-history --redact -- my-agent
+    """
+    invocation: Invocation = context.obj
+    command = after_separator(invocation.arguments)
+    if not command or len(words or ()) != len(command):
+        raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
+    return run_acp(
+        invocation,
+        command,
+        agent=None if agent is None else parse_agent_name(agent),
+        max_line_mb=max_line_mb,
+        history=HistoryOptions(last, max_tokens, with_tools=not no_tools, with_memory=not no_memory),
+        record=RecordOptions(thoughts, redact),
+        options=ContinueOptions(
+            which=_choose("--continue", which, CONTINUE),
+            conversation=conversation,
+            fork=fork,
+            inject=_choose("--inject", inject, INJECT),
+            show_replay=show_replay,
+            system_prompt=system_prompt,
+            tier_seconds=timeout,
+            emulate=emulate,
+        ),
+    )
+
+
+def acp_stats(context: usage.Context) -> int:
+    """Count the sessions behind scopes acp by agent.
+
+    For each agent: how its sessions began (new, resumed, loaded, forked), how often the history was put into a prompt,
+    and what failed. The counts are those of the log, which keeps the last megabytes; see scopes acp log.
+
+    Examples:
+      scopes acp stats
+      scopes acp stats --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(load("scopes.server.acp_events:acp_stats")(invocation.state_directory))
+
+
+def acp_log(
+    context: usage.Context,
+    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N events")] = None,
+    agent: Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only events of this agent")] = None,
+) -> int:
+    """Show what happened to sessions behind scopes acp.
+
+    Newest first: when an agent began and ended, which ways to continue a session were tried and why one failed, lines
+    of the agent that were no messages, and why a recording stopped. The log has no text of messages. It is the file
+    acp.log in the state directory, which is the same for all stores.
+
+    Examples:
+      scopes acp log -n 20
+      scopes acp log --agent opencode --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(
+        load("scopes.server.acp_events:acp_log")(invocation.state_directory, limit=count, agent=agent)
+    )
+
+
+def _choose(option: str, value: str, choices: tuple[Chosen, ...]) -> Chosen:
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise Invalid(f"{value!a} is not a valid value of {option}", hint=f"values: {', '.join(choices)}")

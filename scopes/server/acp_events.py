@@ -1,0 +1,102 @@
+"""`acp stats` and `acp log`: what `acp.log` says about sessions and the recording (S3-18)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from scopes.result import Result
+from scopes.server.event_log import read_events
+
+FAILURES: Final = ("fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed", "replay-differs")
+PROBLEMS: Final = ("recording-off", "recording-slow", "message-shortened", "store-busy", "read-failed", "bug")
+_COMMON = frozenset({"time", "event", "pid", "agent"})
+
+
+class AgentSessions(NamedTuple):
+    """How the sessions of one agent began, how often history was put in, and what failed, by the name of the event."""
+
+    agent: str
+    sessions: int
+    new: int
+    resumed: int
+    loaded: int
+    forked: int
+    injected: int
+    failures: Mapping[str, int]
+    problems: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpStats(Result):
+    """The sessions of each agent, the agent with the most sessions first."""
+
+    agents: tuple[AgentSessions, ...]
+
+
+class LoggedEvent(NamedTuple):
+    """One line of the log; `details` are the fields that only this event has."""
+
+    time: str
+    event: str
+    agent: str
+    pid: int
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpLog(Result):
+    """Events, newest first."""
+
+    events: tuple[LoggedEvent, ...]
+
+
+def acp_stats(directory: str) -> AcpStats:
+    """Count the sessions of each agent in the log of a directory."""
+    found: dict[str, Counter[str]] = {}
+    for event in read_events(directory):
+        name = event["event"]
+        key = f"session {event.get('way')}" if name == "session" else name
+        found.setdefault(str(event.get("agent", "")), Counter())[key] += 1
+    rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
+    used = [row for row in rows if row.sessions or row.failures or row.problems]
+    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))))
+
+
+def _sessions_of(agent: str, counts: Counter[str]) -> AgentSessions:
+    ways = {way: counts[f"session {way}"] for way in ("new", "resume", "load", "fork")}
+    return AgentSessions(
+        agent=agent,
+        sessions=sum(ways.values()),
+        new=ways["new"],
+        resumed=ways["resume"],
+        loaded=ways["load"],
+        forked=ways["fork"],
+        injected=counts["injected"],
+        failures=_known(counts, FAILURES),
+        problems=_known(counts, PROBLEMS),
+    )
+
+
+def _known(counts: Counter[str], names: Iterable[str]) -> dict[str, int]:
+    return {name: counts[name] for name in names if counts[name]}
+
+
+def acp_log(directory: str, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
+    """Return the events of the log of a directory, newest first; of one agent, if it is given."""
+    events = [event for event in read_events(directory) if agent is None or event.get("agent") == agent]
+    newest = events[::-1] if limit is None else events[::-1][:limit]
+    return AcpLog(events=tuple(map(_logged, newest)))
+
+
+def _logged(event: Mapping[str, Any]) -> LoggedEvent:
+    pid = event.get("pid")
+    return LoggedEvent(
+        time=str(event.get("time", "")),
+        event=str(event["event"]),
+        agent=str(event.get("agent", "")),
+        pid=pid if isinstance(pid, int) else 0,
+        details={name: value for name, value in event.items() if name not in _COMMON},
+    )

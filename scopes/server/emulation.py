@@ -1,0 +1,136 @@
+"""List, load and resume sessions from the record, for an agent that cannot do it itself (`acp --emulate`).
+
+The editor sees an agent that offers them. A session is replayed from the recorded messages; the agent is then brought
+to it by the ways of `continuation`. If that gives the session another id, the editor goes on with the one it knows,
+and every line is translated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import read_message
+from scopes.history.metadata import read_metadata
+from scopes.model.message import Message, Part
+from scopes.server import envelope
+from scopes.server.recordings import Place, list_sessions
+from scopes.store.repository import Repository
+
+METHODS: Final = {"session/list": "list", "session/load": "load", "session/resume": "resume"}
+_PAGE = 100  # sessions in one answer
+
+
+def advertise(line: bytes, ways: Collection[str]) -> bytes:
+    """Return the answer to `initialize` with more ways in it; everything else keeps its text.
+
+    Raises:
+        ValueError, KeyError: the line is no such answer.
+    """
+    members = envelope.split_members(line.decode("utf-8", "surrogateescape"))
+    result = envelope.split_members(members["result"])
+    known = json.loads(result.get("agentCapabilities", "{}"))
+    capabilities = known if isinstance(known, dict) else {}
+    sessions = capabilities.get("sessionCapabilities")
+    offered: dict[str, Any] = {way: {} for way in sorted(ways) if way != "load"}
+    capabilities["sessionCapabilities"] = {**(sessions if isinstance(sessions, dict) else {}), **offered}
+    if "load" in ways:
+        capabilities["loadSession"] = True
+    result["agentCapabilities"] = json.dumps(capabilities)
+    members["result"] = envelope.join_members(result)
+    return envelope.join_members(members).encode("utf-8", "surrogateescape") + b"\n"
+
+
+def list_result(repository: Repository, agent: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to `session/list`: the sessions of an agent, newest first, of one directory if it is given."""
+    given, cursor = params.get("cwd"), params.get("cursor")
+    cwd = given if isinstance(given, str) and given else None
+    begin = int(cursor) if isinstance(cursor, str) and cursor.isdecimal() else 0
+    places = list(list_sessions(repository, agent, cwd))
+    result: dict[str, Any] = {"sessions": [_session_info(repository, each) for each in places[begin : begin + _PAGE]]}
+    if len(places) > begin + _PAGE:
+        result["nextCursor"] = str(begin + _PAGE)
+    return result
+
+
+def _session_info(repository: Repository, place: Place) -> dict[str, Any]:
+    title = read_metadata(repository, place.conversation).title
+    info = {
+        "sessionId": place.session,
+        "cwd": place.cwd or "/",
+        "title": title or f"{place.conversation}/{place.branch}",
+        "updatedAt": read_message(repository, place.tip).time,
+    }
+    return {name: value for name, value in info.items() if value is not None}
+
+
+def replay_lines(repository: Repository, place: Place, session: str) -> Iterator[bytes]:
+    """Yield the recorded messages of a branch as updates of a session, oldest first."""
+    handle = StoreHandle(repository).conversation(place.conversation).branch(place.branch)
+    for message in reversed(list(handle.messages())):
+        for update in _updates_of(message):
+            params = {"sessionId": session, "update": update}
+            yield envelope.encode_line({"method": "session/update", "params": params})
+
+
+def _updates_of(message: Message) -> Iterator[dict[str, Any]]:
+    """Yield a message as updates; what neither the user nor the agent wrote has none."""
+    if message.kind not in {"prompt", "answer", "plain"}:
+        return
+    own = "user_message_chunk" if message.author.kind == "human" else "agent_message_chunk"
+    results = {part.fields.get("call_id"): part for part in message.parts if part.type == "tool_result"}
+    for part in message.parts:
+        if part.type == "text":
+            yield {"sessionUpdate": own, "messageId": message.id, "content": {"type": "text", "text": part.text}}
+        elif part.type == "reasoning":
+            yield {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": part.text}}
+        elif part.type == "image" and isinstance(part.fields.get("data"), str):
+            content = {"type": "image", "mimeType": part.fields.get("media_type"), "data": part.fields["data"]}
+            yield {"sessionUpdate": own, "messageId": message.id, "content": content}
+        elif part.type == "tool_call":
+            yield _call_update(part, results.get(part.fields.get("call_id")))
+
+
+def _call_update(call: Part, result: Part | None) -> dict[str, Any]:
+    name = str(call.fields.get("name", "tool"))
+    status = "pending" if result is None else "failed" if result.fields.get("is_error") is True else "completed"
+    update: dict[str, Any] = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": str(call.fields.get("call_id", "")),
+        "title": str(call.fields.get("title", name)),
+        "status": status,
+        "rawInput": call.fields.get("input"),
+    }
+    output = None if result is None else result.fields.get("output")
+    if isinstance(output, str):
+        update["content"] = [{"type": "content", "content": {"type": "text", "text": output}}]
+    return update
+
+
+class Aliases:
+    """The sessions that the agent knows by another id than the editor."""
+
+    def __init__(self) -> None:
+        self._agent: dict[str, str] = {}
+        self._editor: dict[str, str] = {}
+
+    def add(self, editor: str, agent: str) -> None:
+        """Translate from now on between two ids of a session."""
+        if editor != agent:
+            self._agent[editor] = agent
+            self._editor[agent] = editor
+
+    def to_agent(self, line: bytes, message: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+        """Return a line and a message of the editor with the agent's id."""
+        other = self._agent.get(envelope.session_of(message) or "")
+        if other is None:
+            return line, message
+        changed = {**message, "params": {**message["params"], "sessionId": other}}
+        return envelope.change_params(line, {"sessionId": json.dumps(other)}), changed
+
+    def to_editor(self, line: bytes, message: dict[str, Any]) -> bytes:
+        """Return a line of the agent with the editor's id."""
+        other = self._editor.get(envelope.session_of(message) or "")
+        return line if other is None else envelope.change_params(line, {"sessionId": json.dumps(other)})

@@ -1,0 +1,79 @@
+"""What the user asks of a proxy, and where the record is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from scopes.context.history_block import HistoryBlock
+    from scopes.store.repository import Repository
+
+Continue: TypeAlias = Literal["first", "always", "never"]
+Inject: TypeAlias = Literal["auto", "always", "never"]
+OpenStore: TypeAlias = "Callable[[bool], Repository]"  # True: create it if it does not exist
+BuildHistory: TypeAlias = "Callable[[Repository, str], HistoryBlock]"
+CONTINUE: Final[tuple[Continue, ...]] = ("first", "always", "never")
+INJECT: Final[tuple[Inject, ...]] = ("auto", "always", "never")
+TIER_SECONDS: Final = 30.0
+HISTORY_MESSAGES: Final = 50
+HISTORY_TOKENS: Final = 8_000
+MAX_LINE_BYTES: Final = 256 << 20
+
+
+class Source(NamedTuple):
+    """Where the record is, and the agent's names: that of its program, and the one that the user gave."""
+
+    open_store: OpenStore
+    program: str
+    agent: str | None = None
+
+
+class RecordOptions(NamedTuple):
+    """What is recorded: the agent's thoughts or not, keys and passwords or not."""
+
+    thoughts: bool = False
+    redact: bool = False
+
+
+class ContinueOptions(NamedTuple):
+    """How sessions are continued.
+
+    which: continue the first new session of the editor, every one, or none.
+    conversation: the conversation or branch to continue; None: the newest of the agent and the directory.
+    fork: begin with a fork of the agent's session where it can.
+    inject: put history in if the agent has no memory, always, or never.
+    show_replay: pass on to the editor what the agent replays when a session is loaded.
+    system_prompt: goes before the history.
+    tier_seconds: how long each way to continue may take.
+    emulate: offer the editor to list, load and resume sessions from the record if the agent does not.
+    """
+
+    which: Continue = "first"
+    conversation: str | None = None
+    fork: bool = False
+    inject: Inject = "auto"
+    show_replay: bool = False
+    system_prompt: str | None = None
+    tier_seconds: float = TIER_SECONDS
+    emulate: bool = False
+
+
+class Connection(NamedTuple):
+    """The directory of `acp.log`, the editor's two descriptors, and the longest line that is accepted."""
+
+    log_directory: str
+    stdin: int = 0
+    stdout: int = 1
+    max_line_bytes: int = MAX_LINE_BYTES
+
+
+def unchanged(value: Any) -> Any:
+    """Return a value as it is."""
+    return value
+
+
+def program_name(command: str) -> str:
+    """Return the name of an agent that does not give one: that of its program."""
+    return os.path.basename(command) or "agent"

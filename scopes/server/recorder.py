@@ -1,0 +1,302 @@
+"""Record what a proxy passes on: a queue, and one thread that writes each message into the store when it is complete.
+
+The recording never holds up the proxy. If the store cannot be written it stops, says so once in `acp.log`, and what is
+passed on later is not recorded. Only the answer of a prompt waits, a limited time, until what it ends is written:
+whatever an editor has got the answer of is in the store.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NamedTuple
+
+from scopes.clock import new_id, read_clock
+from scopes.errors import Busy, Invalid, ScopesError
+from scopes.history.messages import default_author
+from scopes.model.message import Author, Message, Part
+from scopes.server import envelope
+from scopes.server.content import without_secrets
+from scopes.server.event_log import EventLog
+from scopes.server.options import RecordOptions, Source, unchanged
+from scopes.server.recordings import Place, SessionWriter, find_session, identity_of
+from scopes.server.replay import Replay, compare_replay
+from scopes.server.session_turns import SessionTurns, Settings, update_of
+from scopes.store.repository import Repository
+
+ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
+_LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with the recorder for the interpreter
+_IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
+_TRIES = 3
+_MAX_NAME_LENGTH = 50  # characters; a name has at most 200 bytes
+_CLIENT_CALLS = ("fs/", "terminal/")
+_OPENING = {"session/new", "session/load", "session/resume", "session/fork"}
+
+
+class Started(NamedTuple):
+    """A session that a proxy has started or continued: where it goes on, and what is kept with its first message."""
+
+    session: str
+    cwd: str
+    place: Place | None
+    result: Mapping[str, Any]
+    notes: Mapping[str, Any]
+
+
+class _Session:
+    """A session that messages were seen of."""
+
+    def __init__(self, turns: SessionTurns, writer: SessionWriter) -> None:
+        self.turns = turns
+        self.writer = writer
+        self.title: str | None = None
+
+
+class Recorder:
+    """Takes messages from any thread; `run` writes them in the order in which they were taken."""
+
+    def __init__(self, source: Source, options: RecordOptions, log: EventLog) -> None:
+        self._source = source
+        self._options = options
+        self._log = log
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._repository: Repository | None = None
+        self._sessions: dict[str, _Session] = {}
+        self._asked: dict[tuple[str, str], dict[str, Any]] = {}  # requests by (side, id)
+        self._replays: dict[str, Replay] = {}
+        self._agent = source.agent or source.program
+        self._is_on = True
+        self._is_behind = False
+        self._hurry = threading.Event()  # an answer waits
+
+    def observe(self, side: str, message: dict[str, Any]) -> None:
+        """Take a message that `client` or `agent` has sent."""
+        time = read_clock()
+        self._queue.put(lambda: self._record(side, message, time))
+
+    def start_session(self, started: Started) -> None:
+        """Take a session that was continued."""
+        self._queue.put(lambda: self._begin(started.session, started))
+
+    def note(self, session: str, **notes: Any) -> None:
+        """Keep something with the next message of a session."""
+        self._queue.put(lambda: self._note(session, notes))
+
+    def compare(self, session: str, replayed: list[dict[str, Any]]) -> None:
+        """Compare what an agent replayed with what is recorded (S3-23)."""
+        self._queue.put(lambda: self._compare(session, replayed))
+
+    def wait_until_recorded(self) -> None:
+        """Wait until everything taken so far is written; not longer than `ANSWER_SECONDS`, and then no more at all."""
+        if self._is_on and not self._is_behind:
+            done = threading.Event()
+            self._queue.put(done.set)
+            self._hurry.set()
+            if not done.wait(ANSWER_SECONDS):
+                self._is_behind = True
+                self._log.write("recording-slow")
+            self._hurry.clear()
+
+    def stop(self) -> None:
+        """End `run` after everything taken so far; open turns are interrupted."""
+        self._queue.put(self._end_all)
+        self._queue.put(None)
+        self._hurry.set()
+
+    def run(self) -> None:
+        """Write messages until `stop`."""
+        try:
+            while (work := self._next()) is not None:
+                self._try(work)
+        finally:
+            self._is_on = False  # after a bug too: nobody waits for us
+
+    def _next(self) -> Callable[[], None] | None:
+        try:
+            return self._queue.get_nowait()
+        except Empty:
+            self._is_behind = False
+        try:
+            work = self._queue.get(timeout=_IDLE_SECONDS)
+        except Empty:
+            return self._flush_idle
+        self._hurry.wait(_LINES_FIRST_SECONDS)
+        return work
+
+    def _try(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (ScopesError, OSError) as error:
+            self._switch_off(error)
+
+    def _switch_off(self, error: Exception) -> None:
+        if self._is_on:
+            self._is_on = False
+            hint = getattr(error, "hint", None)
+            self._log.write("recording-off", error=str(error), hint=hint)
+
+    def _record(self, side: str, message: dict[str, Any], time: int) -> None:
+        if not self._is_on:
+            return
+        if envelope.is_response(message):
+            asked = self._asked.pop(("agent" if side == "client" else "client", envelope.key_of(message["id"])), None)
+            if asked is not None:
+                self._record_answer(side, asked, message, time)
+        elif side == "client":
+            self._record_client(message, time)
+        else:
+            self._record_agent(message, time)
+
+    def _record_client(self, message: dict[str, Any], time: int) -> None:
+        method = envelope.method_of(message)
+        if method == "authenticate":
+            return  # its parameters may be secrets
+        if envelope.is_request(message):
+            self._asked["client", envelope.key_of(message["id"])] = message
+        session = envelope.session_of(message)
+        if method == "session/prompt" and session is not None and "id" in message:
+            found = self._session(session)
+            self._write(found, found.turns.prompt(message["id"], envelope.params_of(message), time))
+        elif method == "session/load" and session is not None:
+            self._replays[session] = Replay()
+
+    def _record_agent(self, message: dict[str, Any], time: int) -> None:
+        method, session = envelope.method_of(message), envelope.session_of(message)
+        if envelope.is_request(message):
+            self._asked["agent", envelope.key_of(message["id"])] = message
+            if method.startswith(_CLIENT_CALLS) and session is not None:
+                self._session(session).turns.client_call(method, envelope.params_of(message))
+        update = update_of(message)
+        if method != "session/update" or session is None or update is None:
+            return
+        if session in self._replays:
+            self._replays[session].add(update)
+        else:
+            found = self._session(session)
+            self._write(found, found.turns.update(update, time))
+
+    def _record_answer(self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int) -> None:
+        method, session = envelope.method_of(asked), envelope.session_of(asked)
+        if side == "client":
+            if method == "session/request_permission" and session is not None:
+                self._session(session).turns.permission(envelope.params_of(asked), envelope.result_of(message))
+        elif method == "session/prompt" and session is not None:
+            found = self._session(session)
+            self._write(found, found.turns.answered(message, time))
+            self._set_title(found)
+        elif method == "initialize":
+            self._agent = self._source.agent or agent_name(message) or self._source.program
+        elif method in _OPENING:
+            self._record_opening(asked, message)
+
+    def _record_opening(self, asked: dict[str, Any], message: dict[str, Any]) -> None:
+        """Note a session that the editor has opened itself; what an agent replays is compared, not recorded."""
+        result, session = envelope.result_of(message), envelope.session_of(asked)
+        replay = self._replays.pop(session, None) if session is not None else None
+        if result is None:
+            return
+        method = envelope.method_of(asked)
+        opened = result.get("sessionId") if method in {"session/new", "session/fork"} else session
+        if not isinstance(opened, str):
+            return
+        cwd = envelope.params_of(asked).get("cwd")
+        place = None if method == "session/new" else find_session(self._store(), self._agent, str(session))
+        how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
+        self._begin(opened, Started(opened, cwd if isinstance(cwd, str) else "", place, result, how))
+        if replay is not None:
+            self._report(opened, replay)
+
+    def _begin(self, session: str, started: Started) -> None:
+        if not self._is_on:
+            return
+        run = new_id()
+        user = default_author(self._store().config)
+        clean = without_secrets if self._options.redact else unchanged
+        settings = Settings(user, Author(self._agent), run, self._options.thoughts, clean)
+        turns = SessionTurns(session, settings, model_of(started.result))
+        turns.note(**started.notes)
+        identity = identity_of(self._agent, started.cwd)
+        self._sessions[session] = _Session(turns, SessionWriter(self._store(), identity, session, run, started.place))
+
+    def _session(self, session: str) -> _Session:
+        """Return a session; one that was never opened here is a new one."""
+        if session not in self._sessions:
+            self._begin(session, Started(session, "", None, {}, {}))
+        return self._sessions[session]
+
+    def _note(self, session: str, notes: Mapping[str, Any]) -> None:
+        if self._is_on and session in self._sessions:
+            self._sessions[session].turns.note(**notes)
+
+    def _compare(self, session: str, replayed: list[dict[str, Any]]) -> None:
+        replay = Replay()
+        for message in replayed:
+            replay.add(update_of(message) or {})
+        self._report(session, replay)
+
+    def _report(self, session: str, replay: Replay) -> None:
+        place = self._sessions[session].writer.place if self._is_on and session in self._sessions else None
+        if place is not None:
+            difference = compare_replay(self._store(), place, replay)
+            if difference is not None:
+                self._log.write("replay-differs", session=session, **difference)
+
+    def _write(self, found: _Session, messages: list[Message]) -> None:
+        for message in messages:
+            for turn in range(_TRIES):
+                try:
+                    found.writer.append(message)
+                except Busy:
+                    self._log.write("store-busy")
+                    if turn == _TRIES - 1:
+                        raise
+                except Invalid as error:
+                    self._log.write("message-shortened", error=error.message)
+                    found.writer.append(_without_content(message, error.message))
+                    break
+                else:
+                    break
+
+    def _set_title(self, found: _Session) -> None:
+        title = found.turns.title
+        if title is not None and title != found.title:
+            found.title = title
+            found.writer.set_title(title)
+
+    def _flush_idle(self) -> None:
+        for found in self._sessions.values() if self._is_on else ():
+            if found.turns.is_idle:
+                self._write(found, found.turns.flush(read_clock()))
+
+    def _end_all(self) -> None:
+        for found in self._sessions.values() if self._is_on else ():
+            self._write(found, found.turns.end(read_clock()))
+
+    def _store(self) -> Repository:
+        if self._repository is None:
+            self._repository = self._source.open_store(True)
+        return self._repository
+
+
+def agent_name(message: Mapping[str, Any]) -> str | None:
+    """Return the name that an agent gives itself in its answer to `initialize`; None if it gives none."""
+    info = (envelope.result_of(message) or {}).get("agentInfo")
+    name = info.get("name") if isinstance(info, dict) else None
+    if not isinstance(name, str) or not name.strip():
+        return None
+    return name.strip().encode("utf-8", "replace").decode()[:_MAX_NAME_LENGTH]
+
+
+def model_of(result: Mapping[str, Any]) -> str | None:
+    """Return the model that a session begins with; None if the agent does not say."""
+    models = result.get("models")
+    model = models.get("currentModelId") if isinstance(models, dict) else None
+    return model if isinstance(model, str) else None
+
+
+def _without_content(message: Message, problem: str) -> Message:
+    """Return a message that can be stored in place of one that cannot: who said it, when, and why it is empty."""
+    part = Part("text", {"text": f"[not recorded: {problem}]"})
+    return replace(message, parts=(part,), files=(), extra={})

@@ -1,0 +1,39 @@
+"""Connect the parts of a proxy, and run it. The agent is started before this is imported: both take their time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from scopes import fast_json
+from scopes.server.agent_process import AgentProcess
+from scopes.server.continuation import Continuations
+from scopes.server.event_log import EventLog
+from scopes.server.lines import LineWriter
+from scopes.server.options import BuildHistory, Connection, ContinueOptions, RecordOptions, Source
+from scopes.server.peers import Peers
+from scopes.server.proxy import Proxy
+from scopes.server.recorder import Recorder
+
+SWITCH_SECONDS = 0.0002  # a line that is passed on waits at most so long for the recorder
+
+
+def run_proxy(
+    agent: AgentProcess,
+    connection: Connection,
+    *,
+    source: Source,
+    build_history: BuildHistory,
+    record: RecordOptions,
+    options: ContinueOptions,
+) -> int:
+    """Run an agent behind a proxy until it ends; return its exit code."""
+    fast_json.enable()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    log = EventLog(connection.log_directory, agent=source.agent or source.program)
+    threading.excepthook = lambda failure: log.write("bug", error=f"{failure.exc_type.__name__}: {failure.exc_value}")
+    log.write("start", program=source.program)
+    peers = Peers(LineWriter(connection.stdout), agent.stdin)
+    recorder = Recorder(source, record, log)
+    continuations = Continuations(peers, recorder, log, source=source, options=options, build_history=build_history)
+    return Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)

@@ -1,0 +1,125 @@
+"""Real agents behind the proxy, against a model server of ours: what each of them sends to its model after a restart.
+
+    SCOPES_TEST_AGENTS=DIRECTORY python -m pytest -m realagents
+
+The agents are npm packages, which are installed into DIRECTORY first; it must have node. They have a home of their own
+and no login, and nothing but the loopback interface is used after the installation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.acp_client import Editor, proxy_command
+from tests.support.stub_model import TEXT, StubModel
+
+pytestmark = [pytest.mark.realagents, pytest.mark.timeout(600)]
+PACKAGES = ("opencode-ai@1.18.33", "@google/gemini-cli@0.61.0", "@agentclientprotocol/codex-acp@2.6.0")
+SECRET = "ALPHA-77"
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """Install the agents and return the directory of their programs."""
+    folder = os.environ.get("SCOPES_TEST_AGENTS")
+    if folder is None or shutil.which("npm") is None:
+        pytest.skip("SCOPES_TEST_AGENTS names no directory, or there is no npm")
+    if not (Path(folder) / "node_modules/.bin").is_dir():
+        install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, *PACKAGES]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    return Path(folder) / "node_modules/.bin"
+
+
+@pytest.fixture
+def model():
+    server = StubModel()
+    yield server
+    server.close()
+
+
+def configure_opencode(home, port):
+    options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "stub"}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "stub",
+        "options": options,
+        "models": {"stub-model": {"name": "stub"}},
+    }
+    config = {
+        "provider": {"stub": provider},
+        "model": "stub/stub-model",
+        "small_model": "stub/stub-model",
+        "autoupdate": False,
+    }
+    folder = home / ".config" / "opencode"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "opencode.json").write_text(json.dumps(config))
+    return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+
+def configure_gemini(home, port):
+    folder = home / ".gemini"
+    folder.mkdir(exist_ok=True)
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
+    (folder / "settings.json").write_text(json.dumps(settings))
+    return {
+        "GEMINI_API_KEY": "stub",
+        "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+
+
+def configure_codex(home, port):
+    folder = home / ".codex"
+    folder.mkdir(exist_ok=True)
+    provider = f'name = "stub"\nbase_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\nrequires_openai_auth = false\n'
+    (folder / "config.toml").write_text(
+        f'model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\n{provider}'
+    )
+    return {}
+
+
+AGENTS = {
+    "opencode": (["opencode", "acp"], configure_opencode, {"resume"}),
+    "gemini": (["gemini", "--acp"], configure_gemini, {"load", "new"}),
+    "codex": (["codex-acp"], configure_codex, {"resume"}),
+}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_knows_after_a_restart_what_was_asked_before(name, programs, model, desk, sealed_world, monkeypatch):
+    """S3-1, S3-6, S3-7: by its own session, or by the history, which is put in once."""
+    words, configure, ways = AGENTS[name]
+    for variable, value in configure(sealed_world, model.port).items():
+        monkeypatch.setenv(variable, value)
+    command = [str(programs / words[0]), *words[1:]]
+    converse(desk, command, f"remember {SECRET}")
+    before = len(model.requests)
+    converse(desk, command, "what was it")
+    asked = [body for _, body in model.requests[before:] if "what was it" in body]
+    assert any(SECRET in body for body in asked)
+    way = desk.events("session")[-1]["way"]
+    assert way in ways
+    injected = [body.count("conversation_history") > 0 for body in asked]
+    assert any(injected) == (way == "new")
+    prompts = [message.text for message in desk.messages() if message.kind == "prompt"]
+    assert prompts == [f"remember {SECRET}", "what was it"]
+    assert desk.texts()[-1] == TEXT
+
+
+def converse(desk, command, text):
+    editor = Editor(proxy_command(agent=command), cwd=desk.project)
+    desk.editors.append(editor)
+    editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=120)
+    session = editor.ask("session/new", {"cwd": str(desk.project), "mcpServers": []}, seconds=120)["sessionId"]
+    answer = editor.ask(
+        "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}, seconds=120
+    )
+    assert answer["stopReason"] == "end_turn"
+    editor.close()

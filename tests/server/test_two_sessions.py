@@ -1,0 +1,79 @@
+"""Two live sessions never mix on one branch, and nothing of either is lost."""
+
+from __future__ import annotations
+
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
+from tests.support.acp_client import prompt_params
+
+
+def test_two_live_sessions_of_one_agent_and_directory_become_two_branches(desk):
+    """S3-20: the second one to write goes on at the last message that it knew."""
+    desk.run("first")
+    editors = [desk.editor(), desk.editor()]
+    sessions = [editor.open(desk.project) for editor in editors]
+    for number in range(3):
+        for name, editor, session in zip("ab", editors, sessions, strict=True):
+            editor.prompt(session, f"{name}{number}")
+    for editor in editors:
+        editor.close()
+    assert desk.branches() == ["conv-001/main", "conv-001/session/stub"]
+    for name, where in (("a", "conv-001/main"), ("b", "conv-001/session/stub")):
+        own = [text for text in desk.texts(where) if not text.endswith("first")]
+        assert own == [text for n in range(3) for text in (f"{name}{n}", f"echo: {name}{n}")]
+
+
+def test_after_two_sessions_the_branch_with_the_last_message_is_continued(desk):
+    """S0-1: the newest branch of the conversation."""
+    desk.run("first")
+    one, two = desk.editor(), desk.editor()
+    first, second = one.open(desk.project), two.open(desk.project)
+    one.prompt(first, "a")
+    two.prompt(second, "b")
+    one.close()
+    two.close()
+    desk.run("c")
+    assert desk.texts("conv-001/session/stub")[-2:] == ["c", "echo: c"]
+
+
+def test_a_message_that_a_person_adds_meanwhile_stays_on_the_branch(desk):
+    """The session goes on after it: nobody else's session has written."""
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.prompt(session, "first")
+    append(desk.store, "conv-001", plain_message("carol", "a remark"))
+    editor.prompt(session, "second")
+    editor.close()
+    assert desk.texts() == ["first", "echo: first", "a remark", "second", "echo: second"]
+    assert desk.branches() == ["conv-001/main"]
+
+
+def test_a_conversation_that_is_deleted_meanwhile_goes_on_as_a_new_one(desk):
+    from scopes.conversation.delete import delete
+
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.prompt(session, "first")
+    delete(desk.store, "conv-001")
+    editor.prompt(session, "second")
+    editor.close()
+    assert desk.texts("conv-002/main") == ["second", "echo: second"]
+    assert desk.events("recording-off") == []
+
+
+def test_two_proxies_that_write_at_the_same_time_lose_nothing(desk, tmp_path):
+    """P5: one store, two agents, fifteen prompts each without waiting for an answer in between."""
+    editors = [desk.editor(name=name, folder=tmp_path / name) for name in ("one", "two")]
+    sessions = [editor.open(desk.project) for editor in editors]
+    answers = [
+        editor.begin("session/prompt", prompt_params(session, f"p{number}"))
+        for number in range(15)
+        for editor, session in zip(editors, sessions, strict=True)
+    ]
+    assert all(answer()["stopReason"] == "end_turn" for answer in answers)
+    for editor in editors:
+        editor.close()
+    for where in ("conv-001/main", "conv-002/main"):
+        texts = desk.texts(where)
+        assert [text for text in texts if text.startswith("p")] == [f"p{number}" for number in range(15)]
+        assert "".join(texts).count("echo: p") == 15
