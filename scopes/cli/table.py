@@ -18,7 +18,7 @@ _WRITING = frozenset({
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
-    "collaborate argue", "collaborate close",
+    "collaborate argue", "collaborate close", "mcp", "mcp install", "mcp remove",
 })  # fmt: skip
 
 
@@ -153,6 +153,7 @@ UNDO = "undo"
 AGENTS = "agents"
 PROPOSE = "propose changes"
 FACTS = "agree on facts"
+LIVE = "work with running agents"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -264,6 +265,9 @@ TABLE = Table(
         _command(FACTS, "facts log", "Show the cycles of a conversation, newest first"),
         _command(FACTS, "facts eligible", "List the agents that the next cycle would run"),
         _command(FACTS, "facts key add", "Add a context key"),
+        _command(LIVE, "mcp", "Serve the store to agents, by MCP"),
+        _command(LIVE, "mcp install", "Add the server to the configuration of a program"),
+        _command(LIVE, "mcp remove", "Take the server out of the configuration of a program"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

@@ -108,6 +108,7 @@ from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
+from scopes.server.hosts import HostConfigured
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
@@ -636,6 +637,12 @@ SUMMARIZED = Summarized(
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False, operation=OPERATION,
 )  # fmt: skip
 
+HOST = HostConfigured(
+    host="claude-code",
+    file="/home/carol/.claude.json",
+    state="added",
+    text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
+)
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
@@ -1217,6 +1224,14 @@ SAMPLES = {
             id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
         ),
         "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
+    },
+    "mcp": {
+        "added": HOST,
+        "replaced": replace(HOST, state="replaced", backup="/home/carol/.claude.json.before-scopes"),
+        "unchanged": replace(HOST, state="unchanged"),
+        "shown": replace(HOST, state="shown"),
+        "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
+        "absent": replace(HOST, state="absent", text=""),
     },
     "agents": {
         "list": AgentList(

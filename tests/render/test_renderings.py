@@ -26,6 +26,7 @@ import scopes.memory
 import scopes.merge
 import scopes.proposals
 import scopes.search
+import scopes.server
 import scopes.tokens
 from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
@@ -51,6 +52,7 @@ MODULES = [
         scopes.merge,
         scopes.memory,
         scopes.search,
+        scopes.server,
         scopes.tokens,
         scopes.proposals,
     )

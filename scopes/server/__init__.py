@@ -1,0 +1,1 @@
+"""Front ends for programs: servers that speak a protocol of agents."""
