@@ -67,6 +67,8 @@ DOCUMENTS = {
     "agents away": "agent",
     "agents export": "agent-card",
     "agents import": "agent",
+    "mcp install": "host",
+    "mcp remove": "host",
     "send": "routing",
     "inbox": "inbox delivery",
     "proposals create": "proposal-created",
@@ -155,7 +157,7 @@ DOCUMENTS = {
 }
 # Fields of a document that a command does not print: `log` and `cat` share one.
 ABSENT = {"conversations log": ["conversation", "branch"], "conversations cat": ["branches"]}
-WITHOUT_DOCUMENT = {"acp", "completion", "version"}
+WITHOUT_DOCUMENT = {"acp", "completion", "mcp", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
     *(

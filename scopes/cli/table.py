@@ -18,7 +18,7 @@ _WRITING = frozenset({
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "proposals feedback", "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
-    "collaborate argue", "collaborate close", "acp",
+    "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove",
 })  # fmt: skip
 
 
@@ -153,7 +153,7 @@ UNDO = "undo"
 AGENTS = "agents"
 PROPOSE = "propose changes"
 FACTS = "agree on facts"
-LIVE = "record agents as they work"
+LIVE = "work with running agents"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -269,6 +269,9 @@ TABLE = Table(
         _command(LIVE, "acp", "Record an agent while it works behind an editor"),
         _command(LIVE, "acp stats", "Count the sessions behind scopes acp by agent"),
         _command(LIVE, "acp log", "Show what happened to sessions behind scopes acp"),
+        _command(LIVE, "mcp", "Serve the store to agents, by MCP"),
+        _command(LIVE, "mcp install", "Add the server to the configuration of a program"),
+        _command(LIVE, "mcp remove", "Take the server out of the configuration of a program"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

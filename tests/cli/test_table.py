@@ -70,7 +70,7 @@ def test_a_summary_is_one_short_line_without_a_full_stop():
 def test_every_command_is_in_an_existing_group_or_below_a_command():
     parents = {command.path[:-1] for command in TABLE.commands.values()} - {()}
     assert parents <= set(TABLE.groups) | set(TABLE.commands)
-    assert parents - set(TABLE.groups) == {("conversations", "decisions"), ("collaborate",), ("acp",)}
+    assert parents - set(TABLE.groups) == {("conversations", "decisions"), ("collaborate",), ("acp",), ("mcp",)}
 
 
 def test_no_name_is_both_a_command_and_a_group():

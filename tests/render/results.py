@@ -70,6 +70,7 @@ from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
+from scopes.mcp.hosts import HostConfigured
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
@@ -637,6 +638,12 @@ SUMMARIZED = Summarized(
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False, operation=OPERATION,
 )  # fmt: skip
 
+HOST = HostConfigured(
+    host="claude-code",
+    file="/home/carol/.claude.json",
+    state="added",
+    text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
+)
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
@@ -1266,6 +1273,14 @@ SAMPLES = {
             id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
         ),
         "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
+    },
+    "mcp": {
+        "added": HOST,
+        "replaced": replace(HOST, state="replaced", backup="/home/carol/.claude.json.before-scopes"),
+        "unchanged": replace(HOST, state="unchanged"),
+        "shown": replace(HOST, state="shown"),
+        "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
+        "absent": replace(HOST, state="absent", text=""),
     },
     "agents": {
         "list": AgentList(

@@ -91,7 +91,7 @@ COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 
 def log_event(repo):
     """Write a line into an `acp.log` and return its directory."""
-    EventLog(repo.path, agent="stub").write("end", exit_code=0)
+    EventLog(repo.path, agent="stub").write("session", way="new")
     return repo.path
 
 

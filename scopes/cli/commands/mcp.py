@@ -1,0 +1,151 @@
+"""`scopes mcp`, and its `install` and `remove`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from scopes.cli import usage
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid, Refused
+from scopes.ids import parse_agent_name
+from scopes.loading import deferred
+from scopes.mcp.hosts import HOSTS, install, remove
+
+if TYPE_CHECKING:
+    from scopes.mcp.access import StoreAccess
+    from scopes.mcp.http import run_http
+    from scopes.mcp.server import run_stdio
+else:
+    StoreAccess = deferred("scopes.mcp.access:StoreAccess")
+    run_http = deferred("scopes.mcp.http:run_http")
+    run_stdio = deferred("scopes.mcp.server:run_stdio")
+
+_TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
+_MIN_TOKEN = 16
+Host: TypeAlias = Annotated[str, usage.Argument(metavar="HOST", help=", ".join(HOSTS))]
+
+
+def mcp(
+    context: usage.Context,
+    http: Annotated[
+        int | None, usage.Option("--http", metavar="PORT", help="Serve HTTP on this port of 127.0.0.1 (0: a free one)")
+    ] = None,
+    agent: Annotated[
+        str | None, usage.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
+    ] = None,
+) -> int:
+    """Serve the store to agents, by MCP.
+
+    The server speaks the Model Context Protocol on its standard streams. An agent can search, read, record, branch and
+    merge conversations, remember, send messages and propose facts. It cannot delete, undo or accept anything. A program
+    that uses MCP servers starts this command itself: see scopes mcp install. It needs the extra mcp:
+    pip install 'scopes-ai[mcp]'.
+
+    With --http it listens on the loopback interface only, and every request needs the token: that in the variable
+    SCOPES_MCP_TOKEN, or a new one, which is printed.
+
+    Examples:
+      scopes mcp
+      scopes mcp --agent reviewer
+      scopes mcp --http 8321
+    """
+    invocation: Invocation = context.obj
+    name = None if agent is None else parse_agent_name(agent)
+    access = _with_extra(lambda: StoreAccess(invocation.store_path, agent=name))
+    if http is None:
+        run_stdio(access)
+        return 0
+    if not 0 <= http <= 65_535:
+        raise Invalid(f"{http} is not a port", hint="for example: --http 8321")
+    token, is_new = _choose_token(invocation)
+    output = invocation.output()
+
+    def report(address: str) -> None:
+        output.say(f"serving {address}")
+        if is_new:
+            output.say(f"token: {token}")
+
+    run_http(access, http, token, report)
+    return 0
+
+
+def mcp_install(
+    context: usage.Context,
+    host: Host,
+    only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
+    agent: Annotated[
+        str | None, usage.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
+    ] = None,
+) -> int:
+    """Add the server to the configuration of a program.
+
+    The entry starts this scopes with the selected store. Everything else in the configuration stays, and the file as it
+    was is kept beside it with the ending .before-scopes; scopes mcp remove takes the entry out. A file with comments
+    is not changed: use --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory,
+    for the others the configuration of the user.
+
+    Examples:
+      scopes mcp install claude-code
+      scopes mcp install codex --print
+      scopes mcp install vscode --agent copilot
+    """
+    invocation: Invocation = context.obj
+    words = [*_program(), *_store_option(invocation), "mcp"]
+    if agent is not None:
+        words += ["--agent", parse_agent_name(agent)]
+    return invocation.show(install(host, words, home=invocation.home, project=invocation.cwd, only_show=only_show))
+
+
+def mcp_remove(context: usage.Context, host: Host) -> int:
+    """Take the server out of the configuration of a program.
+
+    Examples:
+      scopes mcp remove claude-code
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(remove(host, home=invocation.home, project=invocation.cwd))
+
+
+def _with_extra(make: Callable[[], StoreAccess]) -> StoreAccess:
+    """Return what a function makes.
+
+    Raises:
+        Refused: the extra `mcp` is not installed.
+    """
+    try:
+        return make()
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"mcp", "starlette", "uvicorn"}:
+            raise
+        hint = "pip install 'scopes-ai[mcp]'"
+        raise Refused("the MCP server needs a package that is not installed: mcp", hint=hint) from error
+
+
+def _choose_token(invocation: Invocation) -> tuple[str, bool]:
+    """Return the token of the environment, or a new one, and whether it is new."""
+    given = invocation.environ.get(_TOKEN)
+    if given is None:
+        return secrets.token_urlsafe(32), True
+    if len(given) < _MIN_TOKEN or not given.isascii() or not given.isprintable():
+        raise Invalid(
+            f"{_TOKEN} has fewer than {_MIN_TOKEN} characters, or others than ASCII", hint="or leave it unset"
+        )
+    return given, False
+
+
+def _program() -> list[str]:
+    """Return the words that start this program, independent of the current directory and of PATH."""
+    script = os.path.abspath(sys.argv[0])
+    if os.path.basename(script) == "scopes" and os.access(script, os.X_OK):
+        return [script]
+    return [sys.executable, "-m", "scopes"]
+
+
+def _store_option(invocation: Invocation) -> list[str]:
+    """Return the option for a store that was named; without it the server looks for the store of its directory."""
+    given = invocation.store or invocation.environ.get("SCOPES_STORE")
+    return [] if given is None else ["--store", os.path.abspath(given)]

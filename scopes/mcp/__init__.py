@@ -1,0 +1,1 @@
+"""The Model Context Protocol: agents search, read and write conversations through tools, resources and prompts."""

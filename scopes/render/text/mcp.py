@@ -1,0 +1,39 @@
+"""Render what was done to the configuration of a program that uses MCP servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import write_hint, write_outcome
+from scopes.render.view import View
+
+if TYPE_CHECKING:
+    from scopes.mcp.hosts import HostConfigured
+
+_SENTENCES = {
+    "added": "Added scopes to {file}",
+    "replaced": "Replaced the entry of scopes in {file}",
+    "unchanged": "{file} has this entry already",
+    "removed": "Removed scopes from {file}",
+    "absent": "{file} has no entry of scopes",
+}
+
+
+@render_text.register
+def render_host_configured(result: HostConfigured, view: View) -> None:
+    """Write what happened; with --print the entry alone."""
+    if result.state == "shown":
+        for line in result.text.splitlines():
+            view.line(line)
+        if view.terminal:
+            write_hint(view, f"goes into {result.file}")
+        return
+    sentence = _SENTENCES.get(result.state, "{file}")
+    write_outcome(view, result.file, sentence.format(file=result.file))
+    if not view.terminal:
+        return
+    if result.state in {"added", "replaced"}:
+        write_hint(view, f"take it out with: scopes mcp remove {result.host}")
+    if result.backup is not None:
+        write_hint(view, f"the file as it was: {result.backup}")

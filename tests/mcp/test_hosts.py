@@ -1,0 +1,162 @@
+"""The configuration of hosts: the entry comes and goes, and everything else stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+
+import pytest
+
+from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.mcp.hosts import HOSTS, find_host, install, path_of, remove
+
+COMMAND = ["/opt/bin/scopes", "mcp"]
+CODEX = '# mine\nmodel = "o4" # the best\n\n[mcp_servers.other]\ncommand = "x"\n'
+
+
+@pytest.fixture
+def home(tmp_path):
+    return str(tmp_path)
+
+
+def file_of(host, home):
+    return path_of(find_host(host), home, home)
+
+
+def write(host, home, text):
+    os.makedirs(os.path.dirname(file_of(host, home)), exist_ok=True)
+    with open(file_of(host, home), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(host, home):
+    with open(file_of(host, home), encoding="utf-8") as file:
+        return file.read()
+
+
+def set_up(host, home, **options):
+    return install(host, COMMAND, home=home, project=home, **options)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_entry_starts_the_program(host, home):
+    assert set_up(host, home).state == "added"
+    parse = tomllib.loads if host == "codex" else json.loads
+    document = parse(read(host, home))
+    entry = document
+    for key in (*HOSTS[host].keys, "scopes"):
+        entry = entry[key]
+    command = entry["command"]
+    assert (command if isinstance(command, list) else [command, *entry["args"]]) == COMMAND
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_entry_is_not_added_twice(host, home):
+    set_up(host, home)
+    before = read(host, home)
+    assert set_up(host, home).state == "unchanged"
+    assert read(host, home) == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_another_command_replaces_the_entry(host, home):
+    install(host, ["old"], home=home, project=home)
+    assert set_up(host, home).state == "replaced"
+    assert "old" not in read(host, home)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_nothing_is_written_to_show_the_entry(host, home):
+    shown = set_up(host, home, only_show=True)
+    assert shown.state == "shown"
+    assert "/opt/bin/scopes" in shown.text
+    assert not os.path.exists(file_of(host, home))
+
+
+def test_other_settings_in_json_stay_and_the_old_file_is_kept(home):
+    old = '{"z": 1.50, "mcpServers": {"other": {"command": "x"}}, "a": [1]}'
+    write("claude-code", home, old)
+    done = set_up("claude-code", home)
+    document = json.loads(read("claude-code", home))
+    assert list(document) == ["z", "mcpServers", "a"]
+    assert list(document["mcpServers"]) == ["other", "scopes"]
+    with open(done.backup, encoding="utf-8") as file:
+        assert file.read() == old
+    remove("claude-code", home=home, project=home)
+    assert json.loads(read("claude-code", home)) == json.loads(old)
+
+
+def test_comments_in_toml_stay(home):
+    write("codex", home, CODEX)
+    set_up("codex", home)
+    assert read("codex", home).startswith(CODEX)
+    assert remove("codex", home=home, project=home).state == "removed"
+    assert read("codex", home) == CODEX
+
+
+def test_a_table_after_the_entry_stays(home):
+    set_up("codex", home)
+    with open(file_of("codex", home), "a", encoding="utf-8") as file:
+        file.write('\n[profiles.x]\nmodel = "[mcp_servers.scopes]"\n')
+    remove("codex", home=home, project=home)
+    assert tomllib.loads(read("codex", home)) == {"profiles": {"x": {"model": "[mcp_servers.scopes]"}}}
+
+
+@pytest.mark.parametrize(
+    ("host", "text", "problem"),
+    [
+        ("vscode", "{\n  // mine\n}", "is not plain JSON"),
+        ("gemini", '{"a": 1, "a": 2}', "a key is repeated"),
+        ("gemini", "[]", "has no JSON object"),
+        ("gemini", '{"mcpServers": []}', "is no object"),
+        ("codex", "= 1", "is not valid TOML"),
+        ("codex", "mcp_servers = 1", "is no table"),
+        ("codex", 'mcp_servers = {scopes = {command = "x"}}', "cannot be taken out safely"),
+        ("codex", "mcp_servers = {other = {}}", "is not valid TOML"),
+    ],
+)
+def test_a_file_that_would_lose_something_is_refused(home, host, text, problem):
+    write(host, home, text)
+    with pytest.raises(Refused, match=problem):
+        set_up(host, home)
+    assert read(host, home) == text
+
+
+def test_the_permissions_of_the_file_stay(home):
+    """A configuration may hold keys that nobody else may read."""
+    write("claude-code", home, "{}")
+    os.chmod(file_of("claude-code", home), 0o640)
+    done = set_up("claude-code", home)
+    for path in (file_of("claude-code", home), done.backup):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays_a_link(home, tmp_path):
+    target = tmp_path / "dotfiles.json"
+    target.write_text("{}")
+    os.symlink(target, file_of("claude-code", home))
+    set_up("claude-code", home)
+    assert os.path.islink(file_of("claude-code", home))
+    assert "scopes" in target.read_text()
+
+
+def test_a_directory_in_the_way_is_an_error_with_its_cure(home):
+    with open(os.path.join(home, ".gemini"), "w", encoding="utf-8"):
+        pass
+    with pytest.raises(Inaccessible, match="cannot read") as error:
+        set_up("gemini", home)
+    assert "--print" in error.value.hint
+
+
+def test_what_is_not_there_is_not_removed(home):
+    assert remove("codex", home=home, project=home).state == "absent"
+    assert remove("gemini", home=home, project=home).state == "absent"
+    assert os.listdir(home) == []
+
+
+def test_an_unknown_host_is_refused_with_the_known_ones(home):
+    with pytest.raises(Invalid) as error:
+        set_up("emacs", home)
+    assert "claude-code, codex" in error.value.hint

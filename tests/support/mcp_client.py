@@ -1,0 +1,70 @@
+"""The official client of the Model Context Protocol, connected to our server in this process or in another one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import CallToolResult, Implementation
+
+from scopes.mcp.access import StoreAccess
+from scopes.mcp.server import build_server
+from tests.support.store import ROOT
+
+NAME = "codex"
+
+
+def use(server: Any, task: Callable[[Client], Awaitable[Any]], *, mode: str = "legacy", name: str = NAME) -> Any:
+    """Connect a client to a server or a transport, and return what a task makes of it."""
+
+    async def connect() -> Any:
+        async with Client(server, mode=mode, client_info=Implementation(name=name, version="1")) as client:
+            return await task(client)
+
+    return anyio.run(connect)
+
+
+class Agent:
+    """An agent that calls tools of the server of a store, one connection for each call."""
+
+    def __init__(self, store: object, name: str = NAME, *, fixed: str | None = None) -> None:
+        self.access = StoreAccess(str(store), agent=fixed)
+        self.name = name
+
+    def call(self, tool: str, **arguments: Any) -> CallToolResult:
+        """Call a tool, and return its answer whatever it is."""
+        return self.do(lambda client: client.call_tool(tool, arguments))
+
+    def get(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must succeed, and return the object that it answers."""
+        result = self.call(tool, **arguments)
+        assert not result.is_error, result.content
+        return result.structured_content
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        """Call a tool that must fail, and return what the agent reads."""
+        result = self.call(tool, **arguments)
+        assert result.is_error, result.content
+        return result.content[0].text
+
+    def do(self, task: Callable[[Client], Awaitable[Any]]) -> Any:
+        """Return what a task makes of a client."""
+        return use(build_server(self.access), task, name=self.name)
+
+
+def process(*arguments: str, cwd: object = ROOT) -> Any:
+    """Return the transport of a server in a process of its own, as a host starts it."""
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    words = ["-m", "scopes", *arguments]
+    return stdio_client(StdioServerParameters(command=sys.executable, args=words, env=environment, cwd=str(cwd)))
+
+
+def text_object(result: CallToolResult) -> dict[str, Any]:
+    """Return the object that the text of an answer holds."""
+    return json.loads(result.content[0].text)
