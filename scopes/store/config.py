@@ -34,6 +34,7 @@ ALIAS = "scopes.alias."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
+_AGENT = "scopes.agent."
 AGENT_SETTING = re.compile(
     r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)", re.IGNORECASE
 )
@@ -107,7 +108,11 @@ class Config:
             Corrupt: the value is not UTF-8 text.
         """
         override = self._overrides.get(key.lower())
-        if override is not None and (override.origin in _TRUSTED_WITH_COMMANDS or not names_command(key)):
+        if (
+            override is not None
+            and _same_agent(override.key, key)
+            and (override.origin in _TRUSTED_WITH_COMMANDS or not names_command(key))
+        ):
             return override.value
         if key.lower() in NOT_FROM_STORE or names_command(key):
             return self._find_own(key)
@@ -146,7 +151,9 @@ class Config:
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
         values = [
-            s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")
+            s.value
+            for s in _walk_settings(self._files)
+            if _folded(s.key) == _folded(key) and s.origin in ("system", "user")
         ]
         return values[-1] if values else None
 
@@ -219,9 +226,25 @@ def is_read_from_store(key: str) -> bool:
 
 
 def names_command(key: str) -> bool:
-    """Return True if the value of a key is a command that scopes runs."""
-    agent = AGENT_SETTING.fullmatch(key)
-    return key.lower() in COMMANDS or (agent is not None and agent["field"].lower() != "timeout")
+    """Return True if the value of a key is a command that scopes runs.
+
+    Every setting of an agent is one but its time limit, whatever the name of the agent: nobody else may choose a name
+    that makes it a setting which a store may have.
+    """
+    name = key.lower()
+    return name in COMMANDS or (name.startswith(_AGENT) and not name.endswith(".timeout"))
+
+
+def _folded(key: str) -> str:
+    """Return a key as git compares it: in lower case except for what is between the first and the last dot."""
+    section, _, rest = key.partition(".")
+    middle, dot, name = rest.rpartition(".")
+    return f"{section.lower()}.{middle}{dot}{name.lower()}"
+
+
+def _same_agent(one: str, other: str) -> bool:
+    """Return True unless two keys are settings of two agents whose names differ in case."""
+    return not other.lower().startswith(_AGENT) or _folded(one) == _folded(other)
 
 
 def check_key(key: str) -> str:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.errors import Corrupt, Invalid, Refused
-from scopes.store.config import COMMANDS, Config, Setting, check_key, user_config
+from scopes.store.config import COMMANDS, Config, Setting, check_key, is_read_from_store, user_config
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
 from scopes.store.settings import SETTINGS
 from tests.support.store import git, open_store, write_bytes
@@ -96,6 +96,37 @@ def test_a_command_setting_of_the_user_or_a_flag_is_used(repository, user_file, 
     assert at_store(repository, f"[{section}]\n\t{name} = touch pwned\n").find(key) == "better"
     assert open_store(repository, flag(key, "flag")).config.find(key) == "flag"
     assert open_store(repository, flag(key, "project", ".scopes.toml")).config.find(key) == "better"
+
+
+AGENT_NAMES = ["ann", "foo bar", 'q"x', "back\\slash", "x" * 120, "a.timeout", "dot.ted", "Ünïcode", "tab\there"]
+
+
+@pytest.mark.parametrize("name", AGENT_NAMES)
+@pytest.mark.parametrize("field", ["delivery", "command", "Delivery"])
+def test_no_name_of_an_agent_lets_a_store_choose_its_program(repository, name, field):
+    """I-72, P14: every name that the registry accepts."""
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    config = at_store(repository, f'[scopes "agent.{quoted}"]\n\t{field} = touch pwned\n')
+    assert config.find(f"scopes.agent.{name}.{field.lower()}") is None
+    assert not is_read_from_store(f"scopes.agent.{name}.{field}")
+
+
+@pytest.mark.parametrize("name", AGENT_NAMES)
+def test_the_program_of_an_agent_is_that_of_the_user_whatever_its_name(repository, user_file, name):
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    user_file(f'[scopes "agent.{quoted}"]\n\tdelivery = mine\n')
+    assert open_store(repository).config.find(f"scopes.agent.{name}.delivery") == "mine"
+
+
+@pytest.mark.parametrize(("given", "asked"), [("r", "R"), ("R", "r"), ("Rev", "rev")])
+def test_agents_whose_names_differ_in_case_have_different_programs(repository, user_file, given, asked):
+    """Git keeps the case of this part of a key."""
+    user_file(f'[scopes "agent.{given}"]\n\tdelivery = mine\n')
+    flags = flag(f"scopes.agent.{given}.command", "mine")
+    config = open_store(repository, flags).config
+    for field in ("delivery", "command"):
+        assert config.find(f"scopes.agent.{given}.{field}") == "mine"
+        assert config.find(f"scopes.agent.{asked}.{field}") is None
 
 
 # Invalid values
