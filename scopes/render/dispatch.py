@@ -88,7 +88,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.uncompact": "summarize",
     "scopes.memory.update": "memory",
     "scopes.merge.replay_control": "replay",
-    "scopes.mcp.hosts": "mcp",
+    "scopes.server.hosts": "mcp",
     "scopes.search.hits": "search",
 }
 

@@ -70,7 +70,6 @@ from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
-from scopes.mcp.hosts import HostConfigured
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
@@ -110,6 +109,7 @@ from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
+from scopes.server.hosts import HostConfigured
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair

@@ -22,7 +22,6 @@ import scopes.conversation
 import scopes.exporters
 import scopes.facts
 import scopes.importers
-import scopes.mcp
 import scopes.memory
 import scopes.merge
 import scopes.proposals
@@ -53,7 +52,6 @@ MODULES = [
         scopes.merge,
         scopes.memory,
         scopes.search,
-        scopes.mcp,
         scopes.tokens,
         scopes.proposals,
         scopes.server,

@@ -13,8 +13,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, Implementation
 
-from scopes.mcp.access import StoreAccess
-from scopes.mcp.server import build_server
+from scopes.server.mcp.access import StoreAccess
+from scopes.server.mcp.server import build_server
 from tests.support.store import ROOT
 
 NAME = "codex"

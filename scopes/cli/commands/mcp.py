@@ -13,16 +13,16 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
 from scopes.ids import parse_agent_name
 from scopes.loading import deferred
-from scopes.mcp.hosts import HOSTS, install, remove
+from scopes.server.hosts import HOSTS, install, remove
 
 if TYPE_CHECKING:
-    from scopes.mcp.access import StoreAccess
-    from scopes.mcp.http import run_http
-    from scopes.mcp.server import run_stdio
+    from scopes.server.mcp.access import StoreAccess
+    from scopes.server.mcp.http import run_http
+    from scopes.server.mcp.server import run_stdio
 else:
-    StoreAccess = deferred("scopes.mcp.access:StoreAccess")
-    run_http = deferred("scopes.mcp.http:run_http")
-    run_stdio = deferred("scopes.mcp.server:run_stdio")
+    StoreAccess = deferred("scopes.server.mcp.access:StoreAccess")
+    run_http = deferred("scopes.server.mcp.http:run_http")
+    run_stdio = deferred("scopes.server.mcp.server:run_stdio")
 
 _TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MIN_TOKEN = 16

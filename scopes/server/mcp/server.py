@@ -9,11 +9,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 
 import scopes
-from scopes.mcp import prompts
-from scopes.mcp.access import StoreAccess
-from scopes.mcp.reading import ReadingTools
-from scopes.mcp.resources import Resources
-from scopes.mcp.writing import WritingTools
+from scopes.server.mcp import prompts
+from scopes.server.mcp.access import StoreAccess
+from scopes.server.mcp.reading import ReadingTools
+from scopes.server.mcp.resources import Resources
+from scopes.server.mcp.writing import WritingTools
 
 INSTRUCTIONS = """\
 scopes keeps the conversations of all coding agents on this machine, with branches and merges as in git.

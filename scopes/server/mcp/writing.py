@@ -25,13 +25,13 @@ from scopes.history.handles import BranchHandle
 from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import MessageId
-from scopes.mcp.access import Client, StoreAccess
-from scopes.mcp.answers import DEFAULT_TOKENS, answer, result_answer
-from scopes.mcp.reading import Budget, Where, position
 from scopes.memory.add import add as add_memory
 from scopes.merge.commits import derived_id
 from scopes.model.encoding import without_none
 from scopes.model.message import Author, Message
+from scopes.server.mcp.access import Client, StoreAccess
+from scopes.server.mcp.answers import DEFAULT_TOKENS, answer, result_answer
+from scopes.server.mcp.reading import Budget, Where, position
 from scopes.store.transactions import exclusive_write
 
 Kind = Literal["plain", "answer", "prompt", "decision", "analysis", "proposal", "priority", "method"]

@@ -9,12 +9,12 @@ from scopes.context.request import new_request
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_filter import ListFilter
 from scopes.history.revisions import resolve_branch
-from scopes.mcp.access import StoreAccess
-from scopes.mcp.answers import fit
 from scopes.memory.list import show_memory
 from scopes.render.dispatch import to_wire
 from scopes.render.json_line import json_line
 from scopes.search.search import search
+from scopes.server.mcp.access import StoreAccess
+from scopes.server.mcp.answers import fit
 from scopes.tokens.choose import TokenizerChoice
 from scopes.tokens.estimate import EstimatingTokenizer
 

@@ -20,14 +20,14 @@ from scopes.errors import Invalid
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.revisions import list_branch_tips, resolve_branch, resolve_revision
 from scopes.ids import BranchName, ConversationId
-from scopes.mcp.access import Client, StoreAccess
-from scopes.mcp.answers import DEFAULT_TOKENS, answer, check_budget, note_objects, result_answer
 from scopes.memory.search import MemoryFilter
 from scopes.memory.search import search as search_memory
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.context import write_context
 from scopes.search.search import search
+from scopes.server.mcp.access import Client, StoreAccess
+from scopes.server.mcp.answers import DEFAULT_TOKENS, answer, check_budget, note_objects, result_answer
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
 from scopes.tokens.choose import choose_tokenizer

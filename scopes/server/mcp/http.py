@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 from starlette.responses import PlainTextResponse
 
-from scopes.mcp.access import StoreAccess
-from scopes.mcp.server import build_server
+from scopes.server.mcp.access import StoreAccess
+from scopes.server.mcp.server import build_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

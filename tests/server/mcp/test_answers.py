@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 pytest.importorskip("mcp")
 
 from scopes.errors import BudgetExhausted
-from scopes.mcp.answers import fit
 from scopes.render.json_line import json_line
+from scopes.server.mcp.answers import fit
 from scopes.tokens.estimate import EstimatingTokenizer
 from tests.support.examples import examples
 
