@@ -13,11 +13,11 @@ from scopes.clock import creation_time, known_seconds, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
 from scopes.history.messages import (
-    MESSAGE_FILE,
     author_kind_of,
     is_root,
     message_id_of,
     read_body,
+    read_message_bytes_at,
     read_root,
     read_root_of,
 )
@@ -33,7 +33,6 @@ from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, CommitStub, Identity
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
-from scopes.store.trees import find_blob
 
 _AGENT: Final = "agent"
 _MODEL_FIELD: Final = b'"model"'
@@ -231,7 +230,7 @@ def _newest_model(repository: Repository, newest_first_messages: Iterable[Commit
     """
     with suppress(Corrupt, NotFound):
         for commit in newest_first_messages:
-            data = find_blob(repository, commit.tree, MESSAGE_FILE) or b""
+            data = read_message_bytes_at(repository, commit.tree)
             model = decode(data).model if _MODEL_FIELD in data else None
             if model is not None:
                 return model

@@ -1,10 +1,11 @@
 """The cache of parsed commits: chunks of long histories, which walks keep and read again (`store/commit_reader`).
 
-Beside them are digests: what a merge computed from the messages of a chunk (`merge/`). Another table has the work items
-of the history of each tip that a search for a work item came to: when a message for each of them was last written. All
-are rows with a key, their bytes and a checksum of both. Nothing here raises: if the file is missing, locked, damaged,
-of another store, layout, Python or version of scopes, nothing is found, and the next row that is added replaces the
-file. Commits never change, so that a row is never outdated; `gc --expire` deletes the file with the rest of the index.
+Beside them are digests: what a merge computed from the messages of a chunk (`merge/`), and the names of the blobs of
+these messages (`store/chunk_blobs`). Another table has the work items of the history of each tip that a search for a
+work item came to: when a message for each of them was last written. All are rows with a key, their bytes and a checksum
+of both. Nothing here raises: if the file is missing, locked, damaged, of another store, layout, Python or version of
+scopes, nothing is found, and the next row that is added replaces the file. Commits never change, so that a row is never
+outdated; `gc --expire` deletes the file with the rest of the index.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
@@ -28,6 +29,8 @@ MAX_MESSAGE_BYTES = 64 << 20
 _TEXTS: Final = frozenset({
     "time", "reply_to", "amends", "retracts", "work_item", "task", "activity", "tool", "model", "status", "stop_reason",
 })  # fmt: skip
+_USUAL: Final = frozenset({"author", "id", "kind", "parts", "time", "v"})
+_usual_values: Final = itemgetter(*sorted(_USUAL))
 _FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
 
 
@@ -70,6 +73,9 @@ def decode(data: bytes) -> Message:
     document: Any = encoding.load(data)
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
+    usual = _decode_usual(document)
+    if usual is not None:
+        return usual
     has_kind = isinstance(document.get("kind"), str) and document["kind"]
     kind = document.pop("kind") if has_kind else "plain"
     message_id = MessageId(document.pop("id"))
@@ -77,20 +83,38 @@ def decode(data: bytes) -> Message:
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     texts = {name: document.pop(name) for name in _TEXTS.intersection(document) if isinstance(document[name], str)}
-    if not document:  # most messages have nothing else
-        return _new_message(id=message_id, author=author, parts=parts, kind=kind, extra=document, **texts)
     has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
-    return _new_message(
-        id=message_id,
-        author=author,
-        parts=parts,
-        kind=kind,
+    made = _MessageFields(
+        message_id,
+        author,
+        parts,
+        kind,
+        document,
         to=_take_names(document),
         files=_take_files(document),
         payload=document.pop(payload_key(kind)) if has_payload else None,
-        extra=document,
         **texts,
     )
+    return _as_message(made)
+
+
+def _decode_usual(document: dict[str, Any]) -> Message | None:
+    """Decode a message that has only the fields of `_USUAL`, as most have; None for another one, which is unchanged."""
+    if len(document) != len(_USUAL) or not _USUAL.issuperset(document):
+        return None
+    author, message_id, kind, parts, time, version = _usual_values(document)
+    if not kind or type(kind) is not str or type(time) is not str or version != FORMAT_VERSION:
+        return None
+    if type(author) is not dict or len(author) != len(("name", "kind")) or type(parts) is not list:
+        return None
+    name, author_kind = author.get("name"), author.get("kind")
+    if type(name) is not str or type(author_kind) is not str:
+        return None
+    for part in parts:
+        if type(part) is not dict or type(part.get("type")) is not str:
+            return None
+    found = tuple([Part(part.pop("type"), part) for part in parts])
+    return _as_message(_MessageFields(message_id, Author(name, author_kind), found, kind, {}, time=time))
 
 
 class _MessageFields:
@@ -103,12 +127,12 @@ class _MessageFields:
 
     def __init__(
         self,
-        *,
         id: MessageId,  # noqa: A002 - the field has this name
         author: Author,
         parts: tuple[Part, ...],
         kind: str,
         extra: dict[str, Any],
+        *,
         to: tuple[str, ...] = (),
         files: tuple[FileTouch, ...] = (),
         payload: Mapping[str, Any] | None = None,
@@ -131,8 +155,7 @@ class _MessageFields:
         self.tool, self.model, self.status, self.stop_reason = tool, model, status, stop_reason
 
 
-def _new_message(**values: Any) -> Message:
-    made: Any = _MessageFields(**values)
+def _as_message(made: Any) -> Message:
     made.__class__ = Message  # both have the same slots
     message: Message = made
     return message

@@ -128,14 +128,15 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
         return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
     if len(data) <= _SMALL_TREE_BYTES:
-        at = 0
+        at, length = 0, len(encoded) + 1
         while (end := data.find(b"\0", at)) > 0:
-            mode, blank, found = data[at:end].partition(b" ")
-            at = end + 1 + _RAW_OID_LENGTH
-            if not blank or at > len(data):
+            blank = data.find(b" ", at, end)
+            after = end + 1 + _RAW_OID_LENGTH
+            if blank < 0 or after > len(data):
                 break
-            if found == encoded:
-                return _entry(mode, found, data[end + 1 : at])
+            if end - blank == length and data.startswith(encoded, blank + 1):
+                return TreeEntry(name, Oid(data[end + 1 : after].hex()), data[at:blank] == DIRECTORY_MODE)
+            at = after
         if at == len(data):
             return None
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)

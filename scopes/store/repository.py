@@ -31,6 +31,7 @@ from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
+    from scopes.store.chunk_blobs import FirstBlobs
     from scopes.store.commit_chunks import CommitChunks
     from scopes.store.commit_graph import CommitGraph
     from scopes.store.packs.reader import PackReader
@@ -93,6 +94,7 @@ class Repository:
         self._last_was_packed = True
         self._reader: PackReader | None = None
         self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened
+        self.first_blobs: FirstBlobs | None = None  # once a walk has come to a chunk
         self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
         self._unpacked_since: tuple[int, int, int] | None = None
@@ -107,7 +109,7 @@ class Repository:
         self.__dict__.pop("walker", None)
         self.__dict__.pop("commit_graph", None)
         del self._odb, self.packs
-        self._reader, self._reads_left = None, _FEW_READS
+        self._reader, self._reads_left, self.first_blobs = None, _FEW_READS, None
         self.recent.clear()
         self.git.free()
         self._odb = self.git.odb
@@ -168,7 +170,9 @@ class Repository:
         """
         if self._reader is None or not self._last_was_packed or self._pack_sizes is not None:
             return None
-        return self._reader.find_first_blob(tree, start)
+        if self.first_blobs is None:
+            return self._reader.find_first_blob(tree, start)[1]
+        return self.first_blobs.find(self._reader, tree, start)
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
@@ -221,6 +225,7 @@ class Repository:
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
         chunks, self.open_commit_chunks, self.recent = self.open_commit_chunks, None, RecentObjects(0)
+        self.first_blobs = None
         try:
             yield
         finally:

@@ -237,3 +237,35 @@ def test_a_decoded_message_is_frozen_and_can_be_copied(message):
     assert pickle.loads(pickle.dumps(decoded)) == decoded
     with pytest.raises(FrozenInstanceError):
         decoded.kind = "notice"
+
+
+USUAL = {
+    "author": {"kind": "agent", "name": "carol"},
+    "id": "a" * 26,
+    "kind": "plain",
+    "parts": [{"type": "text", "text": "hello"}, {"type": "raw"}],
+    "time": "2026-01-01T12:00:00Z",
+    "v": 1,
+}
+OTHER_VALUES = [
+    None,
+    1,
+    True,
+    "",
+    "text",
+    [],
+    {},
+    ["x"],
+    [{"type": 1}],
+    [{"type": "text"}, 5],
+    {"name": "x", "kind": 2},
+]
+
+
+@pytest.mark.parametrize("value", OTHER_VALUES, ids=repr)
+@pytest.mark.parametrize("field", [name for name in USUAL if name != "id"])
+def test_a_message_with_the_usual_fields_is_decoded_as_one_with_more(field, value):
+    document = USUAL | {field: value}
+    usual = decode(json.dumps(document).encode())
+    other = decode(json.dumps(document | {"unknown": 1}).encode())
+    assert usual == replace(other, extra={key: kept for key, kept in other.extra.items() if key != "unknown"})

@@ -71,19 +71,27 @@ class PackReader:
         except self._errors:
             return None
 
-    def find_first_blob(self, tree: str, start: bytes) -> bytes | None:
-        """Return the bytes of the blob in the first entry of a tree that begins with `start`: its mode and its name.
-
-        None if the tree begins with something else, or `find` would not find one of them.
-        """
+    def find_blob(self, name: bytes) -> bytes | None:
+        """Return the bytes of a blob with this name of 20 bytes; None if libgit2 must be asked."""
         try:
-            found = self._find(bytes.fromhex(tree))
-            if found is None or found[0] is not TREE or not found[1].startswith(start):
-                return None
-            found = self._find(found[1][len(start) : len(start) + _NAME_BYTES])
+            found = self._find(name)
         except self._errors:
             return None
         return None if found is None or found[0] is not BLOB else found[1]
+
+    def find_first_blob(self, tree: str, start: bytes) -> tuple[bytes, bytes | None]:
+        """Return name and bytes of the blob in the first entry of a tree that begins with `start`: its mode and name.
+
+        The bytes are None if the tree begins with something else, or `find` would not find one of them.
+        """
+        try:
+            found = self._find(bytes.fromhex(tree))
+        except self._errors:
+            return b"", None
+        if found is None or found[0] is not TREE or not found[1].startswith(start):
+            return b"", None
+        name = found[1][len(start) : len(start) + _NAME_BYTES]
+        return name, self.find_blob(name)
 
     def _find(self, name: bytes) -> tuple[str, bytes] | None:
         for pack in self._searched:

@@ -213,13 +213,21 @@ def test_the_blob_of_the_first_entry_is_found_with_its_tree(packed):
     tip = Oid(git(packed, "rev-parse", "refs/heads/conv-001/main").strip())
     for oid in git(packed, "rev-list", tip).split():
         tree = git(packed, "rev-parse", f"{oid}^{{tree}}").strip()
-        found = reader.find_first_blob(tree, START)
-        assert found is None or found == read_message_bytes(packed, Oid(oid))
+        name, found = reader.find_first_blob(tree, START)
+        assert found is None or found == read_message_bytes(packed, Oid(oid)) == reader.find_blob(name)
 
 
 def test_a_tree_that_begins_with_something_else_has_no_first_blob(packed):
     reader = PackReader(packs_of(packed))
-    assert {reader.find_first_blob(oid, b"100644 other\0") for oid in list_objects(packed)} == {None}
+    assert {reader.find_first_blob(oid, b"100644 other\0") for oid in list_objects(packed)} == {(b"", None)}
+
+
+def test_only_blobs_are_found_as_blobs(packed):
+    reader = PackReader(packs_of(packed))
+    for oid in list_objects(packed):
+        found = reader.find(oid)
+        assert reader.find_blob(bytes.fromhex(oid)) == (found[1] if found and found[0] == BLOB else None)
+    assert reader.find_blob(b"\x55" * 20) is None
 
 
 def test_new_packs_are_read_and_old_ones_closed_after_a_refresh(packed):
