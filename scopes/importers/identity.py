@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from struct import Struct
 from typing import Any
 
 from scopes.ids import MessageId
@@ -19,7 +20,8 @@ CONTENT_VERSION = "h1"
 PARSER_VERSION = 1
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _DIGITS = [first + second for first in _BASE32 for second in _BASE32]  # two at once: five times as fast as `base64`
-_SHIFTS = range(120, -1, -10)
+_DIGEST = Struct(">QQB")
+_LOW_58 = (1 << 58) - 1
 _CONTENT_FIELDS = (
     "text", "name", "input", "input_text", "output", "output_text", "media_type", "data", "path", "json", "json_text",
 )  # fmt: skip
@@ -39,8 +41,15 @@ def content_bytes(draft: Draft, foreign: Callable[[Any], encoding.Foreign] = enc
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:
     """Return the id of a message with this content after `parent`: 26 lower-case base32 characters."""
     digest = sha256(b"\0".join((b"message", (parent or "").encode(), content))).digest()
-    bits = int.from_bytes(digest[:17], "big") >> 6  # 130 bits
-    return MessageId("".join([_DIGITS[bits >> shift & 0x3FF] for shift in _SHIFTS]))
+    first, second, third = _DIGEST.unpack_from(digest)  # the id has 130 bits: 60 of them, 10 and 60 again
+    last = (second & _LOW_58) << 2 | third >> 6
+    return MessageId(
+        f"{_DIGITS[first >> 54]}{_DIGITS[first >> 44 & 0x3FF]}{_DIGITS[first >> 34 & 0x3FF]}"
+        f"{_DIGITS[first >> 24 & 0x3FF]}{_DIGITS[first >> 14 & 0x3FF]}{_DIGITS[first >> 4 & 0x3FF]}"
+        f"{_DIGITS[(first & 0xF) << 6 | second >> 58]}"
+        f"{_DIGITS[last >> 50]}{_DIGITS[last >> 40 & 0x3FF]}{_DIGITS[last >> 30 & 0x3FF]}"
+        f"{_DIGITS[last >> 20 & 0x3FF]}{_DIGITS[last >> 10 & 0x3FF]}{_DIGITS[last & 0x3FF]}"
+    )
 
 
 def session_uuid(format_name: str, native_id: str) -> str:

@@ -241,19 +241,21 @@ def _add_all(staged: StagedIndex, batch: list[Entry]) -> None:
 
 def _read_messages(entries: int) -> Iterator[Message]:
     """Yield the messages of all processes until the pipe is closed; one that is cut off is dropped."""
-    data = bytearray()
-    needed = _HEAD.size
-    while True:
-        while len(data) < needed:
-            block = os.read(entries, _PIPE_BYTES)
-            if not block:
-                return
-            data += block
-        needed = _HEAD.size + _HEAD.unpack_from(data)[0]
-        if len(data) < needed:
-            continue
-        with memoryview(data) as view:
-            message: Message = marshal.loads(view[_HEAD.size : needed])  # noqa: S302 - written by our own processes
-        yield message
-        del data[:needed]
-        needed = _HEAD.size
+    while (head := _read_exactly(entries, _HEAD.size)) is not None:
+        data = _read_exactly(entries, _HEAD.unpack(head)[0])
+        if data is None:
+            return
+        yield marshal.loads(data)  # noqa: S302 - written by our own processes
+
+
+def _read_exactly(descriptor: int, size: int) -> bytearray | None:
+    """Read into new memory of the right size, which is touched once; return None at the end of the pipe."""
+    data = bytearray(size)
+    with memoryview(data) as rest:
+        done = 0
+        while done < size:
+            count = os.readv(descriptor, [rest[done:]])
+            if not count:
+                return None
+            done += count
+    return data

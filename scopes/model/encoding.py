@@ -182,6 +182,8 @@ def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> boo
     items = value.values() if kind is dict else value
     if levels_left <= 0 or (kind is dict and not _TEXT.issuperset(map(type, value))):
         return False
+    if _SIMPLE.issuperset(map(type, items)):
+        return True
     for item in items:
         kind = type(item)
         if kind is str or kind in _SIMPLE:

@@ -116,7 +116,6 @@ class SessionRecord(NamedTuple):
     key: str
     spans: tuple[ByteRange, ...]
     value: Any = None
-    time: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,7 @@ def walk_records(stream: BinaryIO, size: int, is_known: Callable[[bytes], bool] 
         number += 1
         offset += length
         span = ByteRange(start, offset - start)
-        value = NOT_DECODED if line is None or is_known is not None else decode_fast(line.removesuffix(b"\n"))
+        value = NOT_DECODED if line is None or is_known is not None else decode_fast(line)
         if value is not NOT_DECODED:  # nearly every line
             if held is not None:
                 yield held

@@ -15,6 +15,7 @@ from scopes.loading import load
 MAX_DEPTH = 200  # as deep as a stored document may be
 NOT_DECODED = object()
 _KEPT_BYTES = 1 << 20
+_LINE_END = ord("\n")
 _SHORT_BYTES = 1 << 12  # to count a byte takes longer than to find it, but for a short document
 _alive: set[int] = set()  # the addresses of all inexact values
 _encoded = bytearray()  # of the last document: no new memory for each
@@ -74,7 +75,8 @@ def decode_fast(document: bytes) -> Any:
     """Decode one JSON document with msgspec as `decode` does; return NOT_DECODED if that is not certain.
 
     msgspec loses repeated keys and the text of some numbers. So the value is encoded again: if that gives the same
-    bytes, then nothing was lost. That is so for documents without blanks and with the usual escapes.
+    bytes, then nothing was lost. That is so for documents without blanks and with the usual escapes. The document may
+    be a line with its end.
     """
     if fast_json.library is None:
         return NOT_DECODED
@@ -83,6 +85,8 @@ def decode_fast(document: bytes) -> Any:
         _fast_encoder().encode_into(value, _encoded)
     except (ValueError, TypeError, RecursionError):  # ValueError includes the errors of msgspec
         return NOT_DECODED
+    if document.endswith(b"\n"):
+        _encoded.append(_LINE_END)
     is_equal = _encoded == document
     if len(_encoded) > _KEPT_BYTES:
         _encoded.clear()

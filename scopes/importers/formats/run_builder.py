@@ -169,9 +169,9 @@ class RunBuilder:
         for part in parts:
             self._add_part(message, part)
 
-    def add_state(self, record: Record, key: str, time: str | None = None) -> None:
+    def add_state(self, record: Record, key: str) -> None:
         """Add a record that is no message."""
-        self._ready.append(SessionRecord(key=key, spans=(record.span,), value=record.value, time=time))
+        self._ready.append(SessionRecord(key=key, spans=(record.span,), value=record.value))
 
     def reject(self, record: Record, reason: str | None = None) -> None:
         """Add a record that could not be read."""

@@ -157,3 +157,10 @@ def test_a_line_whose_content_is_known_keeps_its_place_among_the_records():
     skipped = list(walk_records(BytesIO(data), len(data), lambda line: b"2" in line))
     assert [record.span for record in skipped] == [record.span for record in read]
     assert [record.value for record in skipped] == [{"a": 1}, None, {"a": 3}]
+
+
+@pytest.mark.parametrize("document", [b'{"a":[1,"x"]}', b"1", b'""'])
+def test_the_end_of_a_line_is_no_part_of_the_document_but_other_blanks_are(document):
+    assert decode_fast(document + b"\n") == decode_fast(document) == json.loads(document)
+    for line in (document + b"\n\n", document + b"\r\n", document + b" \n", b"\n" + document, b"\n"):
+        assert decode_fast(line) is NOT_DECODED

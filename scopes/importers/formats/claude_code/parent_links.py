@@ -77,10 +77,11 @@ class ParentLinks:
 
     def set_transparent(self, value: dict[str, Any], link: ParentLink) -> None:
         """Let links to this record, which is not a message, lead to the message before it."""
-        self.set_message(value, link.parent)
         uuid = text_field(value, "uuid")
-        if uuid is not None and link.cleared:
-            self._cleared.add(uuid)
+        if uuid is not None:
+            self._messages[uuid] = link.parent
+            if link.cleared:
+                self._cleared.add(uuid)
 
     def begin(self, key: str, side: str | None) -> None:
         """Record a new message as the last one of its line."""
@@ -118,6 +119,10 @@ class DeferredRecords:
         self._spans: dict[str, list[ByteRange]] = {}
         self._possible: frozenset[str] | None = None
         self._uuids: frozenset[str] | None = None
+
+    def __bool__(self) -> bool:
+        """Return True if any record waits for its parent."""
+        return bool(self._spans)
 
     def is_in_file(self, uuid: str) -> bool:
         """Return True if any record of the file has this uuid; the first call reads the whole file.

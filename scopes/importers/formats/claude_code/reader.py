@@ -11,7 +11,7 @@ from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
 from scopes.importers.formats.claude_code.record import NAME, is_message, is_state, parse_record, state_key, type_of
 from scopes.importers.formats.events import ByteRange, Ending, Event, SessionRecord, Unparsed
-from scopes.importers.formats.fields import text_field, time_field
+from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.json_lines import Record
 
 
@@ -36,7 +36,8 @@ class Reader:
             yield Unparsed(spans=(span,), reason="not a JSON object")
         elif not self._must_defer(value):
             yield from self._add(span, value, self._links.resolve(value))
-            yield from self._release(text_field(value, "uuid"))
+            if self._deferred:
+                yield from self._release(text_field(value, "uuid"))
         else:
             self._deferred.add(value["parentUuid"], span)
             if not is_message(value):
@@ -89,7 +90,7 @@ class Reader:
     def _add(self, span: ByteRange, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
         repeated, message = text_field(value, "uuid") in self._links, is_message(value)
         if repeated and (message or is_state(value)):
-            yield SessionRecord(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
+            yield SessionRecord(key=f"repeated/{state_key(value)}", spans=(span,), value=value)
             return
         if not message:
             if not repeated:
@@ -116,4 +117,4 @@ class Reader:
         self._titles.add(value)
         if value.get("type") == "progress":
             self._builder.calls.add_progress(value)
-        return SessionRecord(key=state_key(value), spans=(span,), value=value, time=time_field(value))
+        return SessionRecord(state_key(value), (span,), value)

@@ -120,7 +120,7 @@ class EnvelopeReader:
             self._read_end(record, value)
         elif kind in _STATES:
             self._result = None if _is_init(value) else self._result
-            self._builder.add_state(record, _state_key(value, kind), time_field(value))
+            self._builder.add_state(record, _state_key(value, kind))
         else:
             self._builder.reject(record, f"a record of unknown type {kind[:MAX_WORD]!a}")
         if uuid is not None:

@@ -179,7 +179,7 @@ class MessageBuilder:
     def add_state(self, record: RolloutRecord) -> None:
         """Add a record that belongs to no message, as a state if its type is known."""
         if is_known_state(record):
-            self.add_state_spans(record.key, [record.span], record.time)
+            self.add_state_spans(record.key, [record.span])
         else:
             self.reject(record, "a record of unknown type")
 
@@ -187,9 +187,9 @@ class MessageBuilder:
         """Add a record that could not be read."""
         self._ready.append(Unparsed(spans=(record.span,), reason=f"{reason}: {record.key!a}"))
 
-    def add_state_spans(self, key: str, spans: list[ByteRange], time: str | None = None) -> None:
+    def add_state_spans(self, key: str, spans: list[ByteRange]) -> None:
         """Add records as one state."""
-        self._ready.append(SessionRecord(key=key, spans=tuple(spans), time=time))
+        self._ready.append(SessionRecord(key=key, spans=tuple(spans)))
 
     def take_ready(self) -> list[Event]:
         """Return and remove the finished events."""

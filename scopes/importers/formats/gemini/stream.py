@@ -61,12 +61,12 @@ class StreamReader:
         elif kind == "tool_result":
             self._read_result(record, value, time)
         elif kind == "error" and text_field(value, "message") is not None:
-            self._builder.add_state(record, "error", time)
+            self._builder.add_state(record, "error")
         elif kind == "result":
             self._read_end(record, value, time)
         elif kind == "init":
             self._end = None
-            self._builder.add_state(record, "init", time)
+            self._builder.add_state(record, "init")
         else:
             self._builder.reject(record, "a record of unknown type")
         yield from self._builder.take_ready()
@@ -94,7 +94,7 @@ class StreamReader:
     def _read_call(self, record: Record, value: Mapping[str, Any], time: str | None) -> None:
         name = text_field(value, "tool_id") or f"call-{record.span.offset}"
         if f"call {name}" in self._seen:
-            self._builder.add_state(record, "repeated/tool_use", time)
+            self._builder.add_state(record, "repeated/tool_use")
             return
         self._seen.add(f"call {name}")
         self._end = None
@@ -107,7 +107,7 @@ class StreamReader:
     def _read_result(self, record: Record, value: Mapping[str, Any], time: str | None) -> None:
         name = text_field(value, "tool_id")
         if name is not None and f"result {name}" in self._seen:
-            self._builder.add_state(record, "repeated/tool_result", time)
+            self._builder.add_state(record, "repeated/tool_result")
             return
         self._seen.add(f"result {name}")
         error = text_field(object_field(value, "error"), "message")
@@ -125,7 +125,7 @@ class StreamReader:
             text = Part("text", {"text": self._end.detail})
             self._builder.begin(record, _HARNESS, ERROR, [text], time=time).status = "error"
         else:
-            self._builder.add_state(record, "result", time)
+            self._builder.add_state(record, "result")
 
     def _read_object(self, record: Record, value: Mapping[str, Any]) -> None:
         self._end = _read_end({"status": "error" if "error" in value else "success", **value})

@@ -116,7 +116,7 @@ class _StreamReader:
             self._add_cost(number_field(part, "cost"))
         found = self._builder.continues(ANSWER, None, name)
         if repeated or (not parts and found is None):
-            self._builder.add_state(record, f"repeated/{kind}" if repeated else kind, time)
+            self._builder.add_state(record, f"repeated/{kind}" if repeated else kind)
             return
         if found is None:
             found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)

@@ -108,7 +108,7 @@ class _Reader:
         elif kind is not None and (kind in _STATES or kind in _STREAM_TYPES):
             self._ended = kind == "agent_end" or (self._ended and kind not in {"agent_start", "turn_start"})
             self._links.add(text_field(value, "id"), self._links.find(text_field(value, "parentId")))
-            self._builder.add_state(record, kind, time_field(value))
+            self._builder.add_state(record, kind)
         else:
             self._builder.reject(record, "a record of unknown type")
         yield from self._builder.take_ready()

@@ -88,9 +88,7 @@ class _Reader:
         else:
             self._links.add(name, self._links.find(parent))
             inner = text_field(value, "subtype")
-            self._builder.add_state(
-                record, kind[:64] if inner is None else f"{kind[:64]}/{inner[:64]}", time_field(value)
-            )
+            self._builder.add_state(record, kind[:64] if inner is None else f"{kind[:64]}/{inner[:64]}")
         yield from self._builder.take_ready()
 
     def finish(self) -> Iterator[Event]:

@@ -1,0 +1,143 @@
+"""A worker that is killed, as when memory is short, ends an import within seconds: also one that others wait for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import import_demo
+from tests.support.store import FAST, ROOT, make_store, open_store
+
+SESSIONS = 24
+SECONDS = 60  # an import of these sessions takes one or two
+IMPORT = """
+import os, signal, sys
+from scopes.importers import import_groups, import_sources, index_feed
+from scopes.importers.formats.base import Source
+from scopes.store.config import Setting
+from tests.importers.demo_format import DemoFormat
+from tests.support.store import FAST, open_store
+import_sources.INDEXED_BYTES = import_groups.BYTES_PER_WORKER = 1
+index_feed._INDEX_SHARE = 1 << 20
+index_feed._BATCH_CHARACTERS = 40
+folder, store, index, place = sys.argv[1:]
+parent, write = os.getpid(), os.write
+
+def killed(feed, rest):
+    # the first worker that gets so far is killed: it holds the turn, and has sent a part of its message
+    if os.getpid() != parent and not os.path.exists(index + "-killed"):
+        open(index + "-killed", "x").close()
+        write(feed, rest[: int(place)])
+        os.kill(os.getpid(), signal.SIGKILL)
+    return write(feed, rest)
+
+class FeedSystem:
+    write = staticmethod(lambda descriptor, data: (write if len(data) == 1 else killed)(descriptor, data))
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+if int(place) >= 0:
+    index_feed.os = FeedSystem()
+repository = open_store(store, {**FAST, "scopes.importworkers": Setting("scopes.importWorkers", "3", "flag")})
+sources = [Source(entry.path, entry.stat().st_size) for entry in sorted(os.scandir(folder), key=lambda e: e.path)]
+print("begin", flush=True)
+import_sources.import_sources(repository, sources, (DemoFormat(),), index_directory=index)
+print("end", flush=True)
+"""
+
+
+@pytest.fixture
+def sources(tmp_path):
+    (tmp_path / "sources").mkdir()
+    return [
+        write_transcript(
+            tmp_path / "sources" / f"s{n:02}.jsonl",
+            *session_records(f"s{n:02}", " ".join(f"w{n}x{m}" for m in range(60))),
+        )
+        for n in range(SESSIONS)
+    ]
+
+
+def start(tmp_path, store, place=-1):
+    """Start an import by three workers; the first one to send is killed after it has sent `place` bytes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", IMPORT, tmp_path / "sources", store.path, tmp_path / "index", str(place)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": ROOT},
+    )  # fmt: skip
+
+
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
+def end(process, children):
+    """Wait for an import and its processes; return True if it has succeeded, and what it wrote to standard error."""
+    try:
+        output, errors = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()  # its processes end with it
+    deadline = time.monotonic() + SECONDS
+    while any(os.path.exists(f"/proc/{child}") for child in children) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(os.path.exists(f"/proc/{child}") for child in children)
+    return output.endswith("end\n"), errors
+
+
+def check_store(path, sources, *, done):
+    """Check that the store has all sessions or nothing, and that the next import completes it."""
+    store = open_store(path, FAST)
+    assert len(store.list_refs("refs/heads/")) == (SESSIONS if done else 0)
+    import_demo(store, *sources)
+    assert len(open_store(path).list_refs("refs/heads/")) == SESSIONS
+
+
+@pytest.mark.parametrize("place", [0, 3, 8, 50])
+def test_a_worker_killed_while_it_sends_to_the_index_fails_the_import_and_nobody_waits_for_its_turn(
+    tmp_path, sources, place
+):
+    """Before its message, in the length of the message, between length and content, and in the content."""
+    store = make_store(tmp_path / "store.git", FAST)
+    process = start(tmp_path, store, place)
+    done, errors = end(process, [])
+    assert os.path.exists(tmp_path / "index-killed")
+    assert not done
+    assert "a worker process of the import was killed; nothing was imported" in errors
+    check_store(store.path, sources, done=False)
+
+
+def whole_seconds(tmp_path):
+    """Return how long an import takes."""
+    with start(tmp_path, make_store(tmp_path / "whole.git", FAST)) as process:
+        assert process.stdout.readline() == "begin\n"
+        began = time.monotonic()
+        assert process.stdout.readline() == "end\n"
+        return time.monotonic() - began
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(60, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
+def test_a_process_of_an_import_killed_at_any_moment_ends_it_with_all_or_nothing_stored(tmp_path, sources, kills):
+    """Each of its processes in turn, the one of the index too, which costs no more than the index."""
+    whole, killed = whole_seconds(tmp_path), 0
+    for number in range(kills):
+        store = make_store(tmp_path / f"{number}.git", FAST)
+        process = start(tmp_path, store)
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(whole * (number + 1) / (kills + 1))
+        children = children_of(process.pid)
+        if children:
+            os.kill(children[number % len(children)], signal.SIGKILL)
+            killed += 1
+        done, errors = end(process, children)
+        assert done or "was killed" in errors
+        check_store(store.path, sources, done=done)
+    assert killed
