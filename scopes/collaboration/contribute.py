@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.agents.inbox import remove_message
 from scopes.agents.registry import Registry, write_registry
-from scopes.collaboration.records import Argument, argument_field, check_argument, event_field
+from scopes.collaboration.records import check_argument, event_field
 from scopes.collaboration.report import (
     Collaboration,
     CollaborationReport,
@@ -23,6 +23,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.conflict_list import read_conflict
+from scopes.model.argument import Argument, argument_field, argument_text
 from scopes.model.conflicts import ENDED, Conflict
 from scopes.model.message import Author, Message
 from scopes.result import Note, Result
@@ -166,7 +167,9 @@ def _end_of(conflict: Conflict) -> str:
 
 
 def _argue(repository: Repository, handle: BranchHandle, argument: Argument, author: Author) -> CollaborationChanged:
-    message = replace(plain_message(check_typed_author(author), argument.position), extra=argument_field(argument))
+    message = replace(
+        plain_message(check_typed_author(author), argument_text(argument)), extra=argument_field(argument)
+    )
     tx = Transaction(repository, handle.conversation.id)
     done = _write(tx, handle, message, f"{author.name} argues about {argument.about} in {handle}", "argued")
     return replace(done, about=argument.about)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from scopes.agents.inbox import walk_entries
 from scopes.agents.registry import Registry
 from scopes.collaboration.debate import Debate, find_debates, folded
-from scopes.collaboration.records import PURPOSE, Entry, Position, list_entries, name_of
+from scopes.collaboration.records import PURPOSE, Entry, list_entries, name_of
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
 from scopes.merge.conflict_list import ConflictRow, walk_conflicts
 from scopes.merge.ended_conflicts import EndedConflicts
+from scopes.model.argument import Position
 from scopes.model.conflicts import ENDED
 from scopes.result import Result
 from scopes.store.graph import is_ancestor

@@ -11,7 +11,6 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register, remove, set_availability
 from scopes.agents.send import send
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import Argument
 from scopes.collaboration.start import Request, start
 from scopes.conversation.amend import retract
 from scopes.conversation.append import append
@@ -25,6 +24,7 @@ from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.create import NewChange, create_proposal

@@ -10,7 +10,6 @@ from scopes import clock
 from scopes.agents.register import register
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.neutral import choose_neutral
-from scopes.collaboration.records import Argument
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -23,6 +22,7 @@ from scopes.errors import NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
+from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from scopes.collaboration.contribute import CollaborationChanged
 from scopes.collaboration.debate import find_debates
-from scopes.collaboration.records import Argument, Evidence, Position
 from scopes.collaboration.report import (
     Collaboration,
     CollaborationList,
@@ -17,6 +16,7 @@ from scopes.collaboration.report import (
 )
 from scopes.collaboration.start import CollaborationStarted
 from scopes.merge.conflict_list import ConflictRow
+from scopes.model.argument import Argument, Evidence, Position
 from scopes.model.conflicts import Conflict, Resolution
 
 _CONVERSATION, _BRANCH, _OPERATION = "conv-001", "collaboration/consensus", "opkx3q2mf5a7b2c4d6e2f3g4h5"

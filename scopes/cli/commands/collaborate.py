@@ -8,10 +8,11 @@ from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import TYPES, Argument, parse_evidence
+from scopes.collaboration.records import TYPES, parse_evidence
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.errors import Invalid
+from scopes.model.argument import Argument
 
 Collaboration: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")

@@ -18,10 +18,10 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.debate import Choice, Debate
-    from scopes.collaboration.records import Evidence, Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
+    from scopes.model.argument import Evidence, Position
 
 _STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
 _COLUMNS = (

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.collaboration.records import evidence_object
+from scopes.model.argument import evidence_object
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.debate import Debate
-    from scopes.collaboration.records import Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
+    from scopes.model.argument import Position
 
 
 @to_wire.register
@@ -62,7 +62,7 @@ def format_collaboration_report(result: CollaborationReport) -> dict[str, object
     return {
         "kind": "collaboration",
         **_collaboration_object(result.collaboration),
-        "positions": [_position_object(each) for each in result.positions],
+        "positions": [argument_object(each) for each in result.positions],
         "consensus": [
             {
                 "about": each.about,
@@ -119,7 +119,8 @@ def _debate_object(debate: Debate) -> dict[str, object]:
     }
 
 
-def _position_object(each: Position) -> dict[str, object]:
+def argument_object(each: Position) -> dict[str, object]:
+    """Return what somebody holds, and what speaks for it."""
     argument = each.argument
     return without_none(
         author=each.author,
