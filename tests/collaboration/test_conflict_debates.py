@@ -44,7 +44,9 @@ def disputed(repository):
     branch(repository, CONV, name="fix", switch=False)
     for where, author, decision in (("main", "bob", "postgres"), ("fix", "ann", "sqlite")):
         payload = {"topic": "storage", "decision": decision}
-        append(repository, CONV, replace(plain_message(author, decision, kind="decision"), payload=payload), branch=where)
+        append(
+            repository, CONV, replace(plain_message(author, decision, kind="decision"), payload=payload), branch=where
+        )
     for name in ("ann", "bob", "eve"):
         register(repository, name)
     register(repository, "dora", agent_type="human")

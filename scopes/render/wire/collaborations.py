@@ -72,7 +72,7 @@ def format_collaboration_report(result: CollaborationReport) -> dict[str, object
             for each in result.consensus
         ],
         "debates": [_debate_object(each) for each in result.debates],
-        "decisions": [each._asdict() for each in result.decisions],
+        "decisions": [without_none(**each._asdict()) for each in result.decisions],
         "conflicts": [_conflict_object(row) for row in result.conflicts],
     }
 
@@ -92,7 +92,9 @@ def _collaboration_object(each: Collaboration) -> dict[str, object]:
         closed=each.closed,
         outcome=each.outcome,
         participants=[
-            without_none(name=one.name, joined=one.joined, messages=one.messages, unread=one.is_unread)
+            without_none(
+                name=one.name, joined=one.joined, messages=one.messages, unread=one.is_unread, asked=one.is_asked
+            )
             for one in each.participants
         ],
         messages=each.messages,
@@ -145,6 +147,7 @@ def _conflict_object(row: ConflictRow) -> dict[str, object]:
         status=row.conflict.status,
         strategy=None if resolution is None else resolution.strategy,
         choice=None if resolution is None else resolution.choice,
+        value=None if resolution is None else resolution.value,
         reason=None if resolution is None else resolution.reason or None,
         actor=None if resolution is None else resolution.actor,
     )
