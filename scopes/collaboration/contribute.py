@@ -52,7 +52,7 @@ class CollaborationChanged(Result):
     branch: BranchName
     change: str
     author: str
-    message: MessageId | None
+    message: MessageId
     about: str | None = None
     outcome: str | None = None
     operation: OperationId | None = None
@@ -209,7 +209,7 @@ def _write(tx: Transaction, handle: BranchHandle, message: Message, summary: str
     return replace(_changed(handle, change, message.author, message.id), operation=operation.id)
 
 
-def _changed(handle: BranchHandle, change: str, author: Author, message: MessageId | None) -> CollaborationChanged:
+def _changed(handle: BranchHandle, change: str, author: Author, message: MessageId) -> CollaborationChanged:
     return CollaborationChanged(
         conversation=handle.conversation.id, branch=handle.name, change=change, author=author.name, message=message
     )

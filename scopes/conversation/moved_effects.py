@@ -60,7 +60,9 @@ class MovedEffects:
             if tip is None or not self._repository.has(tip):
                 continue
             for commit in list_new_commits(self._repository, tip, other):
-                message = None if is_root(commit) else message_id_of(commit)
-                if message in self._effects and not any(is_ancestor(self._repository, commit.oid, t) for t in known):
+                message = message_id_of(commit)
+                if is_root(commit) or message not in self._effects:
+                    continue
+                if not any(is_ancestor(self._repository, commit.oid, t) for t in known):
                     found[message] = None
         return found

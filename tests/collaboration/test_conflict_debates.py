@@ -7,18 +7,22 @@ from dataclasses import replace
 import pytest
 
 from scopes import clock
-from scopes.agents.inbox import read_inbox
+from scopes.agents.inbox import read_inbox, walk_entries
 from scopes.agents.register import register
+from scopes.agents.registry import Registry
+from scopes.agents.send import send
 from scopes.collaboration.contribute import argue_about_conflict
 from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import show_conflict
+from scopes.conversation.delete import delete
 from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, NotFound
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.model.argument import Argument, Evidence, argument_text
@@ -163,3 +167,34 @@ def test_a_side_of_the_conflict_may_decide_it_but_a_note_says_so(disputed):
     undo(disputed)
     assert shown(disputed).escalated_to is None
     assert not escalated(disputed, "eve").notes
+
+
+def inbox_of(repository, name):
+    return [each.message.text for each in read_inbox(repository, name).messages]
+
+
+@pytest.mark.parametrize(
+    "end", [resolved, lambda repository: abort_merge(repository, CONV)], ids=["resolved", "aborted"]
+)
+def test_an_escalation_leaves_the_inbox_when_its_conflict_ends_and_comes_back_when_that_is_undone(disputed, end):
+    escalated(disputed, "dora")
+    assert inbox_of(disputed, "dora") == ["Escalated decisions/storage to dora"]
+    end(disputed)
+    assert inbox_of(disputed, "dora") == []
+    undo(disputed)
+    assert inbox_of(disputed, "dora") == ["Escalated decisions/storage to dora"]
+
+
+def test_an_escalation_of_an_ended_conflict_is_taken_out_with_the_others(disputed):
+    escalated(disputed, "dora")
+    resolved(disputed)
+    branch_handle = StoreHandle(disputed).branch(CONV)
+    send(branch_handle, plain_message("eve", "thank you"), ["dora"])
+    assert [each.message.text for each in read_inbox(disputed, "dora", acknowledge=True).messages] == ["thank you"]
+    assert not list(walk_entries(Registry(disputed), 4))
+
+
+def test_an_escalation_in_a_conversation_that_was_deleted_stays(disputed):
+    escalated(disputed, "dora")
+    delete(disputed, CONV)
+    assert len(read_inbox(disputed, "dora").messages) == 1
