@@ -27,6 +27,8 @@ CollaborationType: TypeAlias = Literal[
 TYPES: Final[tuple[CollaborationType, ...]] = get_args(CollaborationType)
 Event: TypeAlias = Literal["request", "join", "close"]
 _FIELD = "collaboration"
+THE_TASK: Final = "the task"
+"""What an argument in a collaboration is about if nothing else is said."""
 _WEIGHT = compile_lazily(r"0|1|[01]?\.[0-9]{1,9}", re.ASCII)
 
 

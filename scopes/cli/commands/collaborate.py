@@ -8,7 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import TYPES, parse_evidence
+from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.errors import Invalid
@@ -135,7 +135,7 @@ def collaborate_argue(
     context: usage.Context,
     collaboration: Collaboration,
     position: Position,
-    about: About = "the task",
+    about: About = THE_TASK,
     reasoning: Reasoning = None,
     evidence: GivenEvidence = None,
     trade_offs: TradeOffs = None,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from scopes.collaboration.records import THE_TASK
 from scopes.collaboration.report import describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
@@ -134,7 +135,7 @@ def _positions(result: CollaborationReport) -> Iterator[str]:
         return
     yield from ("", "## Positions")
     for subject in result.consensus:
-        heading = "The task" if subject.about == "the task" else _text(subject.about)
+        heading = _text(result.collaboration.task if subject.about == THE_TASK else subject.about)
         yield from ("", f"### {heading}", "", _consensus(subject), "")
         yield from (line for each in result.debates if each.about == subject.about for line in _debate(each))
         for each in result.positions:
