@@ -113,17 +113,17 @@ def show_conflict(
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     texts = _read_texts(repository, in_progress, row.conflict)
-    said = read_discussion(repository, in_progress, row.conflict)
+    discussion = read_discussion(repository, in_progress, row.conflict)
     sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
     spellings = _read_spellings(repository, row, in_progress)
     return ConflictView(
         row=row,
         texts=texts,
-        talk=said.talk,
-        positions=said.positions,
-        escalated_to=said.escalated_to,
-        escalated_at=said.escalated_at,
+        talk=discussion.talk,
+        positions=discussion.positions,
+        escalated_to=discussion.escalated_to,
+        escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
         spellings=spellings,

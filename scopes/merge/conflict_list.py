@@ -199,10 +199,10 @@ def _find_named(rows: list[_Row], name: str) -> list[_Row]:
 def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
     heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
-    return [head for head in heads if is_said(head)]
+    return [head for head in heads if is_discussion(head)]
 
 
-def is_said(head: MessageHeader) -> bool:
+def is_discussion(head: MessageHeader) -> bool:
     """Return True for a message of an agent or a person that is no resolution or escalation."""
     return head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"
 

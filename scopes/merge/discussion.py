@@ -20,7 +20,7 @@ from scopes.history.messages import (
     walk_headers_newest_first,
 )
 from scopes.ids import AgentName, Oid
-from scopes.merge.conflict_list import is_said, list_discussion
+from scopes.merge.conflict_list import is_discussion, list_discussion
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.model.argument import ARGUMENT, Position, read_argument
 from scopes.model.claims import CONFLICTS
@@ -53,7 +53,7 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
         heads = list(headers_of(_walk_held(repository, in_progress.tip, conflict)))
     else:
         heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
-    talk = [head for head in heads if is_said(head)]
+    talk = [head for head in heads if is_discussion(head)]
     positions = list_positions_about(repository, talk[::-1], conflict.id)
     if in_progress.kind == HELD and conflict.status not in ENDED:  # the branch has other messages too
         stated = {each.message for each in positions}
@@ -64,8 +64,8 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
 
 def list_involved(repository: Repository, in_progress: InProgress, conflict: Conflict) -> set[str]:
     """Return who has written about a conflict."""
-    said = (*list_discussion(repository, in_progress), *read_discussion(repository, in_progress, conflict).talk)
-    return {head.author for head in said}
+    written = (*list_discussion(repository, in_progress), *read_discussion(repository, in_progress, conflict).talk)
+    return {head.author for head in written}
 
 
 def list_positions_about(

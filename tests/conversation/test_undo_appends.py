@@ -189,8 +189,8 @@ def test_undo_of_one_conversation_refuses_what_also_changed_others(two):
 def test_undo_of_one_of_many_imported_conversations_does_not_suggest_to_undo_the_import(two, tmp_path):
     """Following such a hint would take away the others."""
     before = set(conversation_ids(two))
-    said = {"id": "a", "parent": None, "by": "user", "say": "hello"}
-    files = [write_transcript(tmp_path / f"{name}.jsonl", {"session": name}, said) for name in ("s1", "s2", "s3")]
+    record = {"id": "a", "parent": None, "by": "user", "say": "hello"}
+    files = [write_transcript(tmp_path / f"{name}.jsonl", {"session": name}, record) for name in ("s1", "s2", "s3")]
     import_demo(two, *files)
     ids = sorted(set(conversation_ids(two)) - before)
     with pytest.raises(Refused, match="also changed") as refusal:

@@ -219,8 +219,8 @@ def _write_talk(result: ConflictView, view: View) -> None:
     arguments = {each.message: each.argument for each in result.positions}
     for head in result.talk:
         when, argument = short_time(view, display_time(head)), arguments.get(head.id)
-        said = subject(head) if argument is None else clean_line(argument.position)
-        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", said)))
+        words = subject(head) if argument is None else clean_line(argument.position)
+        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", words)))
         for text in () if argument is None else list_support(argument):
             for line in _folded(view, f"- {text}", _INDENT, view.width, "dim"):
                 view.line(*line)
