@@ -99,7 +99,7 @@ def test_the_message_of_an_argument_says_what_speaks_for_it(disputed):
 
 
 @pytest.mark.parametrize("continue_after", [False, True])
-def test_a_resolved_conflict_keeps_what_was_said_about_it(disputed, continue_after):
+def test_a_resolved_conflict_keeps_what_was_written_about_it(disputed, continue_after):
     argued(disputed, ANN, "sqlite", evidence=(FASTER,))
     append(disputed, CONV, plain_message("eve", "is there a backup?"), branch=RESOLUTION)
     escalated(disputed, "dora")
