@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scopes.api.message_fields import MessageFields
     from scopes.api.store import Store, open_store
     from scopes.collaboration.contribute import CollaborationChanged
-    from scopes.collaboration.records import Argument, CollaborationType, Evidence, Position
+    from scopes.collaboration.records import CollaborationType
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from scopes.merge.automatic_resolution import MergeStrategy
     from scopes.merge.conflict_list import ConflictRow
     from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.model.argument import Argument, Evidence, Position
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry
     from scopes.model.merge_request import MergeRequest
@@ -136,7 +137,7 @@ _MODULES = {
     "scopes.api.message_fields": "MessageFields",
     "scopes.api.store": "Store open_store",
     "scopes.collaboration.contribute": "CollaborationChanged",
-    "scopes.collaboration.records": "Argument CollaborationType Evidence Position",
+    "scopes.collaboration.records": "CollaborationType",
     "scopes.collaboration.report": "Collaboration CollaborationList CollaborationReport",
     "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
@@ -186,6 +187,7 @@ _MODULES = {
     "scopes.merge.automatic_resolution": "MergeStrategy",
     "scopes.merge.conflict_list": "ConflictRow",
     "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.model.argument": "Argument Evidence Position",
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry",
     "scopes.model.merge_request": "MergeRequest",

@@ -79,6 +79,9 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 def before_fatal_signals(action: Callable[[], None]) -> Iterator[None]:
     """Call `action` when SIGINT, SIGTERM or SIGHUP arrives in the block, and deliver the signal after the block.
 
+    A signal that is ignored stays ignored: a shell without job control starts background commands with SIGINT ignored,
+    and after the block the signal would not end this process.
+
     In another thread than the main one, which gets the signals, nothing is done.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -90,7 +93,8 @@ def before_fatal_signals(action: Callable[[], None]) -> Iterator[None]:
         arrived.append(number)
         action()
 
-    before = {number: signal.signal(number, note) for number in _FATAL}
+    heeded = [number for number in _FATAL if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, note) for number in heeded}
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.child_process import kill_group, start_group
+from scopes.child_process import before_fatal_signals, kill_group, start_group
 
 
 def shell(script, data=b"", **options):
@@ -69,3 +69,29 @@ def test_a_group_that_has_ended_can_be_killed_again():
     with shell("true") as process:
         process.wait()
         kill_group(process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stops_no_program(number):
+    """As in a background command of a shell without job control: after the block it would end nothing."""
+    stopped = []
+    handler = signal.signal(number, signal.SIG_IGN)
+    try:
+        with before_fatal_signals(lambda: stopped.append(number)):
+            signal.raise_signal(number)
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, handler)
+    assert not stopped
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_heeded_stops_the_program_first(number):
+    seen = []
+    handler = signal.signal(number, lambda *_: seen.append("delivered"))
+    try:
+        with before_fatal_signals(lambda: seen.append("stopped")):
+            signal.raise_signal(number)
+    finally:
+        signal.signal(number, handler)
+    assert seen == ["stopped", "delivered"]

@@ -19,10 +19,11 @@ from scopes.agents.registry import Registry, store_registry
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_message
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
+from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
-from scopes.store.refs import AGENTS
+from scopes.store.refs import AGENTS, meta_ref
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
@@ -57,6 +58,8 @@ class ReceivedMessage:
 class Inbox(Result):
     """The messages that an agent was given and has not acknowledged, in the order of sending.
 
+    An escalation is left out once its conflict has ended.
+
     `waiting` is how many more were sent while it was away. `operation` is set if these messages were acknowledged.
     """
 
@@ -83,7 +86,8 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
         if not found.messages:
             return found
         count = len(found.messages)
-        taken: dict[str, BlobChange] = {_path(found.agent.number, each.entry): None for each in found.messages}
+        read = (entry for entry in walk_entries(registry, found.agent.number) if not entry.queued)
+        taken: dict[str, BlobChange] = {_path(found.agent.number, entry): None for entry in read}
         summary = f"acknowledge {count} {plural(count, 'message')} for {found.agent.name}"
         return replace(found, operation=store_registry(registry, taken, summary))
 
@@ -167,13 +171,44 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
 def _inbox(registry: Registry, agent: Agent) -> Inbox:
     entries = list(walk_entries(registry, agent.number))
     delivered = [entry for entry in entries if not entry.queued]
-    received = tuple(ReceivedMessage(entry=entry, message=_read(registry.repository, entry)) for entry in delivered)
+    messages = (ReceivedMessage(entry=entry, message=_read(registry.repository, entry)) for entry in delivered)
+    escalations = _Escalations(registry.repository)
+    received = tuple(each for each in messages if not escalations.has_ended(each))
     waiting = len(entries) - len(delivered)
     notes: tuple[Note, ...] = ()
     if waiting:
         hint = f"to get what waits: scopes agents available {agent.number}"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
+
+
+class _Escalations:
+    """Tells which escalations are about conflicts that have ended; the conflicts of a conversation are read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._open: dict[ConversationId, frozenset[str] | None] = {}
+
+    def has_ended(self, received: ReceivedMessage) -> bool:
+        """Return True for an escalation whose conflict was resolved or aborted; False if that cannot be told."""
+        conflict = None if received.message is None else received.message.extra.get("conflict")
+        match conflict:
+            case {"id": str(identity), "status": "escalated"}:
+                known = self._list_open(received.entry.conversation)
+                return known is not None and identity not in known
+        return False
+
+    def _list_open(self, conversation: ConversationId) -> frozenset[str] | None:
+        if conversation not in self._open:
+            self._open[conversation] = None
+            if self._repository.find_ref(meta_ref(conversation)) is None:
+                return None  # it was deleted or renamed
+            with suppress(NotFound, Corrupt):
+                rows = load("scopes.merge.conflict_list:walk_conflicts")(self._repository, conversation)
+                self._open[conversation] = frozenset(
+                    row.conflict.id for row in rows if row.conflict.status not in {"resolved", "aborted"}
+                )
+        return self._open[conversation]
 
 
 def _read(repository: Repository, entry: InboxEntry) -> Message | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scopes.collaboration.contribute import argue as state_position
     from scopes.collaboration.contribute import close as close_branch
     from scopes.collaboration.contribute import join as join_branch
-    from scopes.collaboration.records import Argument, CollaborationType
+    from scopes.collaboration.records import CollaborationType
     from scopes.collaboration.report import (
         CollaborationList,
         CollaborationReport,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from scopes.collaboration.start import CollaborationStarted, Request
     from scopes.collaboration.start import start as start_collaboration
+    from scopes.model.argument import Argument
 else:
     deliver_to_programs = deferred("scopes.agents.delivery:deliver_to_programs")
     send_message = deferred("scopes.agents.send:send")

@@ -11,6 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
 from scopes.store.projects import Project, find_project
+from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,17 +103,27 @@ AllProjects: TypeAlias = Annotated[bool, usage.Option("--all-projects", help="Al
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
     """Return the author of a message: the agent of `--as`, else the human named by scopes.author (default: `user`).
 
+    Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
+    near a registered one gets a note.
+
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    author = (
+    author: Author = (
         load("scopes.model.message:Author")(name)
         if name is not None
         else load("scopes.history.messages:default_author")(invocation.config())
     )
     author = author if kind is None else author._replace(kind=kind)
-    checked: Author = load("scopes.history.messages:check_typed_author")(author)
-    return checked
+    author = load("scopes.history.messages:check_typed_author")(author)
+    repository = invocation.repository()
+    if repository.find_ref(AGENTS) is None:
+        return author
+    if name is not None:
+        invocation.add_notes(load("scopes.agents.authors:note_misspelled")(repository, name))
+    if kind is None:
+        author = load("scopes.agents.authors:with_registered_kind")(repository, author)
+    return author
 
 
 def choose_text(text: str | None, option: str | None) -> str | None:

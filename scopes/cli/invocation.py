@@ -59,6 +59,7 @@ class Invocation:
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
+        self._notes: tuple[Note, ...] = ()
 
     def refuse_broken_text(self) -> None:
         """Refuse arguments that are not valid text in the locale's encoding (A-7).
@@ -341,16 +342,29 @@ class Invocation:
         return self.color if decided else config.find_color()
 
     def show(self, result: Result, *, options: ViewOptions | None = None) -> int:
-        """Show a result as the options ask for, and return its exit code."""
-        self.output(options=options).show(result)
+        """Show a result as the options ask for, with the notes that were added, and return its exit code."""
+        output = self.output(options=options)
+        self._write_notes(output)
+        output.show(result)
         self._mark_shown()
         return result.exit_code
 
     def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
-        """Print results as they are produced, and return 0."""
-        self.output(options=options).stream(results)
+        """Print results as they are produced, after the notes that were added, and return 0."""
+        output = self.output(options=options)
+        self._write_notes(output)
+        output.stream(results)
         self._mark_shown()
         return 0
+
+    def add_notes(self, notes: Iterable[Note]) -> None:
+        """Add notes about the arguments of the command; they are written with its result, none if it fails."""
+        self._notes = (*self._notes, *notes)
+
+    def _write_notes(self, output: Output) -> None:
+        for note in self._notes:
+            output.note(note)
+        self._notes = ()
 
     def hint_author(self) -> None:
         """Write how to use one's own name, if messages are by `user` although git knows a name; on a terminal only."""

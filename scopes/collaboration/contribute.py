@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.agents.inbox import remove_message
 from scopes.agents.registry import Registry, write_registry
-from scopes.collaboration.records import Argument, argument_field, check_argument, event_field
+from scopes.collaboration.records import Entry, check_argument, event_field
 from scopes.collaboration.report import (
     Collaboration,
     CollaborationReport,
+    StatedDecision,
+    describe_end,
     read_collaboration,
     resolve_collaboration,
     show_collaboration,
@@ -23,6 +26,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.conflict_list import read_conflict
+from scopes.model.argument import Argument, argument_field, argument_text
 from scopes.model.conflicts import ENDED, Conflict
 from scopes.model.message import Author, Message
 from scopes.result import Note, Result
@@ -39,6 +43,7 @@ class CollaborationChanged(Result):
         branch: The branch that has the message; for an argument about a conflict its conflict-resolution branch.
         about: The subject of an argument.
         outcome: What was said when it was closed.
+        message: The message that says so; of somebody who had joined already, the one of then.
         operation: None if nothing changed.
         report: What came of it, when it was closed.
     """
@@ -47,7 +52,7 @@ class CollaborationChanged(Result):
     branch: BranchName
     change: str
     author: str
-    message: MessageId | None
+    message: MessageId
     about: str | None = None
     outcome: str | None = None
     operation: OperationId | None = None
@@ -59,7 +64,7 @@ def join(
 ) -> CollaborationChanged:
     """Take part in a collaboration: a message says so, and the request leaves the inbox of the author.
 
-    Somebody who has joined already changes nothing.
+    Somebody who has joined already changes nothing, and gets the message of then.
 
     Raises:
         NotFound, Ambiguous: there is no such collaboration.
@@ -69,17 +74,15 @@ def join(
         handle = resolve_collaboration(repository, conversation, branch)
         entries, collaboration = read_collaboration(handle)
         _require_open(collaboration)
-        if any(each.event == "join" and each.head.author == author.name for each in entries):
-            return _changed(handle, "joined", author, None)
+        joined = (each.head.id for each in entries if each.event == "join" and each.head.author == author.name)
+        before = next(joined, None)
+        if before is not None:
+            done = _changed(handle, "joined", author, before)
+            return replace(done, notes=(Note(f"{author.name} has joined {handle} already"),))
         message = replace(plain_message(check_typed_author(author), "joined"), extra=event_field("join"))
         tx = Transaction(repository, handle.conversation.id)
-        request = next(each.head.id for each in entries if each.event == "request")
-        registry = Registry(repository)
-        agent = registry.find_named(author.name)
-        read = {} if agent is None else remove_message(registry, agent, request)
         summary = f"{author.name} joins {handle}"
-        if read:
-            tx.move_ref(AGENTS, registry.commit, write_registry(registry, read, summary))
+        _take_request(tx, entries, author, summary)
         return _write(tx, handle, message, summary, "joined")
 
 
@@ -87,6 +90,8 @@ def argue(
     repository: Repository, conversation: str, branch: str | None, argument: Argument, *, author: Author
 ) -> CollaborationChanged:
     """State a position in a collaboration; a later one of the same author about the same subject replaces it.
+
+    The request leaves the inbox of the author, who takes part now.
 
     Raises:
         NotFound, Ambiguous: there is no such collaboration.
@@ -96,8 +101,9 @@ def argue(
     check_argument(argument)
     with exclusive_write(repository):
         handle = resolve_collaboration(repository, conversation, branch)
-        _require_open(read_collaboration(handle)[1])
-        return _argue(repository, handle, argument, author)
+        entries, collaboration = read_collaboration(handle)
+        _require_open(collaboration)
+        return _argue(repository, handle, argument, author, entries)
 
 
 def argue_about_conflict(
@@ -145,14 +151,15 @@ def close(
     notes: tuple[Note, ...] = ()
     if report.collaboration.open_conflicts:
         hint = f"see: scopes conflicts list {handle.conversation.id}"
-        notes = (Note(f"{report.collaboration.open_conflicts} of its conflicts are still open", hint),)
+        verb = "is" if report.collaboration.open_conflicts == 1 else "are"
+        notes = (Note(f"{report.collaboration.open_conflicts} of its conflicts {verb} still open", hint),)
     return replace(done, outcome=text, notes=notes, report=closed)
 
 
 def sum_up(report: CollaborationReport, outcome: str) -> str:
     """Return the text of a closing message: the outcome, then a line each for positions, decisions and conflicts."""
     positions = (f"{each.author} on {each.argument.about}: {each.argument.position}" for each in report.positions)
-    decisions = (f"{each.topic}: {each.decision} ({each.author})" for each in report.decisions)
+    decisions = (f"{each.topic}: {_decided(each)}" for each in report.decisions)
     conflicts = (_end_of(row.conflict) for row in report.conflicts)
     parts = (("Positions", positions), ("Decisions", decisions), ("Conflicts", conflicts))
     lines = [f"{name}: {'; '.join(found)}" for name, texts in parts if (found := [" ".join(t.split()) for t in texts])]
@@ -161,15 +168,36 @@ def sum_up(report: CollaborationReport, outcome: str) -> str:
 
 def _end_of(conflict: Conflict) -> str:
     resolution = conflict.resolution
-    end = "" if resolution is None else f", took {resolution.choice}, by {resolution.actor}"
+    end = "" if resolution is None else f", {describe_end(resolution)}, by {resolution.actor}"
     return f"{decoded_key(conflict.key)} {conflict.status}{end}"
 
 
-def _argue(repository: Repository, handle: BranchHandle, argument: Argument, author: Author) -> CollaborationChanged:
-    message = replace(plain_message(check_typed_author(author), argument.position), extra=argument_field(argument))
+def _decided(decision: StatedDecision) -> str:
+    """Return a decision with its author; what a conflict ended with, if that is another one, comes first."""
+    stated = f"{decision.decision} ({decision.author})"
+    return stated if decision.decided is None else f"{decision.decided} ({decision.decided_by}), instead of {stated}"
+
+
+def _argue(
+    repository: Repository, handle: BranchHandle, argument: Argument, author: Author, entries: Sequence[Entry] = ()
+) -> CollaborationChanged:
+    message = replace(
+        plain_message(check_typed_author(author), argument_text(argument)), extra=argument_field(argument)
+    )
     tx = Transaction(repository, handle.conversation.id)
-    done = _write(tx, handle, message, f"{author.name} argues about {argument.about} in {handle}", "argued")
-    return replace(done, about=argument.about)
+    summary = f"{author.name} argues about {argument.about} in {handle}"
+    _take_request(tx, entries, author, summary)
+    return replace(_write(tx, handle, message, summary, "argued"), about=argument.about)
+
+
+def _take_request(tx: Transaction, entries: Sequence[Entry], author: Author, summary: str) -> None:
+    """Take the request of a collaboration out of the inbox of somebody who takes part."""
+    request = next((each.head.id for each in entries if each.event == "request"), None)
+    registry = Registry(tx.repository)
+    agent = registry.find_named(author.name)
+    read = {} if agent is None or request is None else remove_message(registry, agent, request)
+    if read:
+        tx.move_ref(AGENTS, registry.commit, write_registry(registry, read, summary))
 
 
 def _write(tx: Transaction, handle: BranchHandle, message: Message, summary: str, change: str) -> CollaborationChanged:
@@ -181,7 +209,7 @@ def _write(tx: Transaction, handle: BranchHandle, message: Message, summary: str
     return replace(_changed(handle, change, message.author, message.id), operation=operation.id)
 
 
-def _changed(handle: BranchHandle, change: str, author: Author, message: MessageId | None) -> CollaborationChanged:
+def _changed(handle: BranchHandle, change: str, author: Author, message: MessageId) -> CollaborationChanged:
     return CollaborationChanged(
         conversation=handle.conversation.id, branch=handle.name, change=change, author=author.name, message=message
     )

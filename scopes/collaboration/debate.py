@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from scopes.collaboration.records import Argument, Position
 from scopes.ids import AgentName
+from scopes.model.argument import Argument, Position
 
 Phase: TypeAlias = Literal["arguments", "consensus", "compromise", "common-ground", "escalation"]
 

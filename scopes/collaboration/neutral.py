@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container
+from dataclasses import replace
 
 from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import delivery_of
 from scopes.conversation.resolve import ConflictResolved, escalate_conflict
-from scopes.errors import NoAvailableAgents
+from scopes.errors import NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_body, read_message
+from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.history.transaction import RefTransaction, same_command
-from scopes.merge.conflict_list import ConflictRow, list_discussion, read_conflict
+from scopes.merge.conflict_list import ConflictRow, read_conflict
+from scopes.merge.discussion import list_involved
 from scopes.model.message import Author
+from scopes.result import Note
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -31,7 +36,7 @@ def choose_neutral(repository: Repository, conversation: str, conflict: str, cap
         NoAvailableAgents: nobody fits.
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
-    involved = _sides_of(repository, row) | {head.author for head in list_discussion(repository, in_progress)}
+    involved = _sides_of(repository, row) | list_involved(repository, in_progress, row.conflict)
     able = [
         agent
         for agent in Registry(repository).agents
@@ -51,12 +56,21 @@ def escalate(
 ) -> ConflictResolved:
     """Assign a conflict as `escalate_conflict` does; the message goes into the inbox of a registered agent.
 
-    Both are one step of undo. Raises as `escalate_conflict`.
+    Both are one step of undo. `to` is a name, a number or a unique prefix of a name, or a name that is not registered
+    and like none that is. Notes say that nobody gets the message, or that `to` holds a side of the conflict.
+
+    Raises:
+        Ambiguous: several registered agents match.
+        NotFound: nobody of that name is registered, but somebody with a similar one.
+        As `escalate_conflict`.
     """
-    done = escalate_conflict(repository, conversation, conflict, to=to, reason=reason, author=author)
+    agent = _find_addressee(Registry(repository), to)
+    name = to if agent is None else agent.name
+    row, _ = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
+    notes = _addressee_notes(name, agent, _sides_of(repository, row), row)
+    done = escalate_conflict(repository, conversation, conflict, to=name, reason=reason, author=author)
     with exclusive_write(repository), same_command(repository, done.operation):
         registry = Registry(repository)
-        agent = registry.find_named(to)
         if agent is not None:
             oid = list_branch_tips(repository, done.conversation)[done.branch]
             message = read_message(repository, oid)
@@ -65,7 +79,37 @@ def escalate(
             tx = RefTransaction(repository)
             tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
             tx.commit("agents-send", summary)
-    return done
+    return replace(done, notes=(*done.notes, *notes))
+
+
+def _find_addressee(registry: Registry, name: str) -> Agent | None:
+    """Return the registered agent that a name means; None if nobody has such a name.
+
+    Raises:
+        Ambiguous, NotFound: as `escalate`.
+    """
+    try:
+        return registry.find(name) if registry.agents else None
+    except NotFound as error:
+        near = find_nearest(name, [agent.name for agent in registry.agents])
+        if near:
+            command = shlex.join(["scopes", "agents", "register", name])
+            error.hint = f"did you mean {' or '.join(near)}? Or register it: {command}"
+            raise
+        return None
+
+
+def _addressee_notes(name: str, agent: Agent | None, sides: Container[str], row: ConflictRow) -> tuple[Note, ...]:
+    notes = []
+    if agent is None:
+        command = shlex.join(["scopes", "agents", "register", name])
+        notes.append(Note(f"{name} is not registered, so no inbox has the message", f"register it: {command}"))
+    elif not agent.available:
+        notes.append(Note(f"{name} is away: the message waits"))
+    if name in sides:
+        again = f"scopes conflicts escalate {row.conversation} {row.conflict.id[:8]} --neutral"
+        notes.append(Note(f"{name} holds a side of this conflict", f"somebody who does not: {again}"))
+    return tuple(notes)
 
 
 def _sides_of(repository: Repository, row: ConflictRow) -> set[str]:

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHeader, headers_of, read_body
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.encoding import without_none
+from scopes.model.argument import ARGUMENT, EVIDENCE_TYPES, Argument, Evidence, read_argument
 from scopes.model.message import Message
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
@@ -25,57 +25,11 @@ CollaborationType: TypeAlias = Literal[
     "peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"
 ]
 TYPES: Final[tuple[CollaborationType, ...]] = get_args(CollaborationType)
-EvidenceType: TypeAlias = Literal[
-    "performance-data", "historical-precedent", "best-practice", "technical-constraint", "user-feedback",
-    "industry-standard",
-]  # fmt: skip
-EVIDENCE_TYPES: Final[tuple[EvidenceType, ...]] = get_args(EvidenceType)
 Event: TypeAlias = Literal["request", "join", "close"]
-_FIELD, _ARGUMENT = "collaboration", "argument"
+_FIELD = "collaboration"
+THE_TASK: Final = "the task"
+"""What an argument in a collaboration is about if nothing else is said."""
 _WEIGHT = compile_lazily(r"0|1|[01]?\.[0-9]{1,9}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One piece of evidence for a position.
-
-    Attributes:
-        source: Where it can be looked up; None if nothing is said.
-        weight: How much it counts, from 0 to 1; None if nothing is said.
-    """
-
-    type: EvidenceType
-    description: str
-    source: str | None = None
-    weight: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """A position and what speaks for it.
-
-    Attributes:
-        about: What it is about: the topic of a collaboration, or the id of a conflict.
-        confidence: From 0 to 1.
-    """
-
-    about: str
-    position: str
-    reasoning: tuple[str, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    trade_offs: tuple[str, ...] = ()
-    alternatives: tuple[str, ...] = ()
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """An argument that somebody made, newest of its author about its subject."""
-
-    author: AgentName
-    time: str | None
-    message: MessageId
-    argument: Argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,51 +53,12 @@ class Entry:
     @property
     def argument(self) -> Argument | None:
         """The argument that the message makes; None if it makes none or that is damaged."""
-        return read_argument(self.message.extra.get(_ARGUMENT))
+        return read_argument(self.message.extra.get(ARGUMENT))
 
 
 def event_field(event: Event, **details: Any) -> dict[str, Any]:
     """Return the field of a message for an event."""
     return {_FIELD: {"event": event, **details}}
-
-
-def argument_field(argument: Argument) -> dict[str, Any]:
-    """Return the field of a message that makes an argument."""
-    return {
-        _ARGUMENT: {
-            "about": argument.about,
-            "position": argument.position,
-            **without_none(confidence=argument.confidence),
-            "reasoning": list(argument.reasoning),
-            "evidence": [evidence_object(each) for each in argument.evidence],
-            "trade_offs": list(argument.trade_offs),
-            "alternatives": list(argument.alternatives),
-        }
-    }
-
-
-def evidence_object(evidence: Evidence) -> dict[str, object]:
-    """Return a piece of evidence as a JSON object."""
-    more = without_none(source=evidence.source, weight=evidence.weight)
-    return {"type": evidence.type, "description": evidence.description, **more}
-
-
-def read_argument(value: object) -> Argument | None:
-    """Return an argument from its JSON form; what is damaged in it is left out, None if there is no position."""
-    match value:
-        case {"about": str(about), "position": str(position), **rest}:
-            evidence = rest.get("evidence")
-            found = map(_read_evidence, evidence if isinstance(evidence, list) else ())
-            return Argument(
-                about=about,
-                position=position,
-                reasoning=_texts(rest.get("reasoning")),
-                evidence=tuple(each for each in found if each is not None),
-                trade_offs=_texts(rest.get("trade_offs")),
-                alternatives=_texts(rest.get("alternatives")),
-                confidence=_share(rest.get("confidence")),
-            )
-    return None
 
 
 def check_argument(argument: Argument) -> Argument:
@@ -201,24 +116,5 @@ def name_of(conversation: ConversationId, branch: BranchName) -> str:
     return f"{conversation}/{branch}"
 
 
-def _read_evidence(value: object) -> Evidence | None:
-    match value:
-        case {"type": str(kind), "description": str(description), **rest} if kind in EVIDENCE_TYPES:
-            source = rest.get("source")
-            text = source if isinstance(source, str) else None
-            return Evidence(type=kind, description=description, source=text, weight=_share(rest.get("weight")))
-    return None
-
-
-def _share(value: object) -> float | None:
-    """Return a number from 0 to 1; None if it is something else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and isinstance(value, int | float) and 0 <= value <= 1 else None
-
-
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()

@@ -9,14 +9,19 @@ from typing import NamedTuple
 from scopes.agents.inbox import walk_entries
 from scopes.agents.registry import Registry
 from scopes.collaboration.debate import Debate, find_debates, folded
-from scopes.collaboration.records import PURPOSE, Entry, Position, list_entries, name_of
+from scopes.collaboration.records import PURPOSE, Entry, list_entries, name_of
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
+from scopes.merge.conflict_keys import comparable_key
 from scopes.merge.conflict_list import ConflictRow, walk_conflicts
 from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.model.conflicts import ENDED
+from scopes.model import encoding
+from scopes.model.argument import Position
+from scopes.model.claims import DECISIONS
+from scopes.model.conflicts import ENDED, Conflict, Resolution
+from scopes.model.path_encoding import encode_component
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
@@ -30,21 +35,29 @@ class Participant(NamedTuple):
 
     joined: when it joined, or wrote first; None if it has done neither
     is_unread: the request is still in its inbox, or waits for it
+    is_asked: it is one of those who were asked, or the requester
     """
 
     name: AgentName
     joined: str | None
     messages: int
     is_unread: bool = False
+    is_asked: bool = True
 
 
 class StatedDecision(NamedTuple):
-    """A decision that a message of the branch states."""
+    """A decision that a message of the branch states.
+
+    decided: what the conflict about it ended with, if that is another decision
+    decided_by: who resolved the conflict so
+    """
 
     topic: str
     decision: str
     author: AgentName
     message: MessageId
+    decided: str | None = None
+    decided_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +167,7 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
         positions=positions,
         debates=find_debates(positions),
         consensus=find_consensus(stated),
-        decisions=tuple(_decisions(entries)),
+        decisions=tuple(_decisions(entries, conflicts)),
         conflicts=conflicts,
     )
 
@@ -292,7 +305,7 @@ def _participants(repository: Repository, request: Entry, entries: Sequence[Entr
         counts[each.head.author] = counts.get(each.head.author, 0) + 1
         joined.setdefault(each.head.author, display_time(each.head))
     numbers: dict[str, int] = {agent.name: agent.number for agent in registry.agents}
-    names = dict.fromkeys((request.head.author, *request.message.to, *counts))
+    asked = dict.fromkeys((request.head.author, *request.message.to))
     return [
         Participant(
             AgentName(name),
@@ -300,22 +313,44 @@ def _participants(repository: Repository, request: Entry, entries: Sequence[Entr
             counts.get(name, 0),
             name in numbers
             and any(entry.message == request.head.id for entry in walk_entries(registry, numbers[name])),
+            name in asked,
         )
-        for name in names
+        for name in asked | dict.fromkeys(counts)
     ]
 
 
-def _decisions(entries: Sequence[Entry]) -> list[StatedDecision]:
-    return [
-        StatedDecision(
-            str((each.message.payload or {}).get("topic", "")),
-            str((each.message.payload or {}).get("decision", "")),
-            AgentName(each.head.author),
-            each.head.id,
-        )
-        for each in entries
-        if each.head.kind == "decision"
-    ]
+def _decisions(entries: Sequence[Entry], conflicts: Sequence[ConflictRow]) -> list[StatedDecision]:
+    ends = {comparable_key(row.conflict.key): row.conflict for row in conflicts if row.conflict.status == "resolved"}
+    found = []
+    for each in entries:
+        if each.head.kind == "decision":
+            payload = each.message.payload or {}
+            topic, decision = str(payload.get("topic", "")), str(payload.get("decision", ""))
+            conflict = ends.get(comparable_key(f"{DECISIONS}/{encode_component(topic)}"))
+            value = None if conflict is None else _value_after(conflict)
+            stated = StatedDecision(topic, decision, AgentName(each.head.author), each.head.id)
+            if conflict is not None and conflict.resolution is not None and value not in {None, decision}:
+                stated = stated._replace(decided=value, decided_by=conflict.resolution.actor)
+            found.append(stated)
+    return found
+
+
+def describe_end(resolution: Resolution) -> str:
+    """Return what a resolution did: `took source`, or the new value."""
+    if resolution.choice != "value":
+        return f"took {resolution.choice}"
+    value = resolution.value
+    return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
+
+
+def _value_after(conflict: Conflict) -> str | None:
+    """Return the text that a conflict ended with; None if it has no single one."""
+    resolution = conflict.resolution
+    if resolution is None or resolution.choice == "value":
+        return None if resolution is None else describe_end(resolution)
+    side = {"source": conflict.source, "target": conflict.target, "base": conflict.base}.get(resolution.choice, ())
+    value = side[-1].value if side else None
+    return value if isinstance(value, str) else None
 
 
 def _positions_of(conversation: ConversationHandle, conflicts: Sequence[ConflictRow]) -> list[Position]:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.conversation.fact_changes import walk_fact_changes
 from scopes.conversation.inbox_changes import walk_inbox_changes
-from scopes.conversation.message_effects import MessageEffects
+from scopes.conversation.message_effects import Effect, MessageEffects
+from scopes.conversation.moved_effects import MovedEffects
 from scopes.errors import Invalid
 from scopes.history.conversations import read_uuid
 from scopes.history.messages import (
@@ -26,6 +27,7 @@ from scopes.history.messages import (
     subject_of,
 )
 from scopes.history.metadata import Metadata, read_metadata_at
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.records import open_conflicts_at
@@ -130,21 +132,36 @@ def changes(
 def _in_order_of_recording(repository: Repository, conversation: ConversationId) -> list[Change]:
     """Return all changes by time; where a clock went back, in the order in which they were recorded."""
     operations = list(walk_conversation_operations(repository, conversation))
-    found = list(_message_changes(repository, _all_tips(repository, conversation, operations)))
-    of_conversation = {each.record.id: each for each in operations}
+    effects: dict[MessageId, list[Effect]] = {}
+    found = list(_message_changes(repository, _all_tips(repository, conversation, operations), effects))
+    moved = MovedEffects(repository, list_branch_tips(repository, conversation), effects)
+    own = {each.record.id: list(_changes_of_operation(repository, each, moved)) for each in operations}
     facts: dict[OperationId, list[Change]] = {}
     for change in _fact_changes(repository, conversation):
         facts.setdefault(OperationId(change.source), []).append(change)
     moment = 0
     for record in reversed([record for _, record in walk_operations(repository)]):
         moment = max(moment, parse_time(record.time) or 0)
-        own = of_conversation.get(record.id)
-        rows = [] if own is None else list(_operation_changes(repository, own))
-        rows += facts.get(record.id, [])
+        rows = [*own.get(record.id, ()), *facts.get(record.id, ())]
         rows += _inbox_changes(repository, record, conversation)
         found += [(moment, change) for change in rows]
     found.sort(key=itemgetter(0))
     return [change for _, change in found]
+
+
+def _changes_of_operation(
+    repository: Repository, operation: ConversationOperation, moved: MovedEffects
+) -> Iterator[Change]:
+    """Yield the changes of one operation, and what it changed by taking messages back or restoring them."""
+    record, conversation, _ = operation
+    yield from _operation_changes(repository, operation)
+    for path, before, after in moved.walk(record, _moved_branches(record, conversation)):
+        yield _change(record.time, path, _verb(before, after), before, after, _actor(record), record.id)
+
+
+def _moved_branches(record: Operation, conversation: ConversationId) -> dict[BranchName, RefChange]:
+    heads = f"{refs.HEADS}{conversation}/"
+    return {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
 
 
 def _inbox_changes(repository: Repository, record: Operation, conversation: ConversationId) -> Iterator[Change]:
@@ -233,11 +250,15 @@ def _all_tips(
     return tips
 
 
-def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[int, Change]]:
+def _message_changes(
+    repository: Repository, tips: Iterable[Oid], effects_of: dict[MessageId, list[Effect]]
+) -> Iterator[tuple[int, Change]]:
     """Yield the changes of each message once, with a time that is not before that of its parents.
 
-    They are ordered by it, by depth and by id: an order that does not depend on the tips.
+    They are ordered by it, by depth and by id: an order that does not depend on the tips. A merge of scopes has the
+    time at which it was written, as in the log. `effects_of` gets what messages changed beside being messages.
     """
+    recorded = RecordedTimes(repository)
     depths: dict[Oid, int] = {}
     moments: dict[Oid, int] = {}
     rows: list[tuple[int, int, MessageId, str, MessageHeader, Message]] = []
@@ -245,8 +266,9 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[tu
         depths[commit.oid] = depth = 1 + max((depths[parent] for parent in commit.parents), default=0)
         moments[commit.oid] = max((moments[parent] for parent in commit.parents), default=0)
         if not is_root(commit):
-            head, message = header_of(commit), read_message_at(repository, commit.tree)
+            head, message = recorded.add_to(header_of(commit)), read_message_at(repository, commit.tree)
             time = message.time or format_seconds(head.time)
+            time = time if head.recorded is None else format_seconds(head.recorded)
             moments[commit.oid] = moment = max(moments[commit.oid], parse_time(time) or 0)
             rows.append((moment, depth, head.id, time, head, message))
     rows.sort(key=itemgetter(0, 1, 2))
@@ -261,6 +283,7 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[tu
         yield from ((moment, change) for change in _changes_of_message(head, message, time, participants))
         cause = _cause(head.author_kind, head.author)
         for path, before, after in effects.walk(head, message):
+            effects_of.setdefault(head.id, []).append(Effect(path, before, after))
             yield moment, _change(time, path, _verb(before, after), before, after, cause, head.id)
 
 
@@ -278,10 +301,6 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
         verb = "DELETE" if message.retracts else "UPDATE"
         after = None if message.retracts else {"amended_by": head.id}
         yield _change(time, f"messages[{target}]", verb, {"id": target}, after, cause, head.id)
-    match message.extra.get("conflict"):
-        case {"id": str(conflict_id), **resolution}:
-            before = {"status": "open"}
-            yield _change(time, f"conflicts.{conflict_id}", "UPDATE", before, resolution, cause, head.id)
 
 
 def _operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:
@@ -292,8 +311,7 @@ def _operation_changes(repository: Repository, operation: ConversationOperation)
         return
     meta = next((c for c in record.changes if c.ref == refs.meta_ref(conversation)), RefChange("", None, None))
     before, after = _read_metadata(repository, meta.old), _read_metadata(repository, meta.new)
-    heads = f"{refs.HEADS}{conversation}/"
-    branches = {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
+    branches = _moved_branches(record, conversation)
     cause = _cause_of_operation(record, branches, after.branches)
     yield from _metadata_changes(record, before, after, cause)
     for name, change in branches.items():

@@ -13,13 +13,12 @@ from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.conflict_list import (
     ConflictRow,
-    find_addressee,
     find_conversations_of_conflict,
     is_id_prefix,
-    list_discussion,
     read_conflict,
     walk_conflicts,
 )
+from scopes.merge.discussion import read_discussion
 from scopes.merge.divergence import state_of
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
@@ -27,6 +26,7 @@ from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
 from scopes.merge.recorded_work import compare_one_file, sides_conversations
 from scopes.merge.spellings import list_shown_spellings
+from scopes.model.argument import Position as StatedPosition
 from scopes.model.claims import FILES
 from scopes.model.conflicts import ENDED, STATUSES, Conflict
 from scopes.result import Result
@@ -61,9 +61,10 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictView(Result):
-    """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first.
+    """One conflict with the texts of its messages, by id, and what was said about it, oldest first, until it ended.
 
-    `escalated_to` is who was asked last to resolve it; `sides` are the sides that a resolution can take, none if the
+    `positions` are what authors hold, with what speaks for it: the newest one of each. `escalated_to` is who was asked
+    last to resolve it, `escalated_at` when; `sides` are the sides that a resolution can take, none if the
     conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what the
     messages show of a file that both sides changed.
     """
@@ -71,7 +72,9 @@ class ConflictView(Result):
     row: ConflictRow
     texts: Mapping[str, str]
     talk: tuple[MessageHeader, ...]
+    positions: tuple[StatedPosition, ...] = ()
     escalated_to: str | None = None
+    escalated_at: str | None = None
     sides: tuple[str, ...] = ()
     file: FileChanges | None = None
     spellings: tuple[str, ...] = ()
@@ -110,13 +113,20 @@ def show_conflict(
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     texts = _read_texts(repository, in_progress, row.conflict)
-    talk = tuple(reversed(list_discussion(repository, in_progress)))
-    addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
+    discussion = read_discussion(repository, in_progress, row.conflict)
     sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
     spellings = _read_spellings(repository, row, in_progress)
     return ConflictView(
-        row=row, texts=texts, talk=talk, escalated_to=addressee, sides=sides, file=file, spellings=spellings
+        row=row,
+        texts=texts,
+        talk=discussion.talk,
+        positions=discussion.positions,
+        escalated_to=discussion.escalated_to,
+        escalated_at=discussion.escalated_at,
+        sides=sides,
+        file=file,
+        spellings=spellings,
     )
 
 

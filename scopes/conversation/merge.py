@@ -22,7 +22,7 @@ from scopes.conversation.merge_outcomes import (
 )
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
-from scopes.history.messages import count_messages, header_of, message_id_of
+from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.revisions import (
     list_branch_tips,
     read_active_branch,
@@ -60,6 +60,7 @@ from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
+from scopes.store.objects import Commit
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -399,9 +400,13 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
 
 
 def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tuple[Note, ...]:
-    """Return a note if the source got messages since the merge stopped: those are not merged."""
+    """Return a note if the source got messages since the merge stopped: those are not merged.
+
+    The one that closed a collaboration says nothing new about it, and does not count.
+    """
     own = list_branch_tips(repository, in_progress.conversation).get(BranchName(in_progress.source))
-    count = 0 if own is None else count_messages(list_new_commits(repository, own, tip))
+    new = [] if own is None else list(list_new_commits(repository, own, tip))
+    count = count_messages(commit for commit in new if not _closes_collaboration(repository, commit))
     if not count:
         return ()
     text = (
@@ -409,6 +414,13 @@ def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tu
     )
     command = f"scopes merge {in_progress.conversation} {in_progress.source} --target {in_progress.target}"
     return (Note(text, f"merge them: {command}"),)
+
+
+def _closes_collaboration(repository: Repository, commit: Commit) -> bool:
+    match None if is_root(commit) else read_body(repository, commit).extra.get("collaboration"):
+        case {"event": "close"}:
+            return True
+    return False
 
 
 def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: InProgress) -> tuple[MessageId, ...]:

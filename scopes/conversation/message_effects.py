@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.model.claims import DECISIONS, ENTITIES
 from scopes.model.message import Message
@@ -15,6 +16,7 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
 _GROUPS = {ENTITIES: "value", DECISIONS: "decision"}  # with the field of a claim that has the value
+_CONFLICT_ID = compile_lazily(r"[0-9a-f]{12}")
 _CHANGE_STATE = frozenset({"decision", "notice"})  # kinds of messages
 
 
@@ -26,6 +28,17 @@ class Effect(NamedTuple):
     after: Any
 
 
+_States: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""What messages last stated about conflicts and positions, by field path."""
+
+
+def _status_before(known: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the status of a conflict before a message: open at first, and again after it had been resolved."""
+    if known is None or known.get("status") == "resolved":
+        return {"status": "open"}
+    return {name: known[name] for name in ("status", "to") if name in known}
+
+
 class MessageEffects:
     """Finds the effects of messages, which are given in the order of recording: parents first."""
 
@@ -34,11 +47,17 @@ class MessageEffects:
         self._states: dict[str, str] = {}  # of proposals
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
+        self._stated: dict[Oid, _States] = {}  # as of a commit
+        self._stated_by: dict[MessageId, dict[str, Mapping[str, Any]]] = {}  # by the message itself
 
     def walk(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
         """Yield what a message changed."""
         yield from self._walk_proposal(head, message)
         yield from self._walk_collaboration(head, message)
+        for effect in self._walk_conflict(head, message):
+            self._stated_by.setdefault(head.id, {})[effect.field_path] = effect.after
+            yield effect
+        self._keep_stated(head)
         voids_another = message.retracts is not None or message.amends is not None
         if head.parents and (head.kind in _CHANGE_STATE or voids_another):
             yield from self._walk_state(head)
@@ -48,6 +67,7 @@ class MessageEffects:
         request = self._requests_of_messages.get(head.id)
         if request is not None:
             self._requests[head.oid] = request
+        self._keep_stated(head)
 
     def _walk_proposal(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
         """Yield that a proposal was made or reviewed; whether it was superseded or has expired, a reader finds."""
@@ -79,7 +99,41 @@ class MessageEffects:
             yield Effect(f"collaborations.{request}", {"status": "open"}, after)
         elif isinstance(argument, Mapping) and isinstance(argument.get("position"), str):
             after = {"about": argument.get("about"), "position": argument["position"]}
-            yield Effect(f"collaborations.{request}.positions.{head.author}", None, after)
+            path = f"collaborations.{request}.positions.{head.author}"
+            self._stated_by[head.id] = {path: after}
+            yield Effect(path, self._find_stated(head, path), after)
+
+    def _walk_conflict(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
+        """Yield that a conflict was argued about, escalated or resolved."""
+        match message.extra.get("conflict"), message.extra.get("argument"):
+            case {"id": str(conflict), **after}, _:
+                if after.get("status") == "escalated" and message.to:
+                    after["to"] = message.to[0]
+                path = f"conflicts.{conflict}"
+                yield Effect(path, _status_before(self._find_stated(head, path)), after)
+            case _, {"about": str(conflict), "position": str(position)} if _CONFLICT_ID.fullmatch(conflict):
+                path = f"conflicts.{conflict}.positions.{head.author}"
+                yield Effect(path, self._find_stated(head, path), {"position": position})
+                before = _status_before(self._find_stated(head, f"conflicts.{conflict}"))
+                if before == {"status": "open"}:
+                    yield Effect(f"conflicts.{conflict}", before, {"status": "debate"})
+
+    def _find_stated(self, head: MessageHeader, path: str) -> Mapping[str, Any] | None:
+        """Return what was stated last about a field before a message."""
+        known = (self._stated[parent].get(path) for parent in head.parents if parent in self._stated)
+        return next((each for each in known if each is not None), None)
+
+    def _keep_stated(self, head: MessageHeader) -> None:
+        """Keep what is stated as of a commit; one that states nothing shares that of its parents."""
+        known = [self._stated[parent] for parent in head.parents if parent in self._stated]
+        own = self._stated_by.get(head.id)
+        if own is None and len({id(each) for each in known}) < 2:
+            self._stated.update({head.oid: known[0]} if known else {})
+            return
+        merged: dict[str, Mapping[str, Any]] = {}
+        for each in (*known[::-1], own or {}):
+            merged.update(each)
+        self._stated[head.oid] = merged
 
     def _walk_state(self, head: MessageHeader) -> Iterator[Effect]:
         """Yield the decisions and accepted values that are others after a message."""

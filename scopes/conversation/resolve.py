@@ -58,6 +58,7 @@ class ConflictResolved(Result):
         remaining: The number of open conflicts on its branch.
         kind: What is in progress: "merge", "rebase" or "cherry-pick"; "branch" if nothing is.
         continued: The outcome of the merge, rebase or cherry-pick, if the same command continued it.
+        escalated_to: Who was asked to resolve it.
     """
 
     conversation: ConversationId
@@ -69,6 +70,7 @@ class ConflictResolved(Result):
     operation: OperationId
     kind: str = "merge"
     continued: Result | None = None
+    escalated_to: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -292,4 +294,5 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         remaining=len(open_conflicts_at(repository, tip)),
         operation=operation.id,
         kind=in_progress.kind,
+        escalated_to=next(iter(to), None),
     )

@@ -19,6 +19,7 @@ from scopes.store.repository import Repository
 
 LIST_OPERATIONS = "see: scopes operations list"
 RESOLVE = "resolve"
+IMPORT = "import"
 
 
 def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
@@ -65,9 +66,10 @@ def refuse_others(repository: Repository, target: Operation, conversation: Conve
     others = sorted((conversations_of(target) | conversations_inside(repository, target)) - {conversation})
     if others:
         names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        raise Refused(
-            f"'{target.summary}' also changed {names}", hint=f"undo it everywhere: scopes undo {target.id[:8]}"
-        )
+        hint = f"undo it everywhere: scopes undo {target.id[:8]}"
+        if target.kind == IMPORT:
+            hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {conversation}"
+        raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
 
 
 def _refuse_second_acceptance(repository: Repository, target: Operation, change: RefChange) -> None:

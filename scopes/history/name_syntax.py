@@ -75,11 +75,11 @@ def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | No
         raise Ambiguous(
             f"{text!a} matches several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters"
         )
-    near = _nearest(text, known)
+    near = find_nearest(text, known)
     raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)
 
 
-def _nearest(text: str, known: list[str]) -> list[str]:
+def find_nearest(text: str, known: list[str]) -> list[str]:
     """Return up to three names similar to a text, best first; those one edit away alone, if there are any.
 
     Of names that differ from it in their number alone, `conv-39` means only `conv-039` or a number one edit away.

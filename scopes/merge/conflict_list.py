@@ -12,7 +12,6 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.messages import (
     KIND_TRAILER,
     STATE_DIRECTORY,
-    TO_TRAILER,
     MessageHeader,
     read_body,
     walk_headers_newest_first,
@@ -29,7 +28,6 @@ from scopes.merge.records import keep_resolutions, list_conflicts_at
 from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
-from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
@@ -198,21 +196,15 @@ def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     return found or [pair for pair in rows if comparable_key(pair[0].conflict.key) == comparable_key(name)]
 
 
-def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:
-    """Return whom a conflict was escalated to last, from the messages of a history."""
-    for commit in walk_newest_first(repository, [tip]):
-        if commit.trailers.get(KIND_TRAILER) == "notice" and commit.trailers.get(TO_TRAILER):
-            match read_body(repository, commit):
-                case Message(extra={"conflict": {"id": str(found), "status": "escalated"}}, to=(addressee, *_)):
-                    if found == conflict:
-                        return addressee
-    return None
-
-
 def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
     heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
-    return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
+    return [head for head in heads if is_discussion(head)]
+
+
+def is_discussion(head: MessageHeader) -> bool:
+    """Return True for a message of an agent or a person that is no resolution or escalation."""
+    return head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:

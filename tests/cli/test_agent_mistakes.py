@@ -92,7 +92,7 @@ def test_closing_with_open_conflicts_says_so(team):
         team.append_typed(where, "decision", {"topic": "auth", "decision": decision}, "ann")
     team.run("merge", team.id, "--source", branch, "--target", "main", code=3)
     done = team.run_main("collaborate", "close", f"{team.id}/{branch}", "--as", "lead")
-    assert "1 of its conflicts are still open" in done.stderr
+    assert "1 of its conflicts is still open" in done.stderr
     assert "see: scopes conflicts list conv-001" in done.stderr
 
 

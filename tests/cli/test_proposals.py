@@ -242,3 +242,15 @@ def test_a_message_that_only_says_it_is_a_review_changes_nothing(proposed):
     assert (shown["state"], [each["decision"] for each in shown["history"]]) == ("pending", ["create"])
     assert "reviewed_at" not in shown
     assert proposed.run("changes", proposed.id, "--field", "entities") == ""
+
+
+def test_a_proposal_during_a_merge_says_on_which_branch_it_is(conversation):
+    """The active branch is the one that resolves the conflict then."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    conversation.merge(code=3)
+    done = conversation.run_main("proposals", "create", conversation.id, "task/1", "status=done")
+    assert done.stderr.splitlines() == [
+        "note: this is the active branch, conflict-resolution/fix-into-main: the merge of fix into main is in progress",
+        f"hint: the target: scopes proposals create {conversation.id}/main",
+    ]
+    assert not conversation.run_main("proposals", "create", f"{conversation.id}/main", "task/2", "status=done").stderr

@@ -10,8 +10,8 @@ from scopes import clock
 from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register, remove, set_availability
 from scopes.agents.send import send
-from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import Argument
+from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
+from scopes.collaboration.neutral import escalate
 from scopes.collaboration.start import Request, start
 from scopes.conversation.amend import retract
 from scopes.conversation.append import append
@@ -19,12 +19,15 @@ from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
-from scopes.conversation.undo import undo
+from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.rewind import rewind
+from scopes.conversation.undo import redo, undo
 from scopes.errors import NoAvailableAgents
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.create import NewChange, create_proposal
@@ -33,6 +36,7 @@ from tests.support.random_ids import hashed_counter
 from tests.support.store import open_store
 
 CONV = "conv-001"
+QUEUE = {"topic": "queue", "decision": "redis"}
 ANN, BOB, CAROL = Author("ann"), Author("bob"), Author("carol", "human")
 
 
@@ -209,3 +213,100 @@ def test_undo_of_what_agents_did_only_adds_rows(team):
     after = changes(team, CONV).items
     assert after[: len(before)] == before
     assert [(c.operation, c.field_path) for c in after[len(before) :]] == [("APPEND", "inbox.ann")]
+
+
+def consensus(repository):
+    return start(repository, CONV, Request(type="consensus", task="Choose", agents=("ann",)), author=CAROL).message
+
+
+def test_what_an_undo_takes_back_is_a_row_and_so_is_its_redo(team):
+    """The end of the log says what is so now: a collaboration whose close was undone is open."""
+    path = f"collaborations.{consensus(team)}"
+    close(team, CONV, author=CAROL, outcome="JWT")
+    closed = {"status": "closed", "outcome": "JWT"}
+    undo(open_store(team.path, actor="dan"), CONV, any_actor=True)
+    assert rows(team, "collaborations")[-2:] == [
+        ("UPDATE", path, {"status": "open"}, closed, "user:carol"),
+        ("UPDATE", path, closed, {"status": "open"}, "user:dan"),
+    ]
+    redo(open_store(team.path, actor="dan"), conversation=CONV)
+    assert rows(team, "collaborations")[-1] == ("UPDATE", path, {"status": "open"}, closed, "user:dan")
+
+
+def test_a_rewind_takes_back_what_messages_changed_the_newest_first(team):
+    decided(team, "redis")
+    decided(team, "postgres", "bob")
+    tip = proposed(team, "done")
+    rewind(team, CONV, to="main~3")
+    assert [row[:4] for row in rows(team, "proposals")][1:] == [
+        ("DELETE", f"proposals.{tip}", {"entity": "task/42", "state": "pending"}, None)
+    ]
+    assert [row[:4] for row in rows(team, "decisions")][2:] == [
+        ("UPDATE", "decisions.queue", "postgres", "redis"), ("DELETE", "decisions.queue", "redis", None),
+    ]  # fmt: skip
+
+
+def test_what_another_branch_has_too_is_not_taken_back(team):
+    """The messages of the source stay on it when the merge is undone."""
+    branch(team, CONV, name="fix", switch=False)
+    append(team, CONV, replace(plain_message("ann", "x", kind="decision"), payload=QUEUE), branch="fix")
+    append(team, CONV, plain_message("bob", "meanwhile"))
+    before = rows(team, "decisions")
+    merge(team, CONV, source="fix", target="main")
+    undo(team)
+    assert rows(team, "decisions") == before
+
+
+def conflicting(repository):
+    """Stop a merge on a conflict, and return its field path."""
+    branch(repository, CONV, name="fix", switch=False)
+    append(repository, CONV, replace(plain_message("ann", "x", kind="decision"), payload=QUEUE), branch="fix")
+    decided(repository, "postgres", "bob")
+    return f"conflicts.{merge(repository, CONV, source='fix', target='main').conflicts[0].id}"
+
+
+def test_a_conflict_goes_from_status_to_status_with_positions(team):
+    path = conflicting(team)
+    for text in ("redis", "redis, with a backup"):
+        argue_about_conflict(team, CONV, "1", Argument(about="", position=text), author=ANN)
+    for name in ("bob", "carol"):
+        escalate(team, CONV, "1", to=name, reason="", author=ANN)
+    resolve_conflict(team, CONV, "1", take="source", author=CAROL)
+    kept = [
+        (verb, field.removeprefix(path), before, after.get("status") or after, after.get("to"))
+        for verb, field, before, after, _ in rows(team, "conflicts")
+    ]
+    first, second = {"position": "redis"}, {"position": "redis, with a backup"}
+    assert kept == [
+        ("CREATE", "", None, "open", None),
+        ("CREATE", ".positions.ann", None, first, None),
+        ("UPDATE", "", {"status": "open"}, "debate", None),
+        ("UPDATE", ".positions.ann", first, second, None),
+        ("UPDATE", "", {"status": "debate"}, "escalated", "bob"),
+        ("UPDATE", "", {"status": "escalated", "to": "bob"}, "escalated", "carol"),
+        ("UPDATE", "", {"status": "escalated", "to": "carol"}, "resolved", None),
+    ]
+
+
+def test_a_resolution_that_was_undone_is_no_state_before_the_next_one(team):
+    path = conflicting(team)
+    escalate(team, CONV, "1", to="carol", reason="", author=ANN)
+    resolve_conflict(team, CONV, "1", take="source", author=CAROL)
+    undo(team, CONV)
+    resolve_conflict(team, CONV, "1", take="target", author=CAROL)
+    found = [(before, after["status"]) for _, field, before, after, _ in rows(team, "conflicts") if field == path]
+    assert [after for _, after in found] == ["open", "escalated", "resolved", "escalated", "resolved"]
+    assert found[3][0]["choice"] == "source"
+    assert found[4][0] == {"status": "escalated", "to": "carol"}
+
+
+def test_a_merge_has_the_time_at_which_it_was_written(team, monkeypatch):
+    """As in the log; its commit has that of the newest merged message, so that it is the same on every machine."""
+    branch(team, CONV, name="fix", switch=False)
+    append(team, CONV, plain_message("ann", "on fix"), branch="fix")
+    append(team, CONV, plain_message("bob", "on main"))
+    later = clock.now_nanoseconds() + 3600 * 10**9
+    monkeypatch.setattr(clock, "read_clock", lambda: later)
+    merge(team, CONV, source="fix", target="main")
+    newest = [each for each in changes(team, CONV, field="messages").items if each.after["kind"] == "merge"][-1]
+    assert newest.time[:19] == clock.now()[:19]

@@ -11,7 +11,7 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import choose_neutral, escalate
-from scopes.collaboration.records import TYPES, Argument, parse_evidence, read_argument
+from scopes.collaboration.records import TYPES, parse_evidence
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -25,6 +25,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Invalid, NoAvailableAgents, NotFound, Refused
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.model.argument import Argument, read_argument
 from scopes.model.message import Author
 from tests.support.random_ids import hashed_counter
 

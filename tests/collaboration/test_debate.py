@@ -9,17 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.collaboration.debate import find_debates
-from scopes.collaboration.records import (
-    EVIDENCE_TYPES,
-    Argument,
-    Evidence,
-    Position,
-    argument_field,
-    check_argument,
-    parse_evidence,
-    read_argument,
-)
+from scopes.collaboration.records import check_argument, parse_evidence
 from scopes.errors import Invalid
+from scopes.model.argument import EVIDENCE_TYPES, Argument, Evidence, Position, argument_field, read_argument
 
 
 def held(author, position, *, about="the task", **fields):

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from scopes import clock
+from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.neutral import choose_neutral
-from scopes.collaboration.records import Argument
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -23,6 +23,7 @@ from scopes.errors import NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
+from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal
@@ -147,3 +148,77 @@ def test_who_proposed_a_value_is_not_neutral_about_it(team):
     merge(team, CONV, source="fix", target="main")
     register(team, "lead", agent_type="human")
     assert choose_neutral(team, CONV, "1").name == "eve"
+
+
+def disputed(repository, **resolution):
+    """Ann decides in the collaboration, bob on main; the lead resolves the conflict."""
+    decide(repository, BRANCH, "ann", "jwt")
+    decide(repository, "main", "bob", "sessions")
+    merge(repository, CONV, source=BRANCH, target="main")
+    return resolve_conflict(repository, CONV, "1", author=LEAD, continue_after=True, **resolution)
+
+
+@pytest.mark.parametrize(
+    ("resolution", "decided"),
+    [
+        ({"value": "jwt, then sessions"}, ("jwt, then sessions", "lead")),
+        ({"take": "target"}, ("sessions", "lead")),
+        ({"take": "source"}, (None, None)),
+    ],
+)
+def test_the_report_has_the_decision_that_a_conflict_ended_with(team, resolution, decided):
+    disputed(team, **resolution)
+    (stated,) = show_collaboration(team, CONV, BRANCH).decisions
+    assert (stated.decision, stated.author) == ("jwt", "ann")
+    assert (stated.decided, stated.decided_by) == decided
+
+
+def test_the_closing_message_has_the_decision_that_a_conflict_ended_with(team):
+    disputed(team, value="jwt, then sessions")
+    close(team, CONV, BRANCH, author=LEAD)
+    lines = read_message(team, list_branch_tips(team, CONV)[BRANCH]).text.split("\n")
+    assert lines[-2:] == [
+        "Decisions: auth: jwt, then sessions (lead), instead of jwt (ann)",
+        "Conflicts: decisions/auth resolved, jwt, then sessions, by lead",
+    ]
+
+
+def test_who_argues_takes_part_and_has_read_the_request(team):
+    """Ann has argued without joining; bob has done neither, and lead and eve are counted apart."""
+    append(team, CONV, plain_message("eve", "may I?"), branch=BRANCH)
+    found = show_collaboration(team, CONV).collaboration.participants
+    assert [(each.name, each.joined is not None, each.is_unread, each.is_asked) for each in found] == [
+        ("lead", True, False, True), ("ann", True, False, True), ("bob", False, True, True), ("eve", True, False, False),
+    ]  # fmt: skip
+    assert [len(read_inbox(team, name).messages) for name in ("ann", "bob")] == [0, 1]
+    undo(team, CONV)
+    assert [len(read_inbox(team, name).messages) for name in ("ann", "bob")] == [0, 1], "the append was undone"
+    undo(team, CONV)
+    assert len(read_inbox(team, "ann").messages) == 1
+
+
+def test_joining_twice_gives_the_same_message_and_a_note(team):
+    first = join(team, CONV, author=BOB)
+    again = join(team, CONV, author=BOB)
+    assert (again.message, again.operation) == (first.message, None)
+    assert [note.text for note in again.notes] == [f"bob has joined {CONV}/{BRANCH} already"]
+
+
+def test_a_collaboration_that_is_closed_during_its_merge_leaves_nothing_to_merge(team):
+    decide(team, BRANCH, "ann", "jwt")
+    decide(team, "main", "bob", "sessions")
+    merge(team, CONV, source=BRANCH, target="main")
+    done = close(team, CONV, BRANCH, author=LEAD)
+    assert [note.text for note in done.notes] == ["1 of its conflicts is still open"]
+    ended = resolve_conflict(team, CONV, "1", take="source", author=LEAD, continue_after=True)
+    assert not ended.notes
+
+
+def test_other_messages_during_a_merge_are_left_to_merge(team):
+    decide(team, BRANCH, "ann", "jwt")
+    decide(team, "main", "bob", "sessions")
+    merge(team, CONV, source=BRANCH, target="main")
+    append(team, CONV, plain_message("ann", "one more thing"), branch=BRANCH)
+    close(team, CONV, BRANCH, author=LEAD)
+    ended = resolve_conflict(team, CONV, "1", take="source", author=LEAD, continue_after=True)
+    assert [note.text for note in ended.notes] == [f"1 newer message of {BRANCH} is not merged"]

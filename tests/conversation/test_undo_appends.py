@@ -24,6 +24,8 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sample import import_sample
+from tests.importers.demo_format import write_transcript
+from tests.importers.stores import import_demo
 from tests.support.history import history, say, texts
 from tests.support.store import git, move, open_store, read_bytes, refs, write_bytes
 from tests.support.tool_calls import call_tool
@@ -182,6 +184,21 @@ def test_undo_of_one_conversation_refuses_what_also_changed_others(two):
     assert refusal.value.hint.startswith("undo it everywhere: scopes undo ")
     assert undo(two).target.kind == "test"
     assert two.has(done)
+
+
+def test_undo_of_one_of_many_imported_conversations_does_not_suggest_to_undo_the_import(two, tmp_path):
+    """Following such a hint would take away the others."""
+    before = set(conversation_ids(two))
+    record = {"id": "a", "parent": None, "by": "user", "say": "hello"}
+    files = [write_transcript(tmp_path / f"{name}.jsonl", {"session": name}, record) for name in ("s1", "s2", "s3")]
+    import_demo(two, *files)
+    ids = sorted(set(conversation_ids(two)) - before)
+    with pytest.raises(Refused, match="also changed") as refusal:
+        undo(two, conversation=ids[0])
+    assert "scopes undo" not in refusal.value.hint
+    assert refusal.value.hint.endswith(f"to remove this one alone: scopes delete {ids[0]}")
+    delete(two, ids[0])
+    assert set(ids[1:]) <= set(conversation_ids(two))
 
 
 def test_an_unknown_name_is_an_unknown_operation(two):

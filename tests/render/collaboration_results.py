@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from scopes.collaboration.contribute import CollaborationChanged
 from scopes.collaboration.debate import find_debates
-from scopes.collaboration.records import Argument, Evidence, Position
 from scopes.collaboration.report import (
     Collaboration,
     CollaborationList,
@@ -17,7 +16,9 @@ from scopes.collaboration.report import (
 )
 from scopes.collaboration.start import CollaborationStarted
 from scopes.merge.conflict_list import ConflictRow
+from scopes.model.argument import Argument, Evidence, Position
 from scopes.model.conflicts import Conflict, Resolution
+from scopes.result import Note
 
 _CONVERSATION, _BRANCH, _OPERATION = "conv-001", "collaboration/consensus", "opkx3q2mf5a7b2c4d6e2f3g4h5"
 _MESSAGE = "k3x9q2mf5a7b2c4d6e2f3g4h5i"
@@ -27,6 +28,7 @@ _OPEN = Collaboration(
     requester="lead", entity="file/login.py", opened=_TIME, closed=None, outcome=None,
     participants=(
         Participant("lead", _TIME, 1), Participant("ann", _LATER, 2), Participant("bob", None, 0, is_unread=True),
+        Participant("eve", _LATER, 1, is_asked=False),
     ),
     messages=3, open_conflicts=1,
 )  # fmt: skip
@@ -42,7 +44,7 @@ _JWT = Argument(
 _SESSIONS = Argument(about="the task", position="Sessions", alternatives=("jwt", "paseto"))
 _CONFLICT = Conflict(
     id="836abaf73db6", type="decision-disagreement", key="decisions/auth", base=(), source=(), target=(),
-    status="resolved", resolution=Resolution("intervention", "value", "we revoke", "carol"),
+    status="resolved", resolution=Resolution("intervention", "value", "we revoke", "carol", value="JWT, and a list of the revoked"),
 )  # fmt: skip
 _ROW = ConflictRow(
     number=1, conversation=_CONVERSATION, branch="conflict-resolution/x", source=_BRANCH, target="main", since=_TIME,
@@ -59,7 +61,10 @@ _OTHER_ABOUT_CONFLICT = replace(
 _REPORT = CollaborationReport(
     collaboration=_OPEN, positions=(*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT), consensus=find_consensus(_POSITIONS),
     debates=find_debates((*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT)),
-    decisions=(StatedDecision("auth", "jwt", "ann", _MESSAGE),),
+    decisions=(
+        StatedDecision("queue", "Redis", "bob", _MESSAGE),
+        StatedDecision("auth", "jwt", "ann", _MESSAGE, decided="JWT, and a list of the revoked", decided_by="carol"),
+    ),
     conflicts=(_ROW, replace(_ROW, conflict=replace(_CONFLICT, id="0", status="open", resolution=None))),
 )  # fmt: skip
 _AGREED = (replace(_POSITIONS[0]), replace(_POSITIONS[1], argument=replace(_SESSIONS, position="jwt")))
@@ -90,7 +95,7 @@ COLLABORATIONS = {
         debates=find_debates(_POSITIONS[:1]), conflicts=(),
     ),
     "joined": _JOINED,
-    "joined-before": replace(_JOINED, message=None, operation=None),
+    "joined-before": replace(_JOINED, operation=None, notes=(Note("ann has joined conv-001/collaboration/consensus already"),)),
     "argued": replace(_JOINED, change="argued", about="the task"),
     "closed": replace(
         _JOINED, change="closed", outcome="done",

@@ -93,6 +93,8 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
+from scopes.model.argument import Argument, Evidence
+from scopes.model.argument import Position as StatedPosition
 from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.merge_request import MergeRequest
@@ -1031,6 +1033,16 @@ SAMPLES = {
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
         "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), sides=SIDES[:3]),
+        "show-argued": ConflictView(
+            row=replace(CONFLICT_ROWS[0], conflict=replace(CONFLICT_ROWS[0].conflict, status="escalated")), texts={},
+            talk=(COVERAGE, PROMPT), sides=SIDES[:3], escalated_to="lead", escalated_at="2025-12-01T09:00:00Z",
+            positions=(
+                StatedPosition(author=COVERAGE.author, time="2025-12-01T08:00:00Z", message=COVERAGE.id, argument=Argument(
+                    about=CONFLICT_ROWS[0].conflict.id, position="Measure first", reasoning=("nobody knows",), confidence=0.8,
+                    evidence=(Evidence(type="best-practice", description="RFC 7519", source="rfc-editor.org", weight=0.5),),
+                )),
+            ),
+        ),
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), sides=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-file": ConflictView(row=FILE_ROW, texts={}, talk=(), file=FILE_CHANGES),
@@ -1055,7 +1067,7 @@ SAMPLES = {
         ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
-            remaining=3, operation=OPERATION,
+            remaining=3, operation=OPERATION, escalated_to="lead",
         ),
     },
     "merge": {

@@ -8,10 +8,11 @@ from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import TYPES, Argument, parse_evidence
+from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.errors import Invalid
+from scopes.model.argument import Argument
 
 Collaboration: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
@@ -120,7 +121,7 @@ def collaborate_join(
 ) -> int:
     """Take part in a collaboration.
 
-    The request leaves your inbox.
+    The request leaves your inbox. Whoever has joined already gets the id of the message of then, and a note.
 
     Examples:
       scopes collaborate join conv-001 --as reviewer
@@ -134,7 +135,7 @@ def collaborate_argue(
     context: usage.Context,
     collaboration: Collaboration,
     position: Position,
-    about: About = "the task",
+    about: About = THE_TASK,
     reasoning: Reasoning = None,
     evidence: GivenEvidence = None,
     trade_offs: TradeOffs = None,
@@ -145,10 +146,11 @@ def collaborate_argue(
 ) -> int:
     """State a position in a collaboration.
 
-    A later position about the same topic replaces yours. Evidence has a type: performance-data, historical-precedent,
-    best-practice, technical-constraint, user-feedback or industry-standard; it may end with ;source=TEXT and
-    ;weight=NUMBER from 0 to 1. An alternative that is the position of somebody else is a compromise: the report of
-    collaborate show lists these, what the participants have in common, and what speaks for each position.
+    You take part then, as with collaborate join. A later position about the same topic replaces yours. Evidence has
+    a type: performance-data, historical-precedent, best-practice, technical-constraint, user-feedback or
+    industry-standard; it may end with ;source=TEXT and ;weight=NUMBER from 0 to 1. An alternative that is the
+    position of somebody else is a compromise: the report of collaborate show lists these, what the participants
+    have in common, and what speaks for each position.
 
     Examples:
       scopes collaborate argue conv-001 "Keep the queue in PostgreSQL" --as reviewer --confidence 0.8
@@ -171,8 +173,9 @@ def collaborate_close(
 ) -> int:
     """Close a collaboration.
 
-    The closing message sums up positions, decisions and conflicts, and the report of collaborate show is printed. The
-    branch stays; it can be merged before or after.
+    The closing message sums up positions, decisions and conflicts. On a terminal the report of collaborate show is
+    printed too; in a pipe only the id of the message is, so use collaborate show. The branch stays; it can be merged
+    before or after.
 
     Examples:
       scopes collaborate close conv-001 --outcome "The queue stays in PostgreSQL"

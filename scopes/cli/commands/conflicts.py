@@ -213,7 +213,9 @@ def conflicts_escalate(
 ) -> int:
     """Assign a conflict to someone else.
 
-    Records who should resolve it, and why. A registered agent gets the message in its inbox.
+    Records who should resolve it, and why. A registered agent gets the message in its inbox; a name that is not
+    registered is refused if it is like one that is. --neutral chooses somebody who is not involved: who holds no side
+    and has not written about the conflict; the result says who it is.
 
     Examples:
       scopes conflicts escalate conv-001 1 --to carol --reason "it concerns the budget"
@@ -221,7 +223,11 @@ def conflicts_escalate(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    if (to is None) != neutral or (capability is not None and not neutral):
+    if to is not None and neutral:
+        raise Invalid("--to cannot be combined with --neutral", hint="leave out one of them")
+    if capability is not None and not neutral:
+        raise Invalid("--capability goes with --neutral", hint=f"--neutral --capability {capability}")
+    if to is None and not neutral:
         raise Invalid("who should resolve it?", hint="--to NAME, or --neutral with or without --capability WORD")
     names = split_conflict(repository, first, second)
     writer = author_of(invocation, author, author_kind)

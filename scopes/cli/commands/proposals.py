@@ -21,6 +21,8 @@ from scopes.cli.arguments import (
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
+from scopes.history.revisions import Revision
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model import encoding
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import Delivery, NewChange, create_proposal
@@ -123,7 +125,8 @@ def proposals_create(
 
     Appends a message of the kind proposal. Nothing changes before the proposal is accepted and applied. It remembers
     the values that the fields have now; when one of them has changed, it expires. It takes the place of your earlier
-    proposals about the same field. Words such as categories and levels are read in any letter case.
+    proposals about the same field. Without a branch it goes to the active one; a note says so while that is where a
+    conflict is being resolved. Words such as categories and levels are read in any letter case.
 
     Examples:
       scopes proposals create conv-001 task/42 status=done --rationale "all tests pass" --confidence 0.85
@@ -133,6 +136,8 @@ def proposals_create(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     branch = StoreHandle(repository).branch(*split_branch(conversation, None))
+    revision = Revision(branch.conversation.id, branch.name, branch.tip)
+    invocation.add_notes(resolution_branch_notes(repository, revision, conversation, "proposals create"))
     impact = {
         "estimated_time": effort,
         "risk_level": risk,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ _PIPED_COLUMNS = (
     Column("After"),
     Column("Source"),
 )
-_MESSAGE, _CONFLICT = "messages[", "conflicts."
+_MESSAGE, _WITH_IDS = "messages[", ("conflicts.", "collaborations.", "proposals.")
 
 
 @render_text.register
@@ -85,8 +86,9 @@ def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
     field = row.field_path
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
-    elif field.startswith(_CONFLICT):
-        field = field[: len(_CONFLICT) + SHORT_ID_LENGTH]
+    elif field.startswith(_WITH_IDS):
+        group, identity, *below = field.split(".", 2)
+        field = ".".join((group, identity[:SHORT_ID_LENGTH], *below))
     return short_time(view, row.time), field, _describe(row), _author(row)
 
 
@@ -112,25 +114,89 @@ def _describe(row: Change) -> str:
         case "messages", _, {"kind": str(kind), "subject": str(subject)}:
             text = mark_cut(subject)
             called = f"{kind}: → {', '.join(row.tools)}" if row.tools else kind
-            words = called if text == NO_TEXT else text if kind == "plain" else f"{kind}: {text}"
+            is_named = kind == "plain" or text.startswith(f"{kind}: ")
+            words = called if text == NO_TEXT else text if is_named else f"{kind}: {text}"
         case "messages", _, {"amended_by": str(name)}:
             words = f"amended by {name[:SHORT_ID_LENGTH]}"
         case "messages", _, None:
             words = "retracted"
         case "participants", _, str(name):
             words = f"{name} joined"
-        case "conflicts", _, {"key": str(key), "choice": str(choice)}:
-            words = f"resolved: {choice} for {decoded_key(key)}"
-        case "conflicts", _, {"key": str(key), "type": str(kind)}:
-            words = f"{kind} on {decoded_key(key)}"
-        case _, None, after:
-            words = f"{'started at' if isinstance(after, dict) else 'set to'} {_short_value(after)}"
-        case _, before, None:
-            words = f"deleted, was {_short_value(before)}"
-        case _, before, after:
-            verb = "merged: " if row.operation == "MERGE" else ""
-            words = f"{verb}{_short_value(before)} → {_short_value(after)}"
+        case group, before, after if group in _STEPS:
+            words = _STEPS[group](before, after) or _describe_status(before, after) or _describe_values(row)
+        case _:
+            words = _describe_values(row)
     return words
+
+
+def _describe_inbox(before: Any, after: Any) -> str | None:
+    match before, after:
+        case _, {"message": str(name), "status": str(status)}:
+            return f"message {name[:SHORT_ID_LENGTH]} {status}"
+        case {"message": str(name)}, None:
+            return f"message {name[:SHORT_ID_LENGTH]} taken out"
+    return None
+
+
+def _describe_collaboration(before: Any, after: Any) -> str | None:
+    match before, after:
+        case None, {"status": "open", "type": str(kind), "context": str(task)}:
+            return f"{kind} opened: {task}"
+    return _describe_position(before, after)
+
+
+def _describe_conflict(before: Any, after: Any) -> str | None:
+    match before, after:
+        case _, {"key": str(key), "choice": str(choice)}:
+            return f"resolved: {choice} for {decoded_key(key)}"
+        case None, {"key": str(key), "type": str(kind)}:
+            return f"{kind} on {decoded_key(key)}"
+        case _, {"status": "escalated", "to": str(name)}:
+            return f"escalated to {name}"
+    return _describe_position(before, after)
+
+
+def _describe_position(before: Any, after: Any) -> str | None:
+    match before, after:
+        case _, {"position": str(position)}:
+            return f"holds: {position}"
+        case {"position": str(position)}, None:
+            return f"no longer holds: {position}"
+    return None
+
+
+def _describe_proposal(before: Any, after: Any) -> str | None:
+    match before, after:
+        case {"state": str(old)}, {"state": str(new)}:
+            return f"{old} → {new}"
+        case None, {"state": str(new), "entity": str(entity)}:
+            return f"{new}, for {entity}"
+    return None
+
+
+def _describe_status(before: Any, after: Any) -> str | None:
+    match before, after:
+        case {"status": str(old)}, {"status": str(new), **rest}:
+            return f"{old} → {new}" + (f": {rest['outcome']}" if rest.get("outcome") else "")
+    return None
+
+
+_STEPS: dict[str, Callable[[Any, Any], str | None]] = {
+    "inbox": _describe_inbox,
+    "collaborations": _describe_collaboration,
+    "conflicts": _describe_conflict,
+    "proposals": _describe_proposal,
+}
+
+
+def _describe_values(row: Change) -> str:
+    before, after = row.before, row.after
+    if before is None:
+        return f"{'started at' if isinstance(after, dict) else 'set to'} {_short_value(after)}"
+    if after is None:
+        return f"deleted, was {_short_value(before)}"
+    verb = "merged: " if row.operation == "MERGE" else ""
+    return f"{verb}{_short_value(before)} → {_short_value(after)}"
 
 
 def _short_value(value: Any) -> str:

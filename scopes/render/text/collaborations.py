@@ -7,6 +7,8 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from scopes.collaboration.records import THE_TASK
+from scopes.collaboration.report import describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
 from scopes.render.color import Style
@@ -18,10 +20,10 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.debate import Choice, Debate
-    from scopes.collaboration.records import Evidence, Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
+    from scopes.model.argument import Evidence, Position
 
 _STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
 _COLUMNS = (
@@ -47,11 +49,11 @@ def render_collaboration_started(result: CollaborationStarted, view: View) -> No
 
 @render_text.register
 def render_collaboration_changed(result: CollaborationChanged, view: View) -> None:
-    """Write what was done; in a pipe the id of the message, or the branch if nothing changed."""
+    """Write what was done; in a pipe the id of the message."""
     where = Span(f"{result.conversation}/{result.branch}", "branch")
     who = Span(result.author, "agent")
-    if result.message is None:
-        write_outcome(view, f"{result.conversation}/{result.branch}", who, " has joined ", where, " already")
+    if result.operation is None:
+        write_outcome(view, result.message, who, " takes part in ", where)
         return
     about = "" if result.about is None else f" about {result.about}"
     write_outcome(view, result.message, who, f" {result.change}{about}: ", where)
@@ -102,14 +104,16 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
     yield from ("", "## Participants", "")
     for one in each.participants:
         done = counted(one.messages, "message") if one.messages else "has not joined"
-        unread = ", has not read the request" if one.is_unread else ""
+        unread = ", has not read the request" if one.is_unread and not one.messages else ""
         yield f"- {_text(one.name)}: {done}{unread}"
     yield from _positions(result)
     if result.decisions:
         yield from ("", "## Decisions", "")
         for decision in result.decisions:
-            topic, text = _text(decision.topic), _text(decision.decision)
-            yield f"- **{topic}**: {text} ({_text(decision.author)})"
+            stated = f"{_text(decision.decision)} ({_text(decision.author)})"
+            if decision.decided is not None:
+                stated = f"{_text(decision.decided)} ({_text(decision.decided_by or '')}), instead of {stated}"
+            yield f"- **{_text(decision.topic)}**: {stated}"
     yield from _conflicts(result)
 
 
@@ -131,7 +135,8 @@ def _positions(result: CollaborationReport) -> Iterator[str]:
         return
     yield from ("", "## Positions")
     for subject in result.consensus:
-        yield from ("", f"### {_text(subject.about)}", "", _consensus(subject), "")
+        heading = _text(result.collaboration.task if subject.about == THE_TASK else subject.about)
+        yield from ("", f"### {heading}", "", _consensus(subject), "")
         yield from (line for each in result.debates if each.about == subject.about for line in _debate(each))
         for each in result.positions:
             if each.argument.about == subject.about:
@@ -197,7 +202,7 @@ def _conflict(row: ConflictRow) -> str:
     end = ""
     if resolution is not None:
         reason = f": {_text(resolution.reason)}" if resolution.reason else ""
-        end = f", {resolution.strategy}, took {resolution.choice}, by {_text(resolution.actor)}{reason}"
+        end = f", {resolution.strategy}, {_text(describe_end(resolution))}, by {_text(resolution.actor)}{reason}"
     return f"- {_text(decoded_key(conflict.key))} ({conflict.type}): {conflict.status}{end}"
 
 
@@ -211,7 +216,11 @@ def _time(view: View, time: str | None) -> str:
 
 
 def _joined(each: Collaboration) -> str:
-    return f"{sum(one.joined is not None for one in each.participants)} of {len(each.participants)}"
+    """Return how many of those who were asked have joined, and how many others have: `2 of 3 + 1`."""
+    asked = [one for one in each.participants if one.is_asked]
+    others = sum(one.joined is not None for one in each.participants if not one.is_asked)
+    more = f" + {others}" if others else ""
+    return f"{sum(one.joined is not None for one in asked)} of {len(asked)}{more}"
 
 
 def _row(each: Collaboration, view: View) -> tuple[Cell, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import can_have_value
+from scopes.model.argument import list_support
 from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
@@ -36,7 +37,7 @@ from scopes.render.text.phrases import (
 )
 from scopes.render.view import Cell, Column, Span, View
 from scopes.render.wrap import count_cells, truncate_line, wrap_line
-from scopes.sanitize import clean
+from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -115,7 +116,10 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     name = identifier(view, conflict.id)
     subject = (" (", conflict_key(view, conflict), ")")
     operation = result.operation if result.continued is None else None
-    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=operation)
+    to = () if result.escalated_to is None else (" to ", Span(result.escalated_to, "agent"))
+    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), *to, operation=operation)
+    if result.escalated_to is not None and not view.terminal:
+        view.aside(f"escalated to {result.escalated_to}")
     if result.continued is not None:
         render_text(result.continued, view)
         return
@@ -202,14 +206,24 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         view.line()
     for earlier in conflict.earlier:
         write_field(view, "Resolved before", *earlier_resolution(view, conflict.key, earlier))
+    _write_talk(result, view)
+    if view.terminal and view.hints:
+        _write_next_steps(row, result.sides, view)
+
+
+def _write_talk(result: ConflictView, view: View) -> None:
+    """Write what was said since the conflict was opened; below the newest position of each author what backs it."""
     if result.talk:
         view.line()
         view.line(Span("Messages since:", "key"))
+    arguments = {each.message: each.argument for each in result.positions}
     for head in result.talk:
-        when = short_time(view, display_time(head))
-        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
-    if view.terminal and view.hints:
-        _write_next_steps(row, result.sides, view)
+        when, argument = short_time(view, display_time(head)), arguments.get(head.id)
+        words = subject(head) if argument is None else clean_line(argument.position)
+        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", words)))
+        for text in () if argument is None else list_support(argument):
+            for line in _folded(view, f"- {text}", _INDENT, view.width, "dim"):
+                view.line(*line)
 
 
 def _write_fields(result: ConflictView, view: View) -> None:
@@ -217,12 +231,23 @@ def _write_fields(result: ConflictView, view: View) -> None:
     write_field(view, "Conflict", identifier(view, conflict.id), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
     write_field(view, "About", key_with_spellings(view, conflict, result.spellings))
-    write_field(view, "Status", status(conflict), ", ", short_time(view, row.changed_at))
-    if row.changed_at != row.opened_at:
+    reached = _reached_at(result)
+    write_field(view, "Status", status(conflict), ", ", short_time(view, reached))
+    if reached != row.opened_at:
         write_field(view, "Opened", short_time(view, row.opened_at))
     if result.escalated_to is not None:
         write_field(view, "Escalated to", Span(result.escalated_to, "agent"))
     write_field(view, "Branch", Span(f"{row.conversation}/{row.branch}", "branch"))
+
+
+def _reached_at(result: ConflictView) -> str:
+    """Return when a conflict got its status: when it was escalated, first argued about, resolved, or opened."""
+    match result.row.conflict.status:
+        case "escalated":
+            return result.escalated_at or result.row.changed_at
+        case "debate" if result.talk:
+            return display_time(result.talk[0]) or result.row.changed_at
+    return result.row.changed_at
 
 
 def _write_sides(result: ConflictView, view: View) -> None:
@@ -364,4 +389,7 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
         write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
+    named = f"{row.conversation} {row.conflict.id[:8]}"
+    write_hint(view, f"argue:          scopes conflicts argue {named} --position TEXT")
+    write_hint(view, f"let decide:     scopes conflicts escalate {named} --neutral")
     write_hint(view, f"discuss it:     scopes append {row.conversation}/{row.branch} TEXT")

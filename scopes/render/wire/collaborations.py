@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.collaboration.records import evidence_object
+from scopes.model.argument import evidence_object
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.debate import Debate
-    from scopes.collaboration.records import Position
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
     from scopes.merge.conflict_list import ConflictRow
+    from scopes.model.argument import Position
 
 
 @to_wire.register
@@ -62,7 +62,7 @@ def format_collaboration_report(result: CollaborationReport) -> dict[str, object
     return {
         "kind": "collaboration",
         **_collaboration_object(result.collaboration),
-        "positions": [_position_object(each) for each in result.positions],
+        "positions": [argument_object(each) for each in result.positions],
         "consensus": [
             {
                 "about": each.about,
@@ -72,7 +72,7 @@ def format_collaboration_report(result: CollaborationReport) -> dict[str, object
             for each in result.consensus
         ],
         "debates": [_debate_object(each) for each in result.debates],
-        "decisions": [each._asdict() for each in result.decisions],
+        "decisions": [without_none(**each._asdict()) for each in result.decisions],
         "conflicts": [_conflict_object(row) for row in result.conflicts],
     }
 
@@ -92,7 +92,9 @@ def _collaboration_object(each: Collaboration) -> dict[str, object]:
         closed=each.closed,
         outcome=each.outcome,
         participants=[
-            without_none(name=one.name, joined=one.joined, messages=one.messages, unread=one.is_unread)
+            without_none(
+                name=one.name, joined=one.joined, messages=one.messages, unread=one.is_unread, asked=one.is_asked
+            )
             for one in each.participants
         ],
         messages=each.messages,
@@ -119,7 +121,8 @@ def _debate_object(debate: Debate) -> dict[str, object]:
     }
 
 
-def _position_object(each: Position) -> dict[str, object]:
+def argument_object(each: Position) -> dict[str, object]:
+    """Return what somebody holds, and what speaks for it."""
     argument = each.argument
     return without_none(
         author=each.author,
@@ -144,6 +147,7 @@ def _conflict_object(row: ConflictRow) -> dict[str, object]:
         status=row.conflict.status,
         strategy=None if resolution is None else resolution.strategy,
         choice=None if resolution is None else resolution.choice,
+        value=None if resolution is None else resolution.value,
         reason=None if resolution is None else resolution.reason or None,
         actor=None if resolution is None else resolution.actor,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.wire.collaborations import argument_object
 from scopes.render.wire.fields import utc
 from scopes.render.wire.file_comparison import file_object
 from scopes.render.wire.message import header_object
@@ -54,13 +55,15 @@ def format_conflict_list(result: ConflictList) -> dict[str, object]:
 
 @to_wire.register
 def format_conflict_view(result: ConflictView) -> dict[str, object]:
-    """Return a conflict with the texts of its messages and the messages since (`talk`)."""
+    """Return a conflict with the texts of its messages, the messages since (`talk`), and what authors hold."""
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     shape["talk"] = [header_object(head) for head in result.talk]
+    shape["positions"] = [argument_object(each) for each in result.positions]
     shape["sides"] = list(result.sides)
     file = None if result.file is None else _file_changes(result.file)
-    return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to, file=file)}
+    escalated = without_none(escalated_to=result.escalated_to, escalated_at=result.escalated_at)
+    return {"kind": "conflict", **shape, **escalated, **without_none(file=file)}
 
 
 def _file_changes(changes: FileChanges) -> dict[str, object]:
@@ -84,6 +87,7 @@ def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
         "remaining": result.remaining,
         "operation": result.operation,
     }
+    shape |= without_none(escalated_to=result.escalated_to)
     return shape if result.continued is None else shape | {"continued": to_wire(result.continued)}
 
 

@@ -1,0 +1,68 @@
+"""The effects of messages that an undo, redo or rewind took off the branches or put back, for the change log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from scopes.conversation.message_effects import Effect
+from scopes.history.messages import is_root, message_id_of
+from scopes.ids import BranchName, MessageId, Oid
+from scopes.model.operation import Operation, RefChange
+from scopes.store.graph import is_ancestor, list_new_commits
+from scopes.store.repository import Repository
+
+_REWIND = "rewind"
+
+
+class MovedEffects:
+    """Finds the effects that operations took back or restored; they are given newest first, with the moves of branches.
+
+    tips: the branches of the conversation now
+    effects: what each message changed when it was recorded
+    """
+
+    def __init__(
+        self, repository: Repository, tips: Mapping[BranchName, Oid], effects: Mapping[MessageId, Sequence[Effect]]
+    ) -> None:
+        self._repository = repository
+        self._tips = dict(tips)
+        self._effects = effects
+
+    def walk(self, record: Operation, moves: Mapping[BranchName, RefChange]) -> Iterator[Effect]:
+        """Yield what an operation took back, the newest first, then what it restored, the oldest first.
+
+        A message that is on another branch too is neither, nor is one that a branch has in another commit.
+        """
+        after = dict(self._tips)
+        for name, change in moves.items():
+            self._tips.pop(name, None)
+            if change.old is not None:
+                self._tips[name] = Oid(change.old)
+        if record.undoes is None and record.kind != _REWIND:
+            return
+        pairs = [tuple(None if tip is None else Oid(tip) for tip in (c.old, c.new)) for c in moves.values()]
+        gone = self._list_effective(((old, new) for old, new in pairs), after.values())
+        back = self._list_effective(((new, old) for old, new in pairs), self._tips.values())
+        for message in reversed([each for each in gone if each not in back]):
+            for path, before, value in reversed(self._effects[message]):
+                yield Effect(path, value, before)
+        for message in back:
+            if message not in gone:
+                yield from self._effects[message]
+
+    def _list_effective(
+        self, pairs: Iterable[tuple[Oid | None, Oid | None]], tips: Iterable[Oid]
+    ) -> dict[MessageId, None]:
+        """Return the messages with effects that the first of two tips has and no other tip, parents first."""
+        found: dict[MessageId, None] = {}
+        known = list(tips)
+        for tip, other in pairs:
+            if tip is None or not self._repository.has(tip):
+                continue
+            for commit in list_new_commits(self._repository, tip, other):
+                message = message_id_of(commit)
+                if is_root(commit) or message not in self._effects:
+                    continue
+                if not any(is_ancestor(self._repository, commit.oid, t) for t in known):
+                    found[message] = None
+        return found
