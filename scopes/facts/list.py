@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
-from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
+from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_unseen, reasons_of
 from scopes.facts.decide import require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
-from scopes.facts.run import list_agents, note_unknown_keys
+from scopes.facts.run import list_agents
+from scopes.facts.run_notes import note_unknown_keys
 from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems, is_expired
 from scopes.history.revisions import conversation_ids, resolve_conversation
@@ -219,15 +220,16 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
         NotFound, Ambiguous: the conversation.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
-    dirty = store.read_context().dirty
-    agents, notes = list_agents(repository)
-    found = DependencyIndex.of(agents).eligible(dirty)
-    rows = tuple(EligibleRow(agent, find_reasons(agent, dirty)) for agent in found)
+    context = store.read_context()
+    agents, _, notes = list_agents(repository)
+    context.retried = find_unseen(agents, context)
+    found = DependencyIndex.of(agents).eligible(context.dirty, context.retried)
+    rows = tuple(EligibleRow(agent, reasons_of(agent, context)) for agent in found)
     if not agents:
         hint = "scopes agents register NAME --depends-on KEY"
         notes = (*notes, Note("no available agent depends on a key", hint))
-    notes = (*notes, *note_unknown_keys(agents, store.read_context()))
-    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(dirty)), notes=notes)
+    notes = (*notes, *note_unknown_keys(agents, context))
+    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(context.dirty)), notes=notes)
 
 
 def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:

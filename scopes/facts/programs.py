@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from scopes.child_process import CommandFailed, CommandLimits, before_fatal_signals, run_command
 from scopes.clock import now
 from scopes.facts.context import FactContext, taken_back
-from scopes.facts.cycle import Effects, FactAgent, find_reasons
+from scopes.facts.cycle import Effects, FactAgent, reasons_of
 from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_id, describe, to_float
 from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
@@ -70,7 +70,7 @@ class ProgramRunner:
 
     def _facts_of(self, agents: Sequence[FactAgent], context: FactContext) -> Mapping[str, Sequence[Fact]]:
         """Return the facts of the dirty keys on which an agent depends, without those that were taken back."""
-        wanted = {key for agent in agents for key in find_reasons(agent, context.dirty)}
+        wanted = {key for agent in agents for key in reasons_of(agent, context)}
         found = {}
         for key in wanted:
             facts = list(context.walk([key]))
@@ -79,7 +79,7 @@ class ProgramRunner:
         return found
 
     def _input(self, agent: FactAgent, context: FactContext, facts: Mapping[str, Sequence[Fact]]) -> bytes:
-        dirty = find_reasons(agent, context.dirty)
+        dirty = reasons_of(agent, context)
         document = {
             "scopes": 1,
             "conversation": self._conversation,

@@ -231,17 +231,20 @@ def facts_run(
         usage.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
     ] = None,
     all_keys: Annotated[
-        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
+        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
     ] = False,
 ) -> int:
     """Let agents derive facts until nothing changes.
 
     In each cycle the registered agents run that depend on a key with new facts; in the first one of a conversation all
-    keys count as new. Each is a program: it reads a JSON object on standard input and writes one with facts, questions
-    and traces on standard output. All that they return is applied by the number of the agent, then in the order in
-    which it wrote it, so the result does not depend on who was faster. An agent that fails contributes nothing. The run
-    has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it waits:
-    decide, and run it again.
+    keys count as new. An agent that could not see a key, because it was away, had no command or failed, or because a
+    limit left out facts of it, runs for that key in the first cycle of the next run. Each is a program: it reads a JSON
+    object on standard input and writes one on standard output (see PROGRAMS below). All that they return is applied by
+    the number of the agent, then in the order in which it wrote it, so the result does not depend on who was faster. An
+    agent that fails contributes nothing.
+
+    The run has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it
+    waits: decide, and run it again. If every agent that ran failed, the run has failed, with exit code 1.
 
     Each cycle is stored as it ends. At a limit the exit code is 9 and what was added stays; undo takes the whole run
     back. The program of an agent is in the setting scopes.agent.<name>.command of your own configuration, never in that

@@ -70,6 +70,7 @@ _ORDER_COLUMNS = (
 _ELIGIBLE_COLUMNS = (Column("Number", align="right"), Column("Name", "agent"), Column("Because"))
 _ENDINGS: dict[str, tuple[str, Style]] = {
     "converged": ("converged", "good"),
+    "failed": ("failed", "bad"),
     "waiting": ("waiting for a person", "warn"),
     "cycles": ("stopped at the limit of cycles", "warn"),
     "facts": ("stopped at the limit of facts", "warn"),
