@@ -150,6 +150,13 @@ class FactStore:
                 found.append(decode_decision(data))
         yield from sorted(found, key=lambda each: (each.timestamp, each.subject))
 
+    def find_decision(self, subject: str) -> HumanDecision | None:
+        """Return the newest decision about a subject; None if there is none, or it is damaged."""
+        data = self._find_blob(FACTS, f"{self._uuid}/{_DECISIONS}/{leaf(subject)}")
+        with suppress(Corrupt):
+            return None if data is None else decode_decision(data)
+        return None
+
     def walk_cycles(self) -> Iterator[Cycle]:
         """Yield the cycles, the newest one first; damaged ones are left out."""
         entries = self._entries(FACTS, f"{self._uuid}/{_CYCLES}")

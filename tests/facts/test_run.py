@@ -259,7 +259,7 @@ def test_what_another_command_adds_while_agents_run_is_read_in_the_next_cycle(st
 def test_a_fact_explains_the_cycle_and_the_facts_that_made_its_agent_run(store, programs):
     """S2-15, S2-23."""
     run(store, programs)
-    view = explain_fact(store, CONV, "Constraints/")
+    view = explain_fact(store, CONV, facts(store)[0][1])
     assert (view.cycle, view.applied.agent, view.because, view.read) == (
         2, 2, ("Hypotheses",), ("Hypotheses/because-slow",),
     )  # fmt: skip
