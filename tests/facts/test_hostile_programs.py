@@ -106,7 +106,7 @@ def test_text_with_control_characters_and_lone_surrogates_is_stored_as_it_is(run
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("exit 7", "failed with exit code 7: no message"),
+        ("exit 7", "failed with exit code 7: it wrote nothing to standard error"),
         ("kill -9 $$", "was killed by signal 9"),
         ("/no/such/program", "failed with exit code 127"),
         ("yes '{{\"facts\":[' | head -c 11000000", "wrote more than 10,000,000 bytes"),
