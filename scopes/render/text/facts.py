@@ -155,7 +155,7 @@ def render_fact_proposed(result: FactProposed, view: View) -> None:
     verb = "proposed" if result.operation is not None else there
     write_outcome(view, name, f"{verb} ", Span(name, "id"), " for ", Span(result.conversation, "branch"))
     if not view.terminal and result.operation is None:
-        view.aside(f"{verb} {name}; nothing was stored")
+        view.aside(f"{verb.removesuffix(':')}, so nothing was stored: {name}")
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
 
