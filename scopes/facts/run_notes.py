@@ -57,7 +57,7 @@ def _why_nobody_ran(
         hint = f"see who depends on what: scopes agents list; to let another run: scopes facts run {conversation}"
         yield Note(f"no agent ran: none with a command depends on {', '.join(dirty)}", hint)
     elif not context.keys_with_facts():
-        hint = f'propose one: scopes facts propose {conversation} Seeds "TEXT", then: scopes facts promote'
+        hint = f'propose one: scopes facts propose {conversation} Seeds "TEXT"; facts promote makes a fact of it'
         yield Note(f"no agent ran: {conversation} has no facts yet", hint)
     elif not dirty:
         hint = f"to run all again: scopes facts run {conversation} --all-keys"

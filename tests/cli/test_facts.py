@@ -139,12 +139,15 @@ def test_a_run_in_which_every_agent_failed_is_exit_code_1(seeded):
     assert seeded.run(*only, "--json", code=1)["ending"] == "failed"
 
 
-def test_what_is_there_already_is_said_in_a_pipe_too(seeded):
-    """The second `facts key add`, and the proposal of what is a fact, were silent."""
+def test_what_exists_already_is_noted_in_a_pipe_too(seeded):
+    """The second `facts key add`, and the proposal of a fact, were silent."""
     seeded.run("facts", "key", "add", "Requirements")
     done = seeded.run_main("facts", "key", "add", "Requirements")
     assert (done.stdout, done.stderr) == ("Requirements\n", "note: the context key exists already: Requirements\n")
     again = ("facts", "propose", seeded.id, "Seeds", "images are slow", "--id", "slow", "--as", "carol")
     done = seeded.run_main(*again)
-    assert (done.stdout, done.stderr) == ("Seeds/slow\n", "note: is a fact already, so nothing was stored: Seeds/slow\n")
+    assert (done.stdout, done.stderr) == (
+        "Seeds/slow\n",
+        "note: is a fact already, so nothing was stored: Seeds/slow\n",
+    )
     assert seeded.run(*again, "--json")["state"] == "accepted"
