@@ -134,10 +134,10 @@ def run_command(
         for stream in (guard.stdin, process.stdin, *_streams(process)):
             _close(stream)
     if process.returncode != 0:
-        last_line = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["it wrote nothing to standard error"]
         code = process.returncode
         how = f"failed with exit code {code}" if code > 0 else f"was killed by signal {-code}"
-        raise CommandFailed(f"{how}: {last_line[:200]}")
+        raise CommandFailed(f"{how}: {lines[-1][:200]}")
     return stdout
 
 

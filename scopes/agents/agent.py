@@ -59,6 +59,8 @@ def check_agent(agent: Agent) -> Agent:
     Raises:
         Invalid: a name, a capability, a dependency or the metadata is blank, too long, or cannot be addressed.
     """
+    if not agent.name.strip():
+        raise Invalid("an agent needs a name", hint="for example: scopes agents register reviewer")
     parse_agent_name(agent.name)
     if agent.name in _RESERVED or agent.name.startswith("@") or agent.name.isdecimal():
         raise Invalid(

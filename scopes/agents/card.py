@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
-from scopes.agents.agent import MAX_DESCRIPTION_CHARACTERS, MAX_ITEM_CHARACTERS, MAX_ITEMS
+from scopes.agents.agent import AGENT_TYPES, MAX_DESCRIPTION_CHARACTERS, MAX_ITEM_CHARACTERS, MAX_ITEMS, Agent
 from scopes.agents.register import AgentChanged, register
 from scopes.agents.registry import Registry
 from scopes.errors import Corrupt, Invalid
 from scopes.model import encoding
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 MAX_CARD_BYTES = 1_000_000
@@ -76,14 +77,17 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
     card: Any = None
     with suppress(Corrupt):
         card = encoding.load(data)
-    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
+    if not isinstance(card, dict):
         raise Corrupt("this is not an agent card", hint="a card is a JSON object with name, description, skills, ...")
+    own_name = card.get("name")
+    if name is None and not isinstance(own_name, str):
+        raise Corrupt("this is not an agent card: it has no name", hint="give the agent one: --name NAME")
     description = card.get("description")
     own = card.get(_EXTENSION)
     kept = {key: value for key, value in card.items() if key not in {*_OWN, _EXTENSION}}
-    return register(
+    done = register(
         repository,
-        name or card["name"],
+        str(own_name) if name is None else name,
         agent_type="human" if isinstance(own, dict) and own.get("type") == "human" else "ai",
         description=description[:MAX_DESCRIPTION_CHARACTERS] if isinstance(description, str) else "",
         capabilities=list(_walk_capabilities(card))[:MAX_ITEMS],
@@ -91,6 +95,19 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         metadata=_metadata(own),
         card=kept,
     )
+    return replace(done, notes=(*done.notes, *_note_ignored(card, done.agent)))
+
+
+def _note_ignored(card: Mapping[str, Any], agent: Agent) -> Iterator[Note]:
+    """Yield notes for what a card has in a form that says nothing about the agent."""
+    if not isinstance(card.get("skills", []), list):
+        hint = f"give it some: scopes agents update {quote(agent.name)} --capability WORD"
+        yield Note("the skills of the card are no list: the agent has no capabilities", hint)
+    own = card.get(_EXTENSION)
+    kind = own.get("type", "ai") if isinstance(own, dict) else "ai"
+    if kind not in AGENT_TYPES:
+        hint = f"change it: scopes agents update {quote(agent.name)} --type human"
+        yield Note(f"the card has the type {str(kind)[:80]!a}, which is none: the agent is registered as ai", hint)
 
 
 def _metadata(own: object) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from shlex import quote
 from time import sleep
 from typing import NamedTuple
 
@@ -89,7 +90,9 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
                 return Delivered(agent=agent, messages=tuple(done), notes=(note,))
             failed = _deliver_all(repository, agent, delivery, record, done)
         if failed is not None:
-            return Delivered(agent=agent, messages=tuple(done), failed=failed[0], problem=failed[1])
+            message, problem = failed
+            note = Note(f"{message[:8]} was not delivered: the program {problem}", _hint_again(agent))
+            return Delivered(agent=agent, messages=tuple(done), failed=message, problem=problem, notes=(note,))
     return Delivered(agent=agent, messages=tuple(done))
 
 
@@ -117,9 +120,14 @@ def deliver_to_programs(repository: Repository, names: Iterable[str]) -> tuple[N
             continue
         done = deliver_unread(repository, str(agent.number))
         if done.failed is not None:
-            hint = f"it stays in the inbox; try again: scopes inbox {agent.number} --deliver"
-            notes.append(Note(f"the program of {agent.name} {done.problem}", hint))
+            text = f"the message is in the inbox of {agent.name}, but the program of {agent.name} {done.problem}"
+            notes.append(Note(text, _hint_again(agent)))
     return tuple(notes)
+
+
+def _hint_again(agent: Agent) -> str:
+    name = quote(agent.name)
+    return f"it stays in the inbox; mend scopes.agent.{agent.name}.delivery, then: scopes inbox {name} --deliver"
 
 
 def describe_received(received: ReceivedMessage) -> dict[str, object]:

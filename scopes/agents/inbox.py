@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from shlex import quote
 from time import monotonic, sleep
 
 from scopes.agents.agent import Agent
@@ -177,7 +178,7 @@ def _inbox(registry: Registry, agent: Agent) -> Inbox:
     waiting = len(entries) - len(delivered)
     notes: tuple[Note, ...] = ()
     if waiting:
-        hint = f"to get what waits: scopes agents available {agent.number}"
+        hint = f"to get what waits: scopes agents available {quote(agent.name)}"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from types import MappingProxyType
 from typing import Any
 
@@ -77,10 +78,11 @@ def register(
     with exclusive_write(repository):
         registry = Registry(repository)
         _require_free(registry, agent.name)
+        notes = _note_other_case(registry, agent.name)
         agent = replace(agent, number=registry.next_number())
         summary = f"register agent {agent.number}: {agent.name}"
         operation = store_registry(registry, agent_changes({agent.number: agent}), summary, registered=agent.number)
-    return AgentChanged(agent=agent, change="registered", operation=operation)
+    return AgentChanged(agent=agent, change="registered", operation=operation, notes=notes)
 
 
 def update(repository: Repository, name: str, changes: AgentChanges) -> AgentChanged:
@@ -136,7 +138,9 @@ def set_availability(repository: Repository, name: str, *, available: bool) -> A
     if not waiting:
         return done
     count = len(waiting)
-    note = Note(f"{count} waiting {plural(count, 'message')} delivered", f"read them: scopes inbox {before.number}")
+    note = Note(
+        f"{count} waiting {plural(count, 'message')} delivered", f"read them: scopes inbox {quote(before.name)}"
+    )
     return replace(done, notes=(*done.notes, note))
 
 
@@ -184,6 +188,15 @@ def _require_free(registry: Registry, name: str) -> None:
     if other is not None:
         hint = f"change it: scopes agents update {other.number}, or choose another name"
         raise Refused(f"agent {name!a} is registered already, as number {other.number}", hint=hint)
+
+
+def _note_other_case(registry: Registry, name: str) -> tuple[Note, ...]:
+    """Return a note if a registered name differs from this one in its case alone."""
+    other = next((each for each in registry.agents if each.name.casefold() == name.casefold()), None)
+    if other is None:
+        return ()
+    hint = f"if they are one: scopes agents remove {quote(name)}"
+    return (Note(f"there is also the agent {other.name!a}, number {other.number}: case matters in names", hint),)
 
 
 def _unique(items: Iterable[str]) -> tuple[str, ...]:

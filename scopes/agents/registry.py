@@ -29,6 +29,7 @@ KIND = "agents"
 """The kind of the operations that change the registry; one that registers has the number in its details."""
 _DIRECTORY, _NEXT = "agents", "next"
 _NUMBER = "number"
+_NOT_REGISTERED = "list them: scopes agents list --registered; to register one: scopes agents register NAME"
 
 
 class Registry:
@@ -90,7 +91,7 @@ class Registry:
             numbers = ", ".join(str(agent.number) for agent in same)
             raise Ambiguous(f"{text!a} is the name of {len(same)} agents", hint=f"name one by its number: {numbers}")
         by_name: dict[str, Agent] = {agent.name: agent for agent in self.agents}
-        return by_name[match_prefix(text, by_name, "agent", "list them: scopes agents list")]
+        return by_name[match_prefix(text, by_name, "agent", _NOT_REGISTERED)]
 
     def find_named(self, name: str) -> Agent | None:
         """Return the first agent with exactly this name; None if there is none."""

@@ -127,7 +127,8 @@ def expand(registry: Registry, branch: BranchHandle, message: Message, to: Seque
         NotFound, Ambiguous, Invalid: as `send`.
     """
     found: dict[int, Agent] = {}
-    for target in to or _default_targets(message):
+    targets = [each for target in to for each in _split(registry, target)] if to else _default_targets(message)
+    for target in targets:
         for agent in _resolve(registry, target, message.author.name):
             found[agent.number] = agent
     if not to and message.kind == "analysis":
@@ -159,13 +160,29 @@ def _resolve(registry: Registry, target: str, author: str) -> list[Agent]:
     if target == EVERYBODY:
         return others
     if not target.startswith("@"):
-        return [registry.find(target)]
+        return [_find(registry, target)]
     found = [agent for agent in others if target[1:] in agent.capabilities]
     if not found:
         known = sorted({word for agent in others for word in agent.capabilities})
         hint = f"capabilities: {', '.join(known[:10])}" if known else "see: scopes agents list"
         raise NotFound(f"no other agent has the capability {target[1:]!a}", hint=hint)
     return found
+
+
+def _split(registry: Registry, target: str) -> list[str]:
+    """Return the receivers of `ann,bob`; the name of an agent may have a comma too."""
+    if "," not in target or registry.find_named(target) is not None:
+        return [target]
+    return [each.strip() for each in target.split(",") if each.strip()]
+
+
+def _find(registry: Registry, target: str) -> Agent:
+    try:
+        return registry.find(target)
+    except NotFound as error:
+        if target.casefold() == EVERYBODY:
+            error.hint = f"did you mean {EVERYBODY}?"
+        raise
 
 
 def _listed(agents: Sequence[Agent]) -> str:

@@ -45,7 +45,7 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
     """Print the help of a command or group; commands of the default group can be named without the group.
 
     `schemas` explains the JSON Schemas. Without words, print the overview; with `include_all` all commands, exit codes,
-    environment variables and files.
+    environment variables and files, or the further sections of the manual page of a command.
     """
     if words[:1] == ["schemas"]:
         return int(load("scopes.cli.schemas:explain_schemas")(words[1:], invocation))
@@ -62,13 +62,22 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
             invocation.stdout.write(load("scopes.cli.command_docs:docs_line")(docs))
             return 0
         text = format_command(docs, width, reads_past=line.command.reads_past)
+        text += format_manual(line.command.path, width) if include_all else ""
     elif line.path or include_all:
         text = format_group(table, line.path, width)
     else:
         text = format_overview(table, (), width)
     _refuse_json(invocation)
-    _print(invocation, text + (format_reference(width) if include_all else ""))
+    _print(invocation, text + (format_reference(width) if include_all and line.command is None else ""))
     return 0
+
+
+def format_manual(path: tuple[str, ...], width: int) -> str:
+    """Return the further sections of the manual page of a command; an empty text if it has none."""
+    lines: list[str] = []
+    for title, text in load("scopes.cli.man_pages:split_manual")(load("scopes.cli.man_pages:read_manual")(path)):
+        lines += ["", f"{title.lower()}:", *fill(text, width)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _refuse_json(invocation: Invocation) -> None:

@@ -1,7 +1,7 @@
 """Manual pages in roff, from the same table and documentation as the help texts.
 
-A file `manual/COMMAND.txt` has further sections of the page of a command: a line `# TITLE` begins each, and the text is
-written as in a docstring. The generator alone reads it.
+A file `manual/COMMAND.txt`, such as facts-run.txt, has further sections of the page of a command: a line `# TITLE`
+begins each, and the text is written as in a docstring. `scopes help COMMAND --all` prints them too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scopes.cli.command_docs import CommandDocs
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.help import parameter_text, rows_text
 from scopes.cli.inspect_command import inspect_global_options
-from scopes.cli.table import Table
+from scopes.cli.table import TABLE, Table
 from scopes.cli.text_wrap import blocks
 
 Rows = Iterable[tuple[str, str]]
@@ -28,11 +28,17 @@ def page_name(table: Table, path: tuple[str, ...]) -> str:
 
 def read_manual(path: tuple[str, ...]) -> str:
     """Return the further sections of a command's page; an empty text if it has none."""
-    file = os.path.join(MANUAL, f"{path[-1]}.txt")
+    file = os.path.join(MANUAL, f"{'-'.join(TABLE.short_path(path))}.txt")
     if not os.path.exists(file):
         return ""
     with open(file, encoding="utf-8") as stream:
         return stream.read()
+
+
+def split_manual(manual: str) -> list[tuple[str, str]]:
+    """Return the sections of a manual as (title, text)."""
+    sections = (section.partition("\n") for section in f"\n{manual}".split("\n# ")[1:])
+    return [(title, text.strip("\n")) for title, _, text in sections]
 
 
 def command_page(name: str, docs: CommandDocs, manual: str = "") -> str:
@@ -45,8 +51,7 @@ def command_page(name: str, docs: CommandDocs, manual: str = "") -> str:
     lines += _definitions((title.capitalize(), text) for title, text in rows_text(docs))
     lines += [".PP"] if docs.options or docs.fields else []
     lines += ["The global options are described in", ".BR scopes (1)."]
-    for section in f"\n{manual}".split("\n# ")[1:]:
-        title, _, text = section.partition("\n")
+    for title, text in split_manual(manual):
         lines += [f".SH {_escape(title)}", *_paragraphs(text)]
     if docs.examples:
         lines += [".SH EXAMPLES", *_verbatim(docs.examples.splitlines())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -69,6 +69,10 @@ class FactContext:
         cycles: How many cycles have run.
         questions: What agents asked and nobody has answered, by id.
         decided: The subjects about which a person has decided.
+        unseen: By the number of an agent, the keys that were dirty when it was away, had no command, failed, or
+            returned more than a limit allowed. They count as dirty for it in the first cycle of the next run.
+        retried: Those of `unseen` for which agents run in the next cycle.
+        more_fields: What a later version stored beside these.
     """
 
     stored: StoredFacts = field(default_factory=NoFacts)
@@ -80,6 +84,9 @@ class FactContext:
     cycles: int = 0
     questions: dict[str, Question] = field(default_factory=dict)
     decided: frozenset[str] = frozenset()
+    unseen: dict[int, frozenset[str]] = field(default_factory=dict)
+    retried: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    more_fields: Mapping[str, object] = field(default_factory=dict)
     _by_folded_name: dict[str, str] | None = field(default=None, init=False, repr=False)
 
     def known_key(self, name: str) -> str | None:

@@ -124,10 +124,10 @@ class DependencyIndex:
         for key in {each.casefold() for each in agent.dependencies} if agent is not None else ():
             self._numbers[key].remove(number)
 
-    def eligible(self, dirty: Iterable[str]) -> list[FactAgent]:
-        """Return the agents that depend on one of some keys, each once, by number (S2-5)."""
+    def eligible(self, dirty: Iterable[str], also: Iterable[int] = ()) -> list[FactAgent]:
+        """Return the agents that depend on one of some keys, and some others by number, each once, by number (S2-5)."""
         numbers = {number for key in dirty for number in self._numbers.get(key.casefold(), ())}
-        return [self._agents[number] for number in sorted(numbers)]
+        return [self._agents[number] for number in sorted(numbers.union(also))]
 
 
 def find_reasons(agent: FactAgent, dirty: Iterable[str]) -> tuple[str, ...]:
@@ -136,14 +136,51 @@ def find_reasons(agent: FactAgent, dirty: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(key for key in dirty if key.casefold() in wanted))
 
 
+def reasons_of(agent: FactAgent, context: FactContext) -> tuple[str, ...]:
+    """Return the keys for which an agent runs in the next cycle: dirty ones, and those that it has not seen yet."""
+    return find_reasons(agent, context.dirty | context.retried.get(agent.number, frozenset()))
+
+
+def find_unseen(agents: Iterable[FactAgent], context: FactContext) -> dict[int, frozenset[str]]:
+    """Return the keys on which agents depend and that they have not seen yet, by number."""
+    found = ((agent.number, find_reasons(agent, context.unseen.get(agent.number, ()))) for agent in agents)
+    return {number: frozenset(keys) for number, keys in found if keys}
+
+
+def update_unseen(
+    context: FactContext, cycle: Cycle, asked: Mapping[int, Iterable[str]], missed: Mapping[int, Iterable[str]]
+) -> None:
+    """Record which keys agents have not seen yet after a cycle.
+
+    An agent that failed, or whose facts were over the limit, has not seen the keys for which it was asked.
+
+    asked: the keys for which each agent ran, by its number
+    missed: the keys for which agents would have run that are away or have no command
+    """
+    failed = {each.agent for each in cycle.ran if each.problem is not None}
+    failed |= {each.agent for each in cycle.applied if each.outcome == "over limit"}
+    for number, keys in (*asked.items(), *missed.items()):
+        before = context.unseen.pop(number, frozenset())
+        is_missed = number in failed or number not in asked
+        after = before.union(keys) if is_missed else before.difference(keys)
+        if after:
+            context.unseen[number] = after
+
+
 def merge_cycle(
-    context: FactContext, agents: Sequence[FactAgent], effects: Mapping[int, Effects], acceptance: Acceptance
+    context: FactContext,
+    agents: Sequence[FactAgent],
+    effects: Mapping[int, Effects],
+    acceptance: Acceptance,
+    asked: Mapping[int, tuple[str, ...]] | None = None,
 ) -> Cycle:
     """Apply the effects of a cycle to a context: by the number of the agent, then in the order of emission (S2-2).
 
     The context has the new facts, questions and dirty keys then, and one version more if there are new facts (S2-13).
+    `asked` has the keys for which each agent ran, by its number; without it those of the context.
     """
-    ran = tuple(_ran(agent, effects.get(agent.number, Effects()), context.dirty) for agent in agents)
+    reasons = {agent.number: reasons_of(agent, context) for agent in agents} if asked is None else asked
+    ran = tuple(_ran(agent, effects.get(agent.number, Effects()), reasons[agent.number]) for agent in agents)
     merge = _Merge(context, acceptance)
     for agent in sorted(agents):
         merge.apply(agent, effects.get(agent.number, Effects()))
@@ -162,8 +199,8 @@ def merge_cycle(
     )
 
 
-def _ran(agent: FactAgent, effects: Effects, dirty: Iterable[str]) -> Ran:
-    return Ran(agent.number, agent.name, find_reasons(agent, dirty), effects.problem, effects.traces)
+def _ran(agent: FactAgent, effects: Effects, because: tuple[str, ...]) -> Ran:
+    return Ran(agent.number, agent.name, because, effects.problem, effects.traces)
 
 
 class _Merge:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from scopes.clock import now
-from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
 from scopes.facts.context import FactContext
-from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact
+from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import is_expired
+from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+
+AnyFact = TypeVar("AnyFact", Fact, ProposedFact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,25 +133,72 @@ def choose_proposal(store: FactStore, name: str) -> ProposedFact:
     """
     require_name(name)
     pending = [each for each in store.walk_proposals() if each.state == "pending"]
-    exact = [each for each in pending if name in {each.id, f"{each.key}/{each.id}"}]
-    found = exact or [each for each in pending if f"{each.key}/{each.id}".startswith(name) or each.id.startswith(name)]
+    found = match_names(name, pending)
     if not found:
-        hint = f"list them: scopes facts list {store.conversation} --proposed"
-        raise NotFound(f"no question or proposed fact {name!a} waits in {store.conversation}", hint=hint)
+        raise _why_none_waits(store, name)
     if len(found) > 1:
         listed = ", ".join(f"{each.key}/{each.id}" for each in found[:8])
         raise Ambiguous(f"{name!a} matches several proposed facts: {listed}", hint="name one as KEY/ID")
     return found[0]
 
 
+def match_names(name: str, candidates: Iterable[AnyFact]) -> list[AnyFact]:
+    """Return the facts of exactly an id or `KEY/ID`, else those of which the id begins so."""
+    key, slash, start = name.rpartition("/")
+    known = [each for each in candidates if not slash or each.key.casefold() == key.casefold()]
+    return [each for each in known if each.id == start] or [each for each in known if each.id.startswith(start)]
+
+
+def find_refinement(store: FactStore, proposal: ProposedFact) -> HumanDecision | None:
+    """Return the decision by which a person asked to refine a proposal; None if that is not the newest one about it."""
+    decision = store.find_decision(f"{proposal.key}/{proposal.id}")
+    is_about_it = decision is not None and decision.decision == "refine" and decision.timestamp >= proposal.proposed
+    return decision if is_about_it else None
+
+
 def require_name(name: str) -> None:
-    """Refuse an empty name, which is a prefix of every id.
+    """Refuse an empty id, which is a prefix of every one: nobody decides about what was not named.
 
     Raises:
-        Invalid: it is empty.
+        Invalid: the name is empty, or `KEY/`.
     """
-    if not name.strip():
-        raise Invalid("the id is empty", hint="list them: scopes facts list CONV --proposed")
+    if not name.rpartition("/")[2].strip():
+        text = f"{name!a} names no fact: the id is missing" if name.strip() else "the id is empty"
+        raise Invalid(text, hint="list them: scopes facts list CONV --proposed")
+
+
+def _why_none_waits(store: FactStore, name: str) -> ScopesError:
+    """Return the error for a name that no pending proposal has: what it is instead, and what can be done."""
+    conversation = store.conversation
+    rejected = match_names(name, store.walk_proposals())
+    facts = match_names(name, store.read_context().walk())
+    if len(rejected) == 1:
+        each = rejected[0]
+        subject = f"{each.key}/{each.id}"
+        actor = next((f" by {one.actor}" for one in store.walk_decisions() if one.subject == subject), "")
+        hint = f"to have it decided again: scopes facts propose {conversation} {each.key} TEXT --id {each.id}"
+        return Refused(f"the proposed fact {subject} was rejected{actor}: {each.reason}", hint=hint)
+    if len(facts) == 1:
+        subject = f"{facts[0].key}/{facts[0].id}"
+        return Refused(f"{subject} is a fact already", hint=f"see: scopes facts show {conversation} {subject}")
+    question = find_question(store.read_context(), name)
+    if question is not None:
+        return Invalid(
+            f"{question.id} is a question of {question.agent}, no proposed fact", hint=answer_hint(store, question)
+        )
+    hint = f"list them: scopes facts list {conversation} --proposed"
+    return NotFound(f"no question or proposed fact {name!a} waits in {conversation}", hint=hint)
+
+
+def find_question(context: FactContext, name: str) -> Question | None:
+    """Return the open question of an id or the unique prefix of one; None if there is none, or several."""
+    found = [each for each in context.questions if each.startswith(name)]
+    return context.questions.get(name) or (context.questions[found[0]] if len(found) == 1 else None)
+
+
+def answer_hint(store: FactStore, question: Question) -> str:
+    """Return the hint that says how a question is answered."""
+    return f"answer it: scopes facts decide {store.conversation} {question.id} approved --reason TEXT"
 
 
 def _promote(store: FactStore, name: str, decision: HumanDecision | None) -> FactPromoted:
@@ -155,8 +206,19 @@ def _promote(store: FactStore, name: str, decision: HumanDecision | None) -> Fac
     if is_expired(proposal):
         hint = "propose it again"
         raise Refused(f"the proposed fact {proposal.key}/{proposal.id} expired at {proposal.expires}", hint=hint)
+    name = f"{proposal.key}/{proposal.id}"
+    refinement = find_refinement(store, proposal)
+    if refinement is not None and decision is None:
+        hint = f"a person can accept it as it is: scopes facts accept {store.conversation} {name}"
+        raise Refused(
+            f"{refinement.actor} asked to refine {name}: {refinement.rationale or 'no reason given'}", hint=hint
+        )
     context = store.read_context()
-    fact = promote_fact(proposal, context, approved_by=None if decision is None else decision.actor)
+    try:
+        fact = promote_fact(proposal, context, approved_by=None if decision is None else decision.actor)
+    except ValidationError as error:
+        error.hint = f"it stays a proposal; reject it: scopes facts reject {store.conversation} {name} --reason TEXT"
+        raise
     verb = "promote" if decision is None else "accept"
     changes = FactChanges(store, f"{verb} {fact.key}/{fact.id} of {store.conversation}")
     if context.find(fact.key, fact.id) is None:

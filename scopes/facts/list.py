@@ -10,20 +10,21 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
-from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_reasons
-from scopes.facts.decide import require_name
+from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_unseen, reasons_of
+from scopes.facts.decide import answer_hint, find_question, find_refinement, match_names, require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
-from scopes.facts.run import list_agents, note_unknown_keys
+from scopes.facts.run import list_agents
+from scopes.facts.run_notes import note_unknown_keys
 from scopes.facts.store import FactStore
-from scopes.facts.validation import find_problems, is_expired
+from scopes.facts.validation import find_problems, is_expired, is_same
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.store.refs import FACTS
 from scopes.store.repository import Repository, read_commit
 
-ProposalState: TypeAlias = Literal["pending", "rejected", "expired"]
+ProposalState: TypeAlias = Literal["pending", "refine", "rejected", "expired"]
 
 
 class FactRow(NamedTuple):
@@ -35,7 +36,10 @@ class FactRow(NamedTuple):
 
 
 class ProposedRow(NamedTuple):
-    """A proposal of a conversation; a pending one that was not validated in time is expired (S2-20)."""
+    """A proposal of a conversation.
+
+    A pending one that was not validated in time is expired (S2-20); `refine` is one that a person asked to refine.
+    """
 
     conversation: ConversationId
     proposal: ProposedFact
@@ -160,7 +164,7 @@ def list_proposed(
         context = store.read_context()
         wanted = None if key is None else require_key(context, key)
         found = (_proposed_row(store, each) for each in store.walk_proposals() if wanted in {None, each.key})
-        rows += [row for row in found if everything or row.state == "pending"]
+        rows += [row for row in found if everything or row.state in {"pending", "refine"}]
         questions += [
             QuestionRow(store.conversation, each) for each in context.questions.values() if wanted in {None, each.key}
         ]
@@ -177,19 +181,19 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     context = store.read_context()
     require_name(name)
     decisions = {each.subject: each for each in store.walk_decisions()}
-    facts = {f"{fact.key}/{fact.id}": fact for fact in context.walk()}
-    proposals = {f"{each.key}/{each.id}": each for each in store.walk_proposals()}
-    found = _match(name, facts) or _match(name, proposals)
-    if not found:
-        hint = f"list them: scopes facts list {store.conversation}"
-        raise NotFound(f"{store.conversation} has no fact {name!a} and no such proposal", hint=hint)
-    if len(found) > 1:
-        raise Ambiguous(f"{name!a} matches several facts: {', '.join(found[:8])}", hint="name one as KEY/ID")
-    if found[0] in facts:
-        return _fact_view(store, context, facts[found[0]], decisions.get(found[0]))
-    proposal = proposals[found[0]]
-    problems = tuple(find_problems(proposal, context))
-    return ProposedFactView(row=_proposed_row(store, proposal), problems=problems, decision=decisions.get(found[0]))
+    facts = match_names(name, context.walk())
+    proposals = [] if facts else match_names(name, store.walk_proposals())
+    found: list[Fact | ProposedFact] = [*facts, *proposals]
+    names = [f"{each.key}/{each.id}" for each in found]
+    if not names:
+        raise _no_such_fact(store, context, name)
+    if len(names) > 1:
+        raise Ambiguous(f"{name!a} matches several facts: {', '.join(names[:8])}", hint="name one as KEY/ID")
+    decision = decisions.get(names[0])
+    if facts:
+        return replace(_fact_view(store, context, facts[0], decision), notes=_note_other_text(store, facts[0]))
+    problems = tuple(find_problems(proposals[0], context))
+    return ProposedFactView(row=_proposed_row(store, proposals[0]), problems=problems, decision=decision)
 
 
 def explain_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
@@ -219,15 +223,16 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
         NotFound, Ambiguous: the conversation.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
-    dirty = store.read_context().dirty
-    agents, notes = list_agents(repository)
-    found = DependencyIndex.of(agents).eligible(dirty)
-    rows = tuple(EligibleRow(agent, find_reasons(agent, dirty)) for agent in found)
+    context = store.read_context()
+    agents, _, notes = list_agents(repository)
+    context.retried = find_unseen(agents, context)
+    found = DependencyIndex.of(agents).eligible(context.dirty, context.retried)
+    rows = tuple(EligibleRow(agent, reasons_of(agent, context)) for agent in found)
     if not agents:
         hint = "scopes agents register NAME --depends-on KEY"
         notes = (*notes, Note("no available agent depends on a key", hint))
-    notes = (*notes, *note_unknown_keys(agents, store.read_context()))
-    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(dirty)), notes=notes)
+    notes = (*notes, *note_unknown_keys(agents, context))
+    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(context.dirty)), notes=notes)
 
 
 def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:
@@ -236,13 +241,32 @@ def _stores(repository: Repository, conversation: str | None) -> list[FactStore]
 
 
 def _proposed_row(store: FactStore, proposal: ProposedFact) -> ProposedRow:
-    is_late = proposal.state == "pending" and is_expired(proposal)
-    return ProposedRow(store.conversation, proposal, "expired" if is_late else proposal.state)
+    state: ProposalState = proposal.state
+    if state == "pending" and is_expired(proposal):
+        state = "expired"
+    elif state == "pending" and find_refinement(store, proposal) is not None:
+        state = "refine"
+    return ProposedRow(store.conversation, proposal, state)
 
 
-def _match(name: str, found: dict[str, Fact] | dict[str, ProposedFact]) -> list[str]:
-    exact = [each for each in found if name in {each, each.partition("/")[2]}]
-    return exact or [each for each in found if each.startswith(name) or each.partition("/")[2].startswith(name)]
+def _no_such_fact(store: FactStore, context: FactContext, name: str) -> NotFound:
+    question = find_question(context, name)
+    if question is not None:
+        text = f"{question.id} is an open question of {question.agent}, no fact: {question.text}"
+        return NotFound(text, hint=answer_hint(store, question))
+    where = store.conversation
+    hint = f"list them: scopes facts list {where}, or what waits for a decision: scopes facts list {where} --proposed"
+    return NotFound(f"{where} has no fact {name!a} and no such proposal", hint=hint)
+
+
+def _note_other_text(store: FactStore, fact: Fact) -> tuple[Note, ...]:
+    """Return a note if a proposal of the id of a fact waits: it cannot become one."""
+    proposal = store.find_proposal(fact.key, fact.id)
+    if proposal is None or proposal.state != "pending" or is_same(proposal, fact):
+        return ()
+    text = f"a proposal of this id with other text waits, which cannot become a fact: {proposal.content[:80]!r}"
+    hint = f"reject it: scopes facts reject {store.conversation} {fact.key}/{fact.id} --reason TEXT"
+    return (Note(text, hint),)
 
 
 def _fact_view(store: FactStore, context: FactContext, fact: Fact, decision: HumanDecision | None) -> FactView:

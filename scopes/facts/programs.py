@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from scopes.child_process import CommandFailed, CommandLimits, before_fatal_signals, run_command
 from scopes.clock import now
 from scopes.facts.context import FactContext, taken_back
-from scopes.facts.cycle import Effects, FactAgent, find_reasons
+from scopes.facts.cycle import Effects, FactAgent, reasons_of
 from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_id, describe, to_float
 from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
@@ -70,7 +70,7 @@ class ProgramRunner:
 
     def _facts_of(self, agents: Sequence[FactAgent], context: FactContext) -> Mapping[str, Sequence[Fact]]:
         """Return the facts of the dirty keys on which an agent depends, without those that were taken back."""
-        wanted = {key for agent in agents for key in find_reasons(agent, context.dirty)}
+        wanted = {key for agent in agents for key in reasons_of(agent, context)}
         found = {}
         for key in wanted:
             facts = list(context.walk([key]))
@@ -79,7 +79,7 @@ class ProgramRunner:
         return found
 
     def _input(self, agent: FactAgent, context: FactContext, facts: Mapping[str, Sequence[Fact]]) -> bytes:
-        dirty = find_reasons(agent, context.dirty)
+        dirty = reasons_of(agent, context)
         document = {
             "scopes": 1,
             "conversation": self._conversation,
@@ -107,7 +107,8 @@ class ProgramRunner:
 
 
 def _with_known_keys(effects: Effects, context: FactContext) -> Effects:
-    """Return effects whose questions have keys in their spelling; a question about no key could never be answered."""
+    """Return effects that spell keys as they are; a question about no key could never be answered."""
+    facts = tuple(_with_known_key(each, context) for each in effects.facts)
     questions = []
     for each in effects.questions:
         key = context.known_key(each.key)
@@ -115,7 +116,16 @@ def _with_known_keys(effects: Effects, context: FactContext) -> Effects:
             known = ", ".join(context.known_keys())
             return Effects(problem=f"asked about the unknown key {each.key[:80]!a}, known are {known}")
         questions.append(replace(each, key=key))
-    return replace(effects, questions=tuple(questions))
+    return replace(effects, facts=facts, questions=tuple(questions))
+
+
+def _with_known_key(fact: ProposedFact, context: FactContext) -> ProposedFact:
+    """Return a proposal with its key as it is spelled, `seeds` as Seeds; one without a known key stays as it is."""
+    key = context.known_key(fact.key)
+    if key in {None, fact.key}:
+        return fact
+    is_derived = fact.id == derive_id(fact.key, fact.content)
+    return replace(fact, key=key, id=derive_id(str(key), fact.content) if is_derived else fact.id)
 
 
 def read_effects(output: bytes, agent: FactAgent) -> Effects:
@@ -128,7 +138,7 @@ def read_effects(output: bytes, agent: FactAgent) -> Effects:
     try:
         document = json.loads(text) if text else {}
     except (ValueError, RecursionError) as error:
-        raise UnreadableEffects(f"wrote no JSON object: {text[:80]!a}") from error
+        raise UnreadableEffects(f"wrote no JSON object: {ascii(text[:80])[:82]}") from error
     if not isinstance(document, dict):
         raise UnreadableEffects(f"wrote JSON that is no object: {text[:80]!a}")
     _check_fields("output", document, _FIELDS)

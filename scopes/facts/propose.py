@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now, now_nanoseconds
-from scopes.errors import Conflicted, Invalid
+from scopes.errors import Conflicted, Invalid, NotFound
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import find_problems, is_expired
+from scopes.facts.validation import find_problems, is_expired, is_same
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
 from scopes.loading import load
@@ -24,11 +25,15 @@ _MAX_KEY_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactProposed(Result):
-    """A proposal that was stored, or was there already: then `operation` is None."""
+    """A proposal that was stored, or was there already: then `operation` is None.
+
+    `is_fact`: there is such a fact already, so nothing was stored.
+    """
 
     conversation: ConversationId
     fact: ProposedFact
     operation: OperationId | None
+    is_fact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +75,7 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
         Conflicted: a proposal of this id waits already, with other content.
     """
     conversation_id = resolve_conversation(repository, conversation)
-    sources = tuple(Oid(resolve_revision(repository, each).oid) for each in given.sources)
+    sources = tuple(_find_source(repository, conversation_id, each) for each in given.sources)
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)
         context = store.read_context()
@@ -94,13 +99,32 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
             proposed=now(),
             expires=None if expires is None else format_time(now_nanoseconds() + expires * 10**9),
         )
+        taken = context.find(key, fact_id)
+        if taken is not None and is_same(_check(fact, given), taken):
+            return FactProposed(conversation=conversation_id, fact=fact, operation=None, is_fact=True)
         operation = _store(store, _check(fact, given))
         if operation is None:
             fact = store.find_proposal(key, fact_id) or fact
         problems = find_problems(fact, context)
-    hint = f"see: scopes facts explain {conversation_id} {key}/{fact_id}"
+    reject = f"reject it: scopes facts reject {conversation_id} {key}/{fact_id} --reason TEXT"
+    hint = f"{reject}; to propose it under another id: --id ID"
     notes = (Note(f"it cannot be promoted as it is: {'; '.join(problems)}", hint),) if problems else ()
     return FactProposed(conversation=conversation_id, fact=fact, operation=operation, notes=notes)
+
+
+def _find_source(repository: Repository, conversation: ConversationId, name: str) -> Oid:
+    """Return the commit of a message or a revision; `main~2` is one of the conversation.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for each in (name, f"{conversation}/{name}"):
+        with suppress(NotFound):
+            return Oid(resolve_revision(repository, each).oid)
+    hint = (
+        f"a source is the id of a message, or a revision such as {conversation}/main~2; see: scopes log {conversation}"
+    )
+    raise NotFound(f"there is no message {name!a}", hint=hint)
 
 
 def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
@@ -160,7 +184,9 @@ def require_key(context: FactContext, name: str) -> str:
     key = context.known_key(name)
     if key is not None:
         return key
+    if not name.strip():
+        raise Invalid("the context key is empty", hint=f"keys: {', '.join(context.known_keys())}")
     known = {each.casefold(): each for each in context.known_keys()}
     near = load("difflib:get_close_matches")(name.casefold(), known, 1)
-    hint = f"did you mean {known[near[0]]}?" if near else f"keys: {', '.join(context.known_keys())}"
-    raise Invalid(f"unknown context key {name!a}", hint=f"{hint}; to add it: scopes facts key add {name}")
+    hint = f"did you mean {known[near[0]]}? Or" if near else f"keys: {', '.join(context.known_keys())};"
+    raise Invalid(f"unknown context key {name!a}", hint=f"{hint} add {name[:80]}: scopes facts key add {name[:80]}")

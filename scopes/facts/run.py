@@ -12,10 +12,22 @@ from typing import Literal, Protocol, TypeAlias
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now_nanoseconds
-from scopes.errors import BudgetExhausted, Invalid
+from scopes.errors import BudgetExhausted, Invalid, ScopesError
 from scopes.facts.context import FactContext
-from scopes.facts.cycle import Acceptance, Cycle, DependencyIndex, Effects, FactAgent, merge_cycle
+from scopes.facts.cycle import (
+    Acceptance,
+    Cycle,
+    DependencyIndex,
+    Effects,
+    FactAgent,
+    find_reasons,
+    find_unseen,
+    merge_cycle,
+    reasons_of,
+    update_unseen,
+)
 from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
+from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import is_expired
 from scopes.history.revisions import resolve_conversation
@@ -25,7 +37,7 @@ from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
-Ending: TypeAlias = Literal["converged", "waiting", "cycles", "facts"]
+Ending: TypeAlias = Literal["converged", "failed", "waiting", "cycles", "facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +63,8 @@ class FactRun(Result):
     """What a run did: its cycles, and why it ended.
 
     Attributes:
-        ending: `converged` if no key is dirty; `waiting` if none is and a person has to decide; `cycles` or `facts` if
-            a limit was reached, with what was added until then.
+        ending: `converged` if no key is dirty; `waiting` if none is and a person has to decide; `failed` if every agent
+            that ran failed; `cycles` or `facts` if a limit was reached, with what was added until then.
         added: The number of new facts.
         waiting: The number of open questions and pending proposals of the conversation.
         operations: One for each cycle; `undo` takes them back in one step.
@@ -68,7 +80,9 @@ class FactRun(Result):
 
     @property
     def exit_code(self) -> int:
-        """The code of a used-up budget if a limit was reached."""
+        """The code of a used-up budget if a limit was reached; one if every agent failed."""
+        if self.ending == "failed":
+            return ScopesError.exit_code
         return BudgetExhausted.exit_code if self.ending in {"cycles", "facts"} else 0
 
 
@@ -97,42 +111,29 @@ def run_programs(
         Invalid: no agent has a command and a dependency.
     """
     conversation_id = resolve_conversation(repository, conversation)
-    agents, notes = list_agents(repository)
+    agents, away, notes = list_agents(repository)
     programs = find_programs(repository, agents, commands, limits.seconds)
     without = [agent for agent in agents if agent.number not in programs]
     agents = [agent for agent in agents if agent.number in programs]
     if not agents:
         hint = 'scopes agents register NAME --depends-on KEY, then --agent NAME="COMMAND"'
         raise Invalid("no registered agent depends on a key and has a command", hint=hint)
-    if without:
-        names = ", ".join(agent.name for agent in without[:5])
-        notes = (*notes, Note(f"no command, so not run: {names}", "set one: --agent NAME=COMMAND"))
     runner = ProgramRunner(conversation_id, programs)
-    run = Runner(repository, conversation_id, agents, runner.ask, limits)
-    notes = (*notes, *note_unknown_keys(agents, run.context))
+    run = Runner(repository, conversation_id, agents, runner.ask, limits, others=[*without, *away])
+    notes = (*notes, *note_no_command(without), *note_unknown_keys(agents, run.context))
     for cycle in run.walk_cycles():
         on_cycle(cycle)
     return run.result(notes)
 
 
-def list_agents(repository: Repository) -> tuple[list[FactAgent], tuple[Note, ...]]:
-    """Return the available agents that depend on a key, by number, and notes about the registry."""
+def list_agents(repository: Repository) -> tuple[list[FactAgent], list[FactAgent], tuple[Note, ...]]:
+    """Return the agents that depend on a key, by number: those available, those away; and notes about the registry."""
     registry = Registry(repository)
-    found = [
-        FactAgent(agent.number, agent.name, agent.dependencies)
-        for agent in registry.agents
-        if agent.dependencies and agent.available
-    ]
-    return found, registry.notes
-
-
-def note_unknown_keys(agents: Sequence[FactAgent], context: FactContext) -> tuple[Note, ...]:
-    """Return a note for the keys on which agents depend and that do not exist: for these they never run."""
-    unknown = sorted({key for agent in agents for key in agent.dependencies if context.known_key(key) is None})
-    if not unknown:
-        return ()
-    hint = f"keys: {', '.join(context.known_keys())}; to add one: scopes facts key add KEY"
-    return (Note(f"agents depend on keys that do not exist: {', '.join(unknown[:5])}", hint),)
+    found: dict[bool, list[FactAgent]] = {True: [], False: []}
+    for agent in registry.agents:
+        if agent.dependencies:
+            found[agent.available].append(FactAgent(agent.number, agent.name, agent.dependencies))
+    return found[True], found[False], registry.notes
 
 
 def find_programs(
@@ -169,16 +170,22 @@ class Runner:
         agents: Sequence[FactAgent],
         ask: Asks,
         limits: RunLimits,
+        *,
+        others: Sequence[FactAgent] = (),
     ) -> None:
+        """Begin a run of agents; `others` also depend on keys, but cannot run now."""
         self._repository = repository
         self._conversation = conversation
         self._index = DependencyIndex.of(agents)
+        self._others = DependencyIndex.of(others)
         self._ask = ask
         self._limits = limits
         self._store = FactStore(repository, conversation)
         self.context = self._store.read_context()
         if limits.all_keys:
             self.context.dirty = self.context.keys_with_facts()
+        self.context.retried = find_unseen(agents, self.context)
+        self._first_dirty = self.context.dirty
         self._cycles: list[Cycle] = []
         self._operations: list[OperationId] = []
 
@@ -186,8 +193,7 @@ class Runner:
         """Run and store cycles until nothing is dirty or a limit is reached, and yield each."""
         with ExitStack() as stack:
             while not self._is_over():
-                eligible = self._index.eligible(self.context.dirty)
-                self._cycles.append(self._store_cycle(eligible, self._ask(eligible, self.context)))
+                self._cycles.append(self._run_cycle())
                 if len(self._operations) == 1:
                     stack.enter_context(same_command(self._repository, self._operations[0]))
                 yield self._cycles[-1]
@@ -197,17 +203,7 @@ class Runner:
         proposals = FactStore(self._repository, self._conversation).walk_proposals()
         pending = sum(each.state == "pending" and not is_expired(each) for each in proposals)
         waiting = len(self.context.questions) + pending
-        failed = sorted({each.name for cycle in self._cycles for each in cycle.ran if each.problem is not None})
-        if failed:
-            hint = f"see: scopes facts log {self._conversation}; to let them run again: --all-keys"
-            notes = (
-                *notes,
-                Note(f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:5])}", hint),
-            )
-        dropped = sum(each.outcome in {"conflict", "invalid"} for cycle in self._cycles for each in cycle.applied)
-        if dropped:
-            text = f"{dropped} proposed {plural(dropped, 'fact')} in conflict with a fact or not valid: left out"
-            notes = (*notes, Note(text, f"see: scopes facts log {self._conversation} --explain-order"))
+        more = walk_run_notes(self._conversation, self._cycles, self._first_dirty, self.context)
         return FactRun(
             conversation=self._conversation,
             ending=self._ending(waiting),
@@ -216,41 +212,60 @@ class Runner:
             added=sum(each.outcome == "added" for cycle in self._cycles for each in cycle.applied),
             waiting=waiting,
             operations=tuple(self._operations),
-            notes=notes,
+            notes=(*notes, *more),
         )
 
     def _is_over(self) -> bool:
         is_full = bool(self._cycles) and self._cycles[-1].is_full
-        return self.context.has_converged or is_full or len(self._cycles) >= self._limits.cycles
+        return not self._has_work or is_full or len(self._cycles) >= self._limits.cycles
+
+    @property
+    def _has_work(self) -> bool:
+        return not self.context.has_converged or bool(self.context.retried)
 
     def _ending(self, waiting: int) -> Ending:
         if self._cycles and self._cycles[-1].is_full:
             return "facts"
-        if not self.context.has_converged:
+        if self._has_work:
             return "cycles"
+        ran = [each for cycle in self._cycles for each in cycle.ran]
+        if ran and all(each.problem is not None for each in ran):
+            return "failed"
         return "waiting" if waiting else "converged"
 
-    def _store_cycle(self, agents: Sequence[FactAgent], effects: Mapping[int, Effects]) -> Cycle:
+    def _run_cycle(self) -> Cycle:
+        """Run the eligible agents and store what comes of it; who has not seen a key yet runs in the first cycle."""
+        context = self.context
+        agents = self._index.eligible(context.dirty, context.retried)
+        asked = {agent.number: reasons_of(agent, context) for agent in agents}
+        others = self._others.eligible(context.dirty)
+        missed = {agent.number: find_reasons(agent, context.dirty) for agent in others}
+        effects = self._ask(agents, context)
         with exclusive_write(self._repository):
             changed_meanwhile = self._reload()
-            cycle = merge_cycle(self.context, agents, effects, self._limits.acceptance)
+            cycle = merge_cycle(self.context, agents, effects, self._limits.acceptance, asked)
+            update_unseen(self.context, cycle, asked, missed)
+            self.context.retried = {}
             self.context.dirty |= changed_meanwhile
-            added = sum(each.outcome == "added" for each in cycle.applied)
-            summary = f"cycle {cycle.number} of {self._conversation}: {added} {plural(added, 'fact')}"
-            changes = FactChanges(self._store, summary)
-            changes.add(self._store.cycle_change(cycle) | self._store.context_change(self.context))
-            for each in cycle.applied:
-                fact = self.context.find(each.key, each.id) if each.outcome == "added" else None
-                if fact is not None:
-                    changes.add(self._store.fact_change(fact))
-                    if self._store.find_proposal(fact.key, fact.id) is not None:
-                        changes.propose(self._store.proposal_change(fact.key, fact.id, None))
-            for proposal in cycle.proposals:
-                kept = replace(proposal, expires=self._expiry())
-                changes.propose(self._store.proposal_change(kept.key, kept.id, kept))
-            self._operations.append(changes.commit("facts-run"))
-            self._store = FactStore(self._repository, self._conversation)
+            self._store_cycle(cycle)
         return cycle
+
+    def _store_cycle(self, cycle: Cycle) -> None:
+        added = sum(each.outcome == "added" for each in cycle.applied)
+        summary = f"cycle {cycle.number} of {self._conversation}: {added} {plural(added, 'fact')}"
+        changes = FactChanges(self._store, summary)
+        changes.add(self._store.cycle_change(cycle) | self._store.context_change(self.context))
+        for each in cycle.applied:
+            fact = self.context.find(each.key, each.id) if each.outcome == "added" else None
+            if fact is not None:
+                changes.add(self._store.fact_change(fact))
+                if self._store.find_proposal(fact.key, fact.id) is not None:
+                    changes.propose(self._store.proposal_change(fact.key, fact.id, None))
+        for proposal in cycle.proposals:
+            kept = replace(proposal, expires=self._expiry())
+            changes.propose(self._store.proposal_change(kept.key, kept.id, kept))
+        self._operations.append(changes.commit("facts-run"))
+        self._store = FactStore(self._repository, self._conversation)
 
     def _expiry(self) -> str | None:
         seconds = self._limits.expires_seconds

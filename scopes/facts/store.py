@@ -3,7 +3,8 @@
     refs/scopes/facts            <uuid>/facts/<key>/<2 hex>/<id>=    a fact
                                  <uuid>/cycles/<number>.json         a cycle of a run
                                  <uuid>/decisions/<subject>=         a decision of a person
-                                 <uuid>/context.json                 version, dirty keys, open questions
+                                 <uuid>/context.json                 version, dirty keys, open questions, and the
+                                                                     keys that single agents have not seen yet
                                  keys/<name>=                                a key beside those that always exist
     refs/scopes/proposed-facts   <uuid>/<key>/<2 hex>/<id>=          a proposal
 
@@ -48,6 +49,7 @@ from scopes.store.trees import BlobChange, read_blob, walk_blobs
 
 _IN_ONE_PACK = 50  # files; from here on one pack is written and synced faster than a file for each
 _REFS = (FACTS, PROPOSED_FACTS)
+_CONTEXT_FIELDS = frozenset({"v", "version", "cycles", "count", "dirty", "questions", "unseen"})
 _FACTS, _CYCLES, _DECISIONS, _CONTEXT, _KEYS = "facts", "cycles", "decisions", "context.json", "keys"
 
 
@@ -96,6 +98,8 @@ class FactStore:
             questions={each.id: each for each in found if each is not None},
             decided=frozenset(self._names(f"{self._uuid}/{_DECISIONS}")),
         )
+        context.unseen = _decode_unseen(document.get("unseen"))
+        context.more_fields = {str(name): value for name, value in document.items() if name not in _CONTEXT_FIELDS}
         has_run = isinstance(dirty, list) and context.cycles > 0
         context.dirty = frozenset(map(str, dirty)) if has_run and isinstance(dirty, list) else self.keys()
         return context
@@ -146,6 +150,13 @@ class FactStore:
                 found.append(decode_decision(data))
         yield from sorted(found, key=lambda each: (each.timestamp, each.subject))
 
+    def find_decision(self, subject: str) -> HumanDecision | None:
+        """Return the newest decision about a subject; None if there is none, or it is damaged."""
+        data = self._find_blob(FACTS, f"{self._uuid}/{_DECISIONS}/{leaf(subject)}")
+        with suppress(Corrupt):
+            return None if data is None else decode_decision(data)
+        return None
+
     def walk_cycles(self) -> Iterator[Cycle]:
         """Yield the cycles, the newest one first; damaged ones are left out."""
         entries = self._entries(FACTS, f"{self._uuid}/{_CYCLES}")
@@ -172,6 +183,7 @@ class FactStore:
     def context_change(self, context: FactContext) -> dict[str, BlobChange]:
         """Return the change of refs/scopes/facts that stores the state of a context, without its facts."""
         document = {
+            **context.more_fields,
             "v": 1,
             "version": context.version,
             "cycles": context.cycles,
@@ -182,6 +194,8 @@ class FactStore:
                 for each in context.questions.values()
             ],
         }
+        if context.unseen:
+            document["unseen"] = {str(number): sorted(keys) for number, keys in sorted(context.unseen.items())}
         data = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         return {f"{self._uuid}/{_CONTEXT}": data.encode("utf-8", "backslashreplace")}
 
@@ -267,6 +281,15 @@ def _commit_of(repository: Repository, ref: str) -> Oid | None:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def _decode_unseen(value: object) -> dict[int, frozenset[str]]:
+    """Return keys by the number of an agent; what is damaged is left out."""
+    return {
+        int(number): frozenset(map(str, keys))
+        for number, keys in (value.items() if isinstance(value, dict) else ())
+        if isinstance(number, str) and number.isdecimal() and isinstance(keys, list)
+    }
 
 
 def _decode_question(value: object) -> Question | None:

@@ -24,13 +24,13 @@ from scopes.proposals.proposal import (
     value_claim,
     value_path,
 )
+from scopes.proposals.refusals import ROLLED_BACK, TESTED, refusal
 from scopes.proposals.state import Located, locate
 from scopes.proposals.steps import (
     ProposalReviewed,
     Step,
     ValueChange,
     commit_steps,
-    refusal,
     removed_claims,
     require_transition,
     review_claim,
@@ -110,7 +110,7 @@ def rollback_proposal(
         found = locate(repository, where, name)
         proposal = found.proposal
         if proposal.state != APPLIED or proposal.rolled_back:
-            raise refusal(found, "cannot be rolled back")
+            raise refusal(found, ROLLED_BACK, "cannot be rolled back")
         expected = {change.field: (change.result, change.before) for change in proposal.changes}
         values = _compare(repository, found.tip, proposal, expected)
         _require_no_conflict(values, f"show who changed it: scopes changes {found.branch.conversation.id}")
@@ -131,7 +131,7 @@ def try_proposal(repository: Repository, where: str | None, name: str, *, author
     found = locate(repository, where, name)
     proposal = found.proposal
     if proposal.state not in {PENDING, ACCEPTED, EXPIRED}:
-        raise refusal(found, "cannot be tested")
+        raise refusal(found, TESTED, "cannot be tested")
     values = compare_values(repository, found.tip, proposal)
     expired: tuple[MessageId, ...] = ()
     if not any(value.conflict for value in values):

@@ -166,6 +166,10 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
     """
     if not changes:
         raise Invalid("no change was given", hint="for example: scopes proposals create conv-001 task/42 status=done")
+    no_list = next((each for each in changes if each.operation == "append" and _is_no_list(each.before)), None)
+    if no_list is not None:
+        text = f"{no_list.field} is {show_value(no_list.before)}, which is no list: += adds to a list"
+        raise Invalid(text, hint=f"to replace the value: {no_list.field}=VALUE")
     names = [change.field for change in changes]
     double = next((name for name in names if not name.strip() or names.count(name) > 1), None)
     if double is not None:
@@ -182,6 +186,10 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
     same = next((change for change in changes if is_same(change.before, change.result)), None)
     if same is not None:
         raise Invalid(f"{same.field} is {show_value(same.before)} already", hint="propose another value")
+
+
+def _is_no_list(value: Any) -> bool:
+    return value is not None and not isinstance(value, list)
 
 
 def _document(change: FieldChange) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from scopes.errors import Invalid
 from scopes.model.message import Author
 from scopes.proposals.proposal import APPLIED
+from scopes.proposals.refusals import OUTCOME_STATED, refusal
 from scopes.proposals.review import Feedback, feedback_details
 from scopes.proposals.state import OUTCOME, locate
-from scopes.proposals.steps import ProposalReviewed, Step, commit_steps, refusal, review_message
+from scopes.proposals.steps import ProposalReviewed, Step, commit_steps, review_message
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -28,7 +29,7 @@ def give_feedback(
     with exclusive_write(repository):
         found = locate(repository, where, name)
         if found.proposal.state != APPLIED:
-            raise refusal(found, "has no outcome yet")
+            raise refusal(found, OUTCOME_STATED, "has no outcome yet")
         message = review_message(found.proposal, author, OUTCOME, APPLIED, details)
         operation = commit_steps(found, [Step(message, {})], OUTCOME)
     return ProposalReviewed(

@@ -108,7 +108,7 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
         NotFound, Ambiguous: there is no such proposal, or there are several.
     """
     if where is None:
-        where = resolve_revision(repository, name).conversation
+        where = _find_conversation(repository, name)
     scope = resolve_scope(repository, where)
     for branch in walk_branches(repository, scope):
         tip = branch.tip
@@ -120,6 +120,15 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
         if found:
             return Located(branch, tip, proposals, found[0])
     raise NotFound(f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {where} --all")
+
+
+def _find_conversation(repository: Repository, name: str) -> str:
+    """Return the conversation of a proposal that is named by its id alone."""
+    try:
+        return resolve_revision(repository, name).conversation
+    except NotFound as error:
+        hint = "list them: scopes proposals list CONV --all; of a message on two branches: CONV/BRANCH PROPOSAL"
+        raise NotFound(f"there is no proposal {name!a}", hint=hint) from error
 
 
 def walk_branches(repository: Repository, scope: Scope) -> Iterator[BranchHandle]:

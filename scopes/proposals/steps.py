@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from scopes.errors import Refused
 from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
@@ -16,6 +15,7 @@ from scopes.model.claims import REVIEWS
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
 from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Proposal
+from scopes.proposals.refusals import refusal
 from scopes.proposals.state import REVIEW, Located
 from scopes.result import Result
 from scopes.store.repository import Objects
@@ -123,26 +123,4 @@ def require_transition(found: Located, state: str) -> None:
         Refused: the new state does not follow from it.
     """
     if state not in TRANSITIONS.get(found.proposal.state, ()):
-        raise refusal(found, f"cannot be {state}")
-
-
-def refusal(found: Located, text: str) -> Refused:
-    """Return the error that names the state of a proposal, and what can be done."""
-    proposal = found.proposal
-    state = "applied and rolled back" if proposal.rolled_back else proposal.state
-    return Refused(f"proposal {proposal.id[:8]} is {state} and {text}", hint=_cure(found))
-
-
-def _cure(found: Located) -> str:
-    """Return what can be done about a proposal in its state."""
-    proposal, name = found.proposal, found.proposal.id[:12]
-    again = f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
-    if proposal.state == PENDING:
-        return f"accept it first: scopes proposals accept {name}"
-    if proposal.state == ACCEPTED:
-        return f"apply it: scopes proposals apply {name}"
-    if proposal.state == APPLIED and not proposal.rolled_back:
-        return f"take it back: scopes proposals rollback {name}"
-    if proposal.superseded_by is not None:
-        return f"see the newer one: scopes proposals show {proposal.superseded_by[:12]}"
-    return again
+        raise refusal(found, state, f"cannot be {state}")

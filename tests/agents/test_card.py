@@ -66,6 +66,28 @@ def test_a_removed_capability_leaves_the_card(repository):
     assert [skill["id"] for skill in card_of(repository, "cook")["skills"]] == ["find-recipe", "serve"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"skills": "x"}, "the skills of the card are no list: the agent has no capabilities"),
+        ({"scopes": {"type": "robot"}}, "the card has the type 'robot', which is none: the agent is registered as ai"),
+        ({"scopes": {"type": ["human"]}}, "the card has the type \"['human']\", which is none: the agent is registered as ai"),
+    ],
+)  # fmt: skip
+def test_what_a_card_says_in_no_known_form_is_noted(repository, fields, text):
+    """It was registered as another agent than the card described, without a word."""
+    done = import_card(repository, json.dumps({"name": "odd", **fields}).encode())
+    assert [note.text for note in done.notes] == [text]
+    assert import_card(repository, json.dumps(CARD).encode()).notes == ()
+
+
+def test_a_card_without_a_name_is_given_one(repository):
+    with pytest.raises(Corrupt, match="this is not an agent card: it has no name") as refused:
+        import_card(repository, b'{"description": "x"}')
+    assert refused.value.hint == "give the agent one: --name NAME"
+    assert import_card(repository, b'{"description": "x"}', name="critic").agent.name == "critic"
+
+
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"name": 1}', b"\xff\xfe", b'{"name": "x"'])
 def test_what_is_no_card_is_refused(repository, data):
     with pytest.raises(Corrupt, match="not an agent card"):

@@ -97,6 +97,9 @@ def test_a_program_that_fails_is_tried_three_times_and_the_message_and_later_one
     done = deliver_unread(with_program(team, f"echo x >> {tries}; echo no >&2; exit 3"), "ann")
     assert (done.problem, done.exit_code) == ("failed with exit code 3: no (tried 3 times)", 1)
     assert (len(tries.read_text().split()), texts(team)) == (3, ["one", "two"])
+    (note,) = done.notes
+    assert note.text == f"{done.failed[:8]} was not delivered: the program failed with exit code 3: no (tried 3 times)"
+    assert note.hint.endswith("then: scopes inbox ann --deliver")
 
 
 def test_a_program_that_works_the_second_time_has_delivered(team, tmp_path):
@@ -114,8 +117,11 @@ def test_a_program_that_hangs_is_killed(team):
 def test_send_delivers_to_programs_and_notes_what_failed(team):
     sent(team, "one")
     (note,) = deliver_to_programs(with_program(team, "exit 1"), ["ann", "carol", "nobody"])
-    assert note.text == "the program of ann failed with exit code 1: no message (tried 3 times)"
-    assert note.hint == "it stays in the inbox; try again: scopes inbox 2 --deliver"
+    assert note.text == (
+        "the message is in the inbox of ann, but the program of ann failed with exit code 1: "
+        "it wrote nothing to standard error (tried 3 times)"
+    )
+    assert note.hint.startswith("it stays in the inbox; mend scopes.agent.ann.delivery, then: scopes inbox ann --del")
     assert deliver_to_programs(with_program(team, "true"), ["ann"]) == ()
     assert texts(team) == []
 

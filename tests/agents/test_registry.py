@@ -292,3 +292,9 @@ def test_an_empty_name_is_no_prefix_of_the_only_agent(repository):
         with pytest.raises(Invalid, match="the name of an agent is empty"):
             function(repository, "")
     assert [agent.name for agent in Registry(repository).agents] == ["ann"]
+
+
+def test_a_name_that_differs_in_its_case_alone_is_noted(repository):
+    assert register(repository, "ann").notes == ()
+    (note,) = register(repository, "ANN").notes
+    assert note.text == "there is also the agent 'ann', number 1: case matters in names"

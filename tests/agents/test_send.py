@@ -65,6 +65,7 @@ def test_a_message_is_delivered_to_who_is_available_and_waits_for_others(team):
     [
         (("ann",), ("ann",)), (("2", "ann"), ("ann",)), (("all",), ("ann", "bob")), (("bob", "@go"), ("ann", "bob")),
         (("carol",), ("carol",)), (("@review", "all"), ("ann", "bob")),
+        (("ann,bob",), ("ann", "bob")), (("ann, @go", "2"), ("ann",)),
     ],
 )  # fmt: skip
 def test_receivers_are_named_once_by_number_and_no_group_has_the_author(team, to, names):
@@ -96,7 +97,7 @@ def test_what_waits_is_delivered_once_in_the_order_of_sending(team):
     for text in ("one", "two"):
         sent(team, text, "@review")
     note = set_availability(team, "bob", available=True).notes[-1]
-    assert (note.text, note.hint) == ("2 waiting messages delivered", "read them: scopes inbox 3")
+    assert (note.text, note.hint) == ("2 waiting messages delivered", "read them: scopes inbox bob")
     sent(team, "three", "bob")
     assert texts(team, "bob", acknowledge=True) == ["one", "two", "three"]
     assert texts(team, "bob") == texts(team, "bob", acknowledge=True) == []
@@ -188,3 +189,24 @@ def test_queues_and_availability_deliver_each_message_once_in_order(tmp_path_fac
         got[name] += texts(repository, name, acknowledge=True)
     assert got == wanted
     assert [agent.number for agent in Registry(repository).agents] == [1, 2, 3]
+
+
+def test_a_name_with_a_comma_is_one_receiver(team):
+    register(team, "ann,bob")
+    assert sent(team, "hello", "ann,bob").delivered_to == ("ann,bob",)
+
+
+def test_all_in_another_case_is_no_receiver(team):
+    """Nobody sends to all by a slip; the hint says what it may have meant."""
+    with pytest.raises(NotFound) as missing:
+        sent(team, "hello", "ALL")
+    assert missing.value.hint == "did you mean all?"
+
+
+def test_a_receiver_that_is_not_registered_can_be_registered(team):
+    """The hint was `scopes agents list`, which lists participants that are not registered too."""
+    with pytest.raises(NotFound) as missing:
+        read_inbox(team, "claude-code")
+    assert missing.value.hint == (
+        "list them: scopes agents list --registered; to register one: scopes agents register NAME"
+    )

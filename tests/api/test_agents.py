@@ -139,7 +139,7 @@ def test_people_decide_about_facts(ready):
     assert ready.accept_fact("a", "measured").decision.actor == "user"
     assert ready.reject_fact("b", "no", author="carol").proposal.state == "rejected"
     assert ready.decide("c", "refine", "why?").decision.decision == "refine"
-    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected", "pending"]
+    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected", "refine"]
     assert isinstance(ready.fact("Seeds/a"), scopes.FactView)
 
 
@@ -152,8 +152,7 @@ def test_a_run_is_that_of_the_command_line(team, same):
 
 
 def test_a_run_stops_at_its_limits(ready, tmp_path):
-    ready.propose_fact("Seeds", "0")
-    ready.promote_fact("Seeds")
+    ready.promote_fact(ready.propose_fact("Seeds", "0").fact.id)
     program = f"""{sys.executable} -c "import json,sys; n=len(json.load(sys.stdin)['facts']); print(json.dumps({{'facts':
       [{{'key':'Seeds','content':str(n)}}]}}))" """
     done = ready.run_facts({"ann": program}, max_cycles=2)

@@ -127,3 +127,27 @@ def test_what_is_printed_is_valid_by_its_schema(seeded, words):
     words = [seeded.id if word == "CONV" else word for word in words]
     printed = seeded.run("facts", *words, "--json")
     jsonschema.Draft202012Validator(read_schemas()["documents"][printed["kind"]]).validate(printed)
+
+
+def test_a_run_in_which_every_agent_failed_is_exit_code_1(seeded):
+    """A script had to read the notes."""
+    only = ("facts", "run", seeded.id, "--agent", "broken=exit 3")
+    done = seeded.run_main(*only)
+    assert (done.returncode, done.stdout.count("broken failed with exit code 3")) == (1, 1)
+    assert done.stderr.splitlines()[0] == "note: failed: 1 cycle, 0 new facts, version 1"
+    assert "hint: see: scopes facts log conv-001; in the next run they are tried again" in done.stderr
+    assert seeded.run(*only, "--json", code=1)["ending"] == "failed"
+
+
+def test_what_exists_already_is_noted_in_a_pipe_too(seeded):
+    """The second `facts key add`, and the proposal of a fact, were silent."""
+    seeded.run("facts", "key", "add", "Requirements")
+    done = seeded.run_main("facts", "key", "add", "Requirements")
+    assert (done.stdout, done.stderr) == ("Requirements\n", "note: the context key exists already: Requirements\n")
+    again = ("facts", "propose", seeded.id, "Seeds", "images are slow", "--id", "slow", "--as", "carol")
+    done = seeded.run_main(*again)
+    assert (done.stdout, done.stderr) == (
+        "Seeds/slow\n",
+        "note: is a fact already, so nothing was stored: Seeds/slow\n",
+    )
+    assert seeded.run(*again, "--json")["state"] == "accepted"

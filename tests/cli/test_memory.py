@@ -175,7 +175,10 @@ def test_the_memory_uses_the_summarizer_command(remembered):
     assert done.stderr == ""
     remembered.append("main", "Once more.")
     done = remembered.run_main("-c", "scopes.summarizer=false", "memory", "update", "--now")
-    assert "the summarizer failed with exit code 1: no message: entries were made without it" in done.stderr
+    assert (
+        "the summarizer failed with exit code 1: it wrote nothing to standard error: entries were made without it"
+        in done.stderr
+    )
     remembered.append("main", "And again.")
     remembered.run("-c", "scopes.summarizer=echo short", "memory", "update", "--now")
     assert remembered.run("memory", "list", "--json")["entries"][0]["summary"] == "short"

@@ -87,7 +87,8 @@ class Model:
         match step:
             case ("propose", conversation, name):
                 key = ("proposed", conversation, name)
-                return {} if key in self.state else {key: next(self.stamps)}
+                is_there = key in self.state or ("fact", conversation, name) in self.state
+                return {} if is_there else {key: next(self.stamps)}
             case ("accept", conversation, name) if ("proposed", conversation, name) in self.state:
                 decided = {("proposed", conversation, name): None, ("decision", conversation, name): next(self.stamps)}
                 if ("fact", conversation, name) in self.state:

@@ -170,8 +170,10 @@ def test_a_name_that_fits_several_questions_or_facts_is_ambiguous(store):
         decide(store, CONV, "drop", "approved", actor="carol", rationale="")
     decide(store, CONV, "drop-1", "approved", actor="carol", rationale="")
     assert [row.question.id for row in list_proposed(store, CONV).questions] == ["drop-2"]
-    with pytest.raises(Ambiguous, match="'Seeds' matches several facts: Seeds/one, Seeds/two"):
-        show_fact(store, CONV, "Seeds")
+    propose(store, CONV, Proposal(key="Seeds", content="x", agent="ann", id="only"))
+    promote(store, CONV, "only")
+    with pytest.raises(Ambiguous, match="'seeds/on' matches several facts: Seeds/one, Seeds/only"):
+        show_fact(store, CONV, "seeds/on")
 
 
 def test_a_rejection_of_a_proposal_by_decide_names_the_command(store):

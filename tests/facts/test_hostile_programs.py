@@ -60,7 +60,7 @@ def test_a_question_has_an_id_that_a_person_can_type(run, name):
     """Otherwise nobody could answer it, and the conversation would wait for ever."""
     done = run({"questions": [{"key": "Seeds", "id": name, "text": "drop?"}], "facts": []})
     assert "which is no id of a question" in done.cycles[0].ran[0].problem
-    assert (done.ending, list_proposed(run.repository, CONV).questions) == ("converged", ())
+    assert (done.ending, list_proposed(run.repository, CONV).questions) == ("failed", ())
 
 
 def test_a_question_about_a_key_in_another_case_is_answered_for_that_key(run):
@@ -106,7 +106,7 @@ def test_text_with_control_characters_and_lone_surrogates_is_stored_as_it_is(run
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("exit 7", "failed with exit code 7: no message"),
+        ("exit 7", "failed with exit code 7: it wrote nothing to standard error"),
         ("kill -9 $$", "was killed by signal 9"),
         ("/no/such/program", "failed with exit code 127"),
         ("yes '{{\"facts\":[' | head -c 11000000", "wrote more than 10,000,000 bytes"),
@@ -117,7 +117,7 @@ def test_a_program_that_fails_in_any_way_contributes_nothing_and_is_named(run, c
     """S2-19."""
     done = run("", command)
     assert problem in done.cycles[0].ran[0].problem
-    assert (done.ending, done.added, done.notes[-1].text) == ("converged", 0, "1 agent failed: ann")
+    assert (done.ending, done.added, done.notes[-1].text) == ("failed", 0, "1 agent failed: ann")
 
 
 def test_a_decision_that_is_made_during_a_run_is_read_in_it(run, tmp_path):

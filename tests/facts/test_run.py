@@ -102,6 +102,8 @@ def test_programs_in_python_and_shell_converge_though_one_crashes(store, program
     assert done.cycles[0].ran[1].problem == "failed with exit code 3: oops"
     assert done.cycles[0].ran[0].traces == ("read 1 facts",)
     assert [note.text for note in done.notes] == ["1 agent failed: broken"]
+    again = run(store, {**programs, "broken": "true"})
+    assert [[each.name for each in cycle.ran] for cycle in again.cycles] == [["broken"]], "the others have seen all"
     again = run(store, programs)
     assert (again.ending, again.cycles, again.operations) == ("converged", (), ())
 
@@ -119,7 +121,8 @@ def test_only_what_is_new_is_run_again(store, programs):
 
 
 def test_all_keys_count_as_new_again_on_request(store, programs):
-    """For an agent that is new, or had failed."""
+    """For an agent that was registered after a run."""
+    programs["broken"] = "true"
     run(store, programs)
     register(store, "late", dependencies=["Constraints"])
     late = {**programs, "late": "echo '{}'"}
@@ -215,6 +218,7 @@ def test_with_review_nothing_becomes_a_fact_without_a_person(store, programs):
 def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monkeypatch):
     """S2-20."""
     review = Acceptance(review=True)
+    programs["broken"] = "true"
     run(store, programs, acceptance=review, expires_seconds=60)
     (row,) = list_proposed(store, CONV).rows
     assert row.proposal.expires is not None
@@ -255,7 +259,7 @@ def test_what_another_command_adds_while_agents_run_is_read_in_the_next_cycle(st
 def test_a_fact_explains_the_cycle_and_the_facts_that_made_its_agent_run(store, programs):
     """S2-15, S2-23."""
     run(store, programs)
-    view = explain_fact(store, CONV, "Constraints/")
+    view = explain_fact(store, CONV, facts(store)[0][1])
     assert (view.cycle, view.applied.agent, view.because, view.read) == (
         2, 2, ("Hypotheses",), ("Hypotheses/because-slow",),
     )  # fmt: skip

@@ -27,7 +27,7 @@ def test_a_prompt_of_megabytes_may_be_read_or_ignored():
         ("scopes-no-such-program", "failed with exit code 127"),
         ("head -c 1000000 /dev/zero", "wrote more than 100,000 bytes"),
         ("yes", "wrote more than 100,000 bytes"),
-        ("kill -9 $$", "was killed by signal 9: no message"),
+        ("kill -9 $$", "was killed by signal 9: it wrote nothing to standard error"),
     ],
 )
 def test_a_failing_command_is_refused(command, message):

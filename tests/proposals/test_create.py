@@ -282,3 +282,20 @@ def test_a_proposal_that_one_side_rejected_and_the_other_replaced_is_merged_from
     assert states(team, "conv-001/fix") == ["rejected", "pending"]
     assert type(merge(team, "conv-001", "fix", target="main")).__name__ != "MergeConflicted"
     assert (states(team, "conv-001/main"), claims(team)) == (["rejected", "pending"], {("status", "planner")})
+
+
+@pytest.mark.parametrize("value", ["x", 5, False, {"a": 1}])
+def test_what_is_no_list_takes_no_addition(team, value):
+    """`status+=x` of the text "x" proposed the list of both."""
+    accepted_value(team, "status", value)
+    with pytest.raises(Invalid, match="which is no list") as refused:
+        create(team, NewChange("status", "append", "x"))
+    assert refused.value.hint == "to replace the value: status=VALUE"
+    create(team, NewChange("labels", "append", "x"))
+
+
+def test_an_id_of_no_proposal_is_not_found_as_such(team):
+    """The hint was to make a conversation."""
+    with pytest.raises(NotFound, match="there is no proposal 'nope'") as missing:
+        show_proposal(team, None, "nope")
+    assert missing.value.hint.startswith("list them: scopes proposals list CONV --all")

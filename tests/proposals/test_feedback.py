@@ -86,7 +86,10 @@ def test_a_proposal_that_was_not_applied_has_no_outcome(team):
     pending = create(team, "status=done").id
     with pytest.raises(Refused, match="is pending and has no outcome yet") as caught:
         give(team, pending, "fine")
-    assert caught.value.hint == f"accept it first: scopes proposals accept {pending[:12]}"
+    name = pending[:12]
+    assert caught.value.hint == (
+        f"say it in the decision: --feedback TEXT of scopes proposals accept {name}, or reject {name}"
+    )
 
 
 def test_feedback_of_two_branches_is_merged_without_a_conflict(team, applied):

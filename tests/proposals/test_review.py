@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.merge import merge
@@ -12,6 +15,7 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.divergence import state_of
@@ -218,19 +222,24 @@ def test_a_test_reports_conflicts(team):
     assert [note.text for note in tested.notes] == ["the proposal has expired and cannot be accepted"]
 
 
-@pytest.mark.parametrize(
-    ("state", "cure"),
-    [
-        ("pending", "accept it first"),
-        ("accepted", "apply it"),
-        ("rejected", "propose it again"),
-        ("applied", "take it back"),
-        ("superseded", "see the newer one"),
-        ("expired", "propose it again"),
-    ],
-)
-def test_what_does_not_follow_is_refused_with_the_state_and_a_cure(team, state, cure):
-    """S4-58."""
+NOTHING = "nothing is to be done"
+NEVER = "nothing is to be done: it was never applied"
+CURES = {
+    "pending": {"apply": "accept it first", "rollback": "nothing was applied; to decide against it: scopes proposals rej"},
+    "accepted": {
+        "accept": "it is accepted already", "modify": "it is accepted already", "reject": "withdraw the acceptance: scopes",
+        "rollback": "withdraw the acceptance: scopes undo",
+    },
+    "rejected": {"reject": NOTHING, "rollback": NEVER} | dict.fromkeys(("accept", "modify", "apply", "test"), "propose it"),
+    "applied": {"reject": "take it back"} | dict.fromkeys(("accept", "modify", "apply", "test"), NOTHING),
+    "superseded": dict.fromkeys(("accept", "reject", "modify", "apply", "rollback", "test"), "see the newer one"),
+    "expired": {"reject": NEVER, "rollback": NEVER} | dict.fromkeys(("accept", "modify", "apply"), "propose it again"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", CURES)
+def test_what_does_not_follow_is_refused_with_the_state_and_a_cure(team, state):
+    """S4-58: the cure is never the opposite of the wish, such as `accept it first` for a rollback."""
     made = create(team, "status=done")
     match state:
         case "accepted":
@@ -258,8 +267,25 @@ def test_what_does_not_follow_is_refused_with_the_state_and_a_cure(team, state, 
     for move in moves.keys() - allowed:
         with pytest.raises(Refused, match=f"is {state} and cannot be") as refused:
             moves[move]()
-        assert cure in refused.value.hint
+        assert CURES[state][move] in refused.value.hint
     assert states(team)[0] == state
+
+
+def test_an_acceptance_is_withdrawn_by_undo(team):
+    """The hint names the operation, as long as no message came after it: then undo would take more than that."""
+    made = create(team, "status=done")
+    accepted = accept(team, made, apply=False)
+    for operation in (rollback_proposal, partial(reject_proposal, reason="other", feedback=Feedback("no"))):
+        with pytest.raises(Refused, match="is accepted") as refused:
+            operation(team, None, made.id, author=CAROL)
+        assert refused.value.hint.endswith(f"withdraw the acceptance: scopes undo {accepted.operation[:12]}")
+    undo(team, accepted.operation)
+    assert states(team) == ["pending"]
+    accept(team, made, apply=False)
+    append(team, "conv-001", plain_message("ann", "later"))
+    with pytest.raises(Refused) as refused:
+        rollback_proposal(team, None, made.id, author=CAROL)
+    assert refused.value.hint.startswith("nothing changes before it is applied")
 
 
 def test_an_unknown_proposal_is_not_found(team):

@@ -27,7 +27,7 @@ Dependencies: TypeAlias = Annotated[
     list[str] | None,
     usage.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
 ]
-Metadata: TypeAlias = Annotated[list[str] | None, usage.Option("--meta", metavar="NAME=TEXT", help="A further fact")]
+Metadata: TypeAlias = Annotated[list[str] | None, usage.Option("--meta", metavar="NAME=TEXT", help="Further metadata")]
 
 
 def agents_register(
@@ -122,7 +122,7 @@ def agents_update(
 ) -> int:
     """Change what is known about an agent.
 
-    Its number stays. --capability and --depends-on add to what is there. --meta NAME= removes a fact.
+    Its number stays. --capability and --depends-on add to what is there. --meta NAME= removes that metadata.
 
     Examples:
       scopes agents update reviewer --capability go --remove-capability security
@@ -212,7 +212,7 @@ def agents_import(
 
 
 def _read_metadata(given: list[str] | None) -> dict[str, str | None]:
-    """Return the facts of --meta by name; None for one that is to be removed.
+    """Return the metadata of --meta by name; None for one that is to be removed.
 
     Raises:
         Invalid: one has no `=` or no name.

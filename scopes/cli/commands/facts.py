@@ -57,7 +57,9 @@ def facts_propose(
 
     A proposal is no fact. It becomes one by facts promote, if it is valid, or by facts accept, if a person approves it
     as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has added. Facts
-    are never edited: a later one with --invalidates takes an earlier one back.
+    are never edited: a later one with --invalidates takes an earlier one back. A source is a message or a revision such
+    as main~2. A confidence is shown with a word: Very Low, from 0.2 Low, from 0.4 Medium, from 0.6 High, from 0.8 Very
+    High.
 
     Examples:
       scopes facts propose conv-001 Constraints "The session cookie must be SameSite=Lax"
@@ -149,7 +151,8 @@ def facts_accept(
 ) -> int:
     """Approve a proposal: it becomes a fact.
 
-    The decision is recorded with your name. A proposal that is not valid stays, as with facts promote.
+    The decision is recorded with your name. A proposal that is not valid stays, as with facts promote. undo takes the
+    acceptance back; later, a fact with --invalidates takes back the fact.
 
     Examples:
       scopes facts accept conv-001 budget
@@ -193,7 +196,8 @@ def facts_decide(
     """Answer a question of an agent.
 
     The agents that depend on its key run again in the next facts run, and read the decision. With refine an agent is
-    asked to propose something better.
+    asked to propose something better: then facts promote refuses the proposal, and only facts accept makes a fact of
+    it.
 
     Examples:
       scopes facts list conv-001 --proposed
@@ -231,17 +235,20 @@ def facts_run(
         usage.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
     ] = None,
     all_keys: Annotated[
-        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that is new or had failed")
+        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
     ] = False,
 ) -> int:
     """Let agents derive facts until nothing changes.
 
     In each cycle the registered agents run that depend on a key with new facts; in the first one of a conversation all
-    keys count as new. Each is a program: it reads a JSON object on standard input and writes one with facts, questions
-    and traces on standard output. All that they return is applied by the number of the agent, then in the order in
-    which it wrote it, so the result does not depend on who was faster. An agent that fails contributes nothing. The run
-    has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it waits:
-    decide, and run it again.
+    keys count as new. An agent that could not see a key, because it was away, had no command or failed, or because a
+    limit left out facts of it, runs for that key in the first cycle of the next run. Each is a program: it reads a JSON
+    object on standard input and writes one on standard output; scopes help facts run --all describes both. All that
+    they return is applied by the number of the agent, then in the order in which it wrote it, so the result does not
+    depend on who was faster. An agent that fails contributes nothing.
+
+    The run has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it
+    waits: decide, and run it again. If every agent that ran failed, the run has failed, with exit code 1.
 
     Each cycle is stored as it ends. At a limit the exit code is 9 and what was added stays; undo takes the whole run
     back. The program of an agent is in the setting scopes.agent.<name>.command of your own configuration, never in that

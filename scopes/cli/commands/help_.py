@@ -14,20 +14,23 @@ def help_(
     context: usage.Context,
     command: Annotated[list[str] | None, usage.Argument(metavar="COMMAND", help="The command to explain")] = None,
     include_all: Annotated[
-        bool, usage.Option("--all", help="All commands, exit codes, environment variables and files")
+        bool, usage.Option("--all", help="All commands, exit codes and files; of a command all of its manual")
     ] = False,
 ) -> None:
     """Explain a command.
 
-    Without a command, the commands to start with are listed; with --all, all of them. `scopes help append` is short for
-    `scopes help conv append`. With --json, the help of one command is printed as JSON. `scopes help schemas` lists the
-    JSON Schemas of everything that --json prints, and `scopes help schemas KIND` prints one.
+    Without a command, the commands to start with are listed; with --all, all of them, exit codes, environment variables
+    and files. Of a command --all prints the further sections of its manual page too, such as the policy of `check` and
+    the programs of `facts run`. `scopes help append` is short for `scopes help conv append`. With --json, the help of
+    one command is printed as JSON. `scopes help schemas` lists the JSON Schemas of everything that --json prints, and
+    `scopes help schemas KIND` prints one.
 
     Examples:
       scopes help
       scopes help append
       scopes help conv
       scopes help config set
+      scopes help facts run --all
       scopes help merge --json
       scopes help schemas
       scopes help schemas conversation-list

@@ -239,7 +239,8 @@ def proposals_accept(
 
     The values become the accepted values of the entity. With --no-apply the proposal is only accepted; `scopes
     proposals apply` applies it later. A proposal that needs the approval of several agents is accepted when the last of
-    them accepts it. `scopes undo` takes all of it back.
+    them accepts it. `scopes undo` takes all of it back, also an acceptance with --no-apply: an accepted proposal cannot
+    be rejected.
 
     Examples:
       scopes proposals accept p7q2 --as carol

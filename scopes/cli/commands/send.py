@@ -53,6 +53,9 @@ def send(
     target = StoreHandle(repository).branch(name, branch)
     if text is None and data is None and has_piped_input(invocation):
         text = STANDARD_INPUT
+    if text is None and data is None:
+        hint = f'for example: scopes send {name} --to all "hello", or - for standard input'
+        raise Invalid("no message given", hint=hint)
     content = None if text is None else read_text(invocation, text)
     if content is not None and not content.strip():
         raise Invalid("the message is empty", hint='for example: scopes send conv-001 --to all "hello"')

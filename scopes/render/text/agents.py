@@ -138,8 +138,6 @@ def render_delivered(result: Delivered, view: View) -> None:
             view.line(identifier(view, message))
     else:
         view.line(f"{counted(len(result.messages), 'message')} delivered to ", Span(result.agent.name, "agent"))
-    if result.failed is not None:
-        view.aside(f"{result.failed[:8]} was not delivered: the program {result.problem}; it stays in the inbox")
 
 
 @render_text.register

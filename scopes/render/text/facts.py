@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,7 @@ _ORDER_COLUMNS = (
 _ELIGIBLE_COLUMNS = (Column("Number", align="right"), Column("Name", "agent"), Column("Because"))
 _ENDINGS: dict[str, tuple[str, Style]] = {
     "converged": ("converged", "good"),
+    "failed": ("failed", "bad"),
     "waiting": ("waiting for a person", "warn"),
     "cycles": ("stopped at the limit of cycles", "warn"),
     "facts": ("stopped at the limit of facts", "warn"),
@@ -141,7 +142,7 @@ def render_proposed_fact_view(result: ProposedFactView, view: View) -> None:
     for problem in result.problems:
         write_field(view, "Not valid", problem)
     _write_decision(result.decision, view)
-    if view.terminal and row.state == "pending":
+    if view.terminal and row.state in {"pending", "refine"}:
         name = f"{quote(row.conversation)} {quote(f'{proposal.key}/{proposal.id}')}"
         write_hint(view, f"decide: scopes facts accept {name}, or: scopes facts reject {name} --reason TEXT")
 
@@ -150,8 +151,11 @@ def render_proposed_fact_view(result: ProposedFactView, view: View) -> None:
 def render_fact_proposed(result: FactProposed, view: View) -> None:
     """Write that a proposal was stored; in a pipe its key and id."""
     name = f"{result.fact.key}/{result.fact.id}"
-    verb = "proposed" if result.operation is not None else "already proposed:"
+    there = "is a fact already:" if result.is_fact else "already proposed:"
+    verb = "proposed" if result.operation is not None else there
     write_outcome(view, name, f"{verb} ", Span(name, "id"), " for ", Span(result.conversation, "branch"))
+    if not view.terminal and result.operation is None:
+        view.aside(f"{verb.removesuffix(':')}, so nothing was stored: {name}")
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
 
@@ -161,6 +165,8 @@ def render_key_added(result: KeyAdded, view: View) -> None:
     """Write that a key was added; in a pipe the key."""
     verb = "added the context key" if result.operation is not None else "the context key exists already:"
     write_outcome(view, result.key, f"{verb} {result.key}")
+    if not view.terminal and result.operation is None:
+        view.aside(f"{verb} {result.key}")
 
 
 @render_text.register
@@ -187,12 +193,14 @@ def render_fact_decided(result: FactDecided, view: View) -> None:
 @render_text.register
 def render_fact_run(result: FactRun, view: View) -> None:
     """Write a row for each cycle and why the run ended."""
-    view.rows(_CYCLE_COLUMNS, (_cycle_row(cycle) for cycle in result.cycles), title="Cycles")
+    _write_cycles(result.cycles, view)
     text, style = _ENDINGS.get(result.ending, (result.ending, "warn"))
     parts = f": {counted(len(result.cycles), 'cycle')}, {counted(result.added, 'new fact')}, version {result.version}"
     if not view.terminal:
         view.aside(text + parts)
         return
+    for cycle in result.cycles:
+        _write_problems(cycle, view, traces=False)
     view.sentence(Span(text, style), parts)
     if result.waiting:
         verb = "waits" if result.waiting == 1 else "wait"
@@ -210,25 +218,36 @@ def render_fact_log(result: FactLog, view: View) -> None:
     elif result.explains_order:
         rows = (row for cycle in result.cycles for row in _order_rows(cycle))
         view.rows(_ORDER_COLUMNS, rows, title="Effects, by number of the agent, then as it wrote them")
-    elif view.terminal:
-        view.rows(_CYCLE_TERMINAL_COLUMNS, map(_cycle_terminal_row, result.cycles), title="Cycles")
     else:
-        view.rows(_CYCLE_COLUMNS, map(_cycle_row, result.cycles), title="Cycles")
+        _write_cycles(result.cycles, view)
     if view.terminal and not result.explains_order:
         _write_what_agents_wrote(result, view)
+
+
+def _write_cycles(cycles: Sequence[Cycle], view: View) -> None:
+    """Write a row for each cycle; on a terminal why agents failed is below the table."""
+    if view.terminal:
+        view.rows(_CYCLE_TERMINAL_COLUMNS, map(_cycle_terminal_row, cycles), title="Cycles")
+    else:
+        view.rows(_CYCLE_COLUMNS, map(_cycle_row, cycles), title="Cycles")
+
+
+def _write_problems(cycle: Cycle, view: View, *, traces: bool) -> None:
+    """Write why agents failed in a cycle, and with `traces` their traces."""
+    if any(ran.problem is not None or (traces and ran.traces) for ran in cycle.ran):
+        view.line(f"Cycle {cycle.number}:")
+    for ran in cycle.ran:
+        who = Span(ran.name, "agent")
+        if ran.problem is not None:
+            view.hanging(who, " ", Span(ran.problem, "bad"), indent=2, hang=2)
+        for trace in ran.traces if traces else ():
+            view.hanging(who, f": {trace}", indent=2, hang=2)
 
 
 def _write_what_agents_wrote(result: FactLog, view: View) -> None:
     """Write the problems and traces of each cycle, and the decisions of people."""
     for cycle in result.cycles:
-        if any(ran.problem is not None or ran.traces for ran in cycle.ran):
-            view.line(f"Cycle {cycle.number}:")
-        for ran in cycle.ran:
-            who = Span(ran.name, "agent")
-            if ran.problem is not None:
-                view.hanging(who, " ", Span(ran.problem, "bad"), indent=2, hang=2)
-            for trace in ran.traces:
-                view.hanging(who, f": {trace}", indent=2, hang=2)
+        _write_problems(cycle, view, traces=True)
     if result.decisions:
         view.line("Decisions:")
     for decision in result.decisions:
@@ -275,7 +294,7 @@ def _write_decision(decision: HumanDecision | None, view: View) -> None:
 
 
 def _state(state: str) -> Span:
-    return Span(state, "warn" if state == "pending" else "dim")
+    return Span(state, "warn" if state in {"pending", "refine"} else "dim")
 
 
 def _row(row: FactRow) -> tuple[Cell, ...]:

@@ -90,7 +90,7 @@ def format_fact_proposed(result: FactProposed) -> dict[str, object]:
         **describe(fact),
         proposed=fact.proposed,
         expires=fact.expires,
-        state=fact.state,
+        state="accepted" if result.is_fact else fact.state,
         operation=result.operation,
     )
 

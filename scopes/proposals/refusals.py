@@ -1,0 +1,82 @@
+"""Why something cannot be done to a proposal in its state, and what can be done instead."""
+
+from __future__ import annotations
+
+from scopes.errors import Refused
+from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED
+from scopes.proposals.state import Located
+from scopes.store.operation_log import walk_operations
+from scopes.store.refs import branch_ref
+
+ROLLED_BACK = "rolled back"
+TESTED = "tested"
+OUTCOME_STATED = "outcome stated"
+_BACKWARD = frozenset({REJECTED, ROLLED_BACK})
+_ACCEPTANCES = ("accept proposal ", "modify proposal ")  # the summaries of operations
+
+
+def refusal(found: Located, wish: str, text: str) -> Refused:
+    """Return the error that names the state of a proposal, and the cure for what somebody wished to do.
+
+    wish: `accepted`, `rejected` or `applied`, or one of the words above
+    """
+    proposal = found.proposal
+    state = "applied and rolled back" if proposal.rolled_back else proposal.state
+    return Refused(f"proposal {proposal.id[:8]} is {state} and {text}", hint=_cure(found, wish))
+
+
+def _cure(found: Located, wish: str) -> str:
+    """Return what can be done; never the opposite of the wish."""
+    state = found.proposal.state
+    if state == PENDING:
+        return _cure_of_pending(found, wish)
+    return _cure_of_accepted(found, wish) if state == ACCEPTED else _cure_of_ended(found, wish)
+
+
+def _cure_of_ended(found: Located, wish: str) -> str:
+    """Return what can be done about a proposal that is applied, rejected, superseded or expired."""
+    proposal, name = found.proposal, found.proposal.id[:12]
+    is_applied = proposal.state == APPLIED and not proposal.rolled_back
+    if is_applied and wish == REJECTED:
+        return f"take it back: scopes proposals rollback {name}"
+    if is_applied or proposal.state == wish == REJECTED or (proposal.rolled_back and wish in _BACKWARD):
+        return f"nothing is to be done; see: scopes proposals show {name}"
+    if proposal.superseded_by is not None:
+        return f"see the newer one: scopes proposals show {proposal.superseded_by[:12]}"
+    if wish in _BACKWARD:
+        return f"nothing is to be done: it was never applied, and what is {proposal.state} cannot be accepted"
+    return f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
+
+
+def _cure_of_pending(found: Located, wish: str) -> str:
+    name = found.proposal.id[:12]
+    if wish == ROLLED_BACK:
+        return f"nothing was applied; to decide against it: scopes proposals reject {name} --reason REASON"
+    if wish == OUTCOME_STATED:
+        return f"say it in the decision: --feedback TEXT of scopes proposals accept {name}, or reject {name}"
+    return f"accept it first: scopes proposals accept {name}"
+
+
+def _cure_of_accepted(found: Located, wish: str) -> str:
+    name = found.proposal.id[:12]
+    if wish == ACCEPTED:
+        return f"it is accepted already; to apply it: scopes proposals apply {name}"
+    if wish not in _BACKWARD:
+        return f"apply it first: scopes proposals apply {name}"
+    acceptance = _find_acceptance(found)
+    if acceptance is None:
+        return "nothing changes before it is applied; an acceptance is withdrawn by undo, if no message came after it"
+    return f"nothing was applied; withdraw the acceptance: scopes undo {acceptance[:12]}"
+
+
+def _find_acceptance(found: Located) -> str | None:
+    """Return the operation that accepted a proposal if undo can take it back: no message came after it."""
+    branch = found.branch
+    ref = branch_ref(branch.conversation.id, branch.name)
+    for _, operation in walk_operations(branch.repository):
+        for change in operation.changes:
+            if change.ref == ref:
+                summary = operation.summary
+                is_acceptance = summary.startswith(_ACCEPTANCES) and found.proposal.id[:8] in summary
+                return operation.id if is_acceptance and change.new == found.tip else None
+    return None

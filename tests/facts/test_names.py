@@ -1,0 +1,140 @@
+"""What facts, proposals and questions are named by; a name of something else is refused with what that is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes import clock
+from scopes.agents.register import register
+from scopes.conversation.append import append
+from scopes.conversation.new import new
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.facts.decide import accept, decide, promote, reject
+from scopes.facts.list import list_facts, list_proposed, show_fact
+from scopes.facts.propose import Proposal, propose
+from scopes.facts.run import RunLimits, run_programs
+from scopes.facts.validation import ValidationError
+from scopes.history.messages import plain_message
+from tests.support.random_ids import hashed_counter
+
+CONV = "conv-001"
+VERBS = {
+    "accept": lambda store, name: accept(store, CONV, name, actor="ann"),
+    "reject": lambda store, name: reject(store, CONV, name, actor="ann", reason="no"),
+    "promote": lambda store, name: promote(store, CONV, name),
+    "decide": lambda store, name: decide(store, CONV, name, "refine", actor="ann", rationale=""),
+}
+
+
+@pytest.fixture(autouse=True)
+def different_ids(monkeypatch):
+    """Operations and messages have different ids, as everywhere else."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+
+
+@pytest.fixture
+def store(repository):
+    """A conversation with one proposal."""
+    new(repository)
+    suggest(repository, "it is slow", "slow")
+    return repository
+
+
+def suggest(repository, content, fact_id=None, key="Seeds", **fields):
+    return propose(repository, CONV, Proposal(key=key, content=content, agent="ann", id=fact_id, **fields))
+
+
+@pytest.mark.parametrize("name", ["Seeds/", "seeds/", "/", "Seeds/ "])
+@pytest.mark.parametrize("verb", VERBS)
+def test_nobody_decides_about_what_was_not_named(store, verb, name):
+    """`facts accept conv-001 Seeds/` accepted the only proposal: an empty id is a prefix of every one."""
+    refs = store.list_refs("refs/")
+    with pytest.raises(Invalid, match="the id is missing"):
+        VERBS[verb](store, name)
+    assert store.list_refs("refs/") == refs
+
+
+@pytest.mark.parametrize("name", ["Seeds", "Se", "Seed/slow"])
+def test_a_key_alone_names_no_proposal(store, name):
+    with pytest.raises(NotFound, match="no question or proposed fact"):
+        accept(store, CONV, name, actor="ann")
+
+
+@pytest.mark.parametrize("name", ["s", "slow", "Seeds/s", "seeds/slow", "SEEDS/slow"])
+def test_a_proposal_is_named_by_the_beginning_of_its_id_and_by_its_key_in_any_case(store, name):
+    assert accept(store, CONV, name, actor="ann").fact.id == "slow"
+
+
+def test_what_was_rejected_or_is_a_fact_says_so(store):
+    """It was `no question or proposed fact waits`, with a list that does not have it."""
+    reject(store, CONV, "slow", actor="dora", reason="random")
+    with pytest.raises(Refused, match="the proposed fact Seeds/slow was rejected by dora: random") as refused:
+        accept(store, CONV, "slow", actor="ann")
+    assert refused.value.hint.endswith("scopes facts propose conv-001 Seeds TEXT --id slow")
+    suggest(store, "it is old", "old")
+    promote(store, CONV, "old")
+    with pytest.raises(Refused, match="Seeds/old is a fact already") as refused:
+        promote(store, CONV, "old")
+    assert refused.value.hint == "see: scopes facts show conv-001 Seeds/old"
+
+
+def test_an_open_question_is_no_fact_and_no_proposal(store):
+    """`facts show` of one said that it does not exist, with a list that has no questions."""
+    register(store, "ann", dependencies=["Seeds"])
+    promote(store, CONV, "slow")
+    asks = json.dumps({"questions": [{"key": "Seeds", "id": "fish", "text": "Which fish?"}]})
+    run_programs(store, CONV, {"ann": f"echo '{asks}'"}, RunLimits())
+    with pytest.raises(NotFound, match=r"fish is an open question of ann, no fact: Which fish\?") as missing:
+        show_fact(store, CONV, "fish")
+    assert missing.value.hint == "answer it: scopes facts decide conv-001 fish approved --reason TEXT"
+    with pytest.raises(Invalid, match="fish is a question of ann, no proposed fact"):
+        accept(store, CONV, "fish", actor="ann")
+    with pytest.raises(NotFound) as missing:
+        show_fact(store, CONV, "other")
+    assert missing.value.hint.endswith("scopes facts list conv-001 --proposed")
+
+
+def test_a_fact_shows_that_a_proposal_of_its_id_has_other_text(store):
+    """`facts explain` of that id, which the hint named, showed the fact and not the problem."""
+    promote(store, CONV, "slow")
+    suggest(store, "it is fast", "slow")
+    (note,) = show_fact(store, CONV, "slow").notes
+    assert note.text.endswith("which cannot become a fact: 'it is fast'")
+    assert note.hint == "reject it: scopes facts reject conv-001 Seeds/slow --reason TEXT"
+    with pytest.raises(ValidationError) as refused:
+        promote(store, CONV, "slow")
+    assert refused.value.hint.endswith("reject it: scopes facts reject conv-001 Seeds/slow --reason TEXT")
+    reject(store, CONV, "slow", actor="dora", reason="no")
+    assert show_fact(store, CONV, "slow").notes == ()
+
+
+def test_a_source_is_a_revision_of_the_conversation(store):
+    """`--source main~1` was no conversation or message; the hint was to make a conversation."""
+    append(store, CONV, plain_message("ann", "one"))
+    append(store, CONV, plain_message("ann", "two"))
+    near = suggest(store, "x", "near", sources=["main~1"]).fact.provenance.sources
+    assert near == suggest(store, "x", "far", sources=[f"{CONV}/main~1"]).fact.provenance.sources
+    for name in ("main~9", "zzzz"):
+        with pytest.raises(NotFound, match=f"there is no message '{name}'") as missing:
+            suggest(store, "x", sources=[name])
+        assert "conv-001/main~2; see: scopes log conv-001" in missing.value.hint
+
+
+def test_an_empty_key_is_refused_as_such(store):
+    """The hint was `scopes facts key add ` with nothing behind it."""
+    with pytest.raises(Invalid, match="the context key is empty") as refused:
+        suggest(store, "x", key="")
+    assert refused.value.hint.startswith("keys: Seeds, ")
+
+
+def test_a_program_spells_keys_in_any_case(store):
+    """As `facts propose` does; the fact of a key `hypotheses` was left out as not valid."""
+    register(store, "ann", dependencies=["Seeds"])
+    promote(store, CONV, "slow")
+    written = {"facts": [{"key": key, "content": "because"} for key in ("hypotheses", "Hypotheses", "nothing")]}
+    done = run_programs(store, CONV, {"ann": f"echo '{json.dumps(written)}'"}, RunLimits())
+    assert [each.outcome for each in done.cycles[0].applied] == ["added", "known", "invalid"]
+    assert [row.fact.key for row in list_facts(store, CONV).rows] == ["Hypotheses", "Seeds"]
+    assert list_proposed(store, CONV).rows == ()
