@@ -98,22 +98,27 @@ def watch_inbox(
 ) -> Iterator[Inbox]:
     """Yield the unread messages of an agent, then each message as it arrives, until `idle_seconds` pass without one.
 
+    With `acknowledge` every message that is taken out of the inbox is yielded, also one that was there before. Without
+    it a message is yielded once, and again only if it was taken out and came back.
+
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
     """
-    seen, looked = 0, object()
+    shown: frozenset[InboxEntry] = frozenset()
+    looked = object()
     deadline = monotonic() + (idle_seconds or 0)
     while True:
         value: object = repository.find_ref(AGENTS)
         if value != looked:
             looked = value
             found = read_inbox(repository, name)
-            new = tuple(each for each in found.messages if each.entry.sequence > seen)
+            new = tuple(each for each in found.messages if each.entry not in shown)
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
-                new = tuple(each for each in found.messages if each.entry.sequence > seen)
+                new = found.messages
+            else:
+                shown = frozenset(each.entry for each in found.messages)
             if new:
-                seen = max(each.entry.sequence for each in new)
                 yield replace(found, messages=new)
                 deadline = monotonic() + (idle_seconds or 0)
         if idle_seconds is not None and monotonic() >= deadline:
