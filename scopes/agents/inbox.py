@@ -16,6 +16,7 @@ from shlex import quote
 from time import monotonic, sleep
 
 from scopes.agents.agent import Agent
+from scopes.agents.delivery_record import find_under_way
 from scopes.agents.registry import Registry, store_registry
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_message
@@ -73,7 +74,8 @@ class Inbox(Result):
 def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) -> Inbox:
     """Return the unread messages of an agent; with `acknowledge` they are taken out of its inbox (S4-33).
 
-    Of several processes that acknowledge at once, each message is given to one.
+    Of several processes that acknowledge at once, each message is given to one. The message for which the program of
+    the agent is running now stays in the inbox; a note says so.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
@@ -83,7 +85,7 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
         return _inbox(registry, registry.find(name))
     with exclusive_write(repository):
         registry = Registry(repository)
-        found = _inbox(registry, registry.find(name))
+        found = _without_under_way(repository, _inbox(registry, registry.find(name)))
         if not found.messages:
             return found
         count = len(found.messages)
@@ -115,6 +117,8 @@ def watch_inbox(
             new = tuple(each for each in found.messages if each.entry not in shown)
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
+                if len(found.messages) < len(new):
+                    looked = object()  # one is being delivered: if that fails, no ref moves
                 new = found.messages
             else:
                 shown = frozenset(each.entry for each in found.messages)
@@ -133,6 +137,16 @@ def acknowledge_message(repository: Repository, agent: Agent, message: MessageId
         taken: dict[str, BlobChange] = remove_message(registry, agent, message)
         summary = f"acknowledge {message[:8]} for {agent.name}"
         return store_registry(registry, taken, summary) if taken else None
+
+
+def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
+    """Return True if an entry is in the inbox of an agent, as it was read."""
+    commit = None if registry.commit is None else read_commit(registry.repository, registry.commit)
+    path = _path(agent.number, entry)
+    data = None if commit is None else find_blob(registry.repository, commit.tree, path)
+    with suppress(Corrupt):
+        return data is not None and _decode(data, path.rpartition("/")[2]) == entry
+    return False
 
 
 def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
@@ -215,6 +229,18 @@ class _Escalations:
                     row.conflict.id for row in rows if row.conflict.status not in {"resolved", "aborted"}
                 )
         return self._open[conversation]
+
+
+def _without_under_way(repository: Repository, inbox: Inbox) -> Inbox:
+    """Leave out the message for which the program of the agent is running, and note that."""
+    if not inbox.messages:
+        return inbox
+    sequence = find_under_way(repository, inbox.agent)
+    kept = tuple(each for each in inbox.messages if each.entry.sequence != sequence)
+    if len(kept) == len(inbox.messages):
+        return inbox
+    note = Note(f"1 message stays in the inbox: the program of {inbox.agent.name} is running for it")
+    return replace(inbox, messages=kept, notes=(*inbox.notes, note))
 
 
 def _read(repository: Repository, entry: InboxEntry) -> Message | None:
