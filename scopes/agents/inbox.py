@@ -20,9 +20,11 @@ from scopes.agents.delivery_record import find_under_way
 from scopes.agents.registry import Registry, store_registry
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_message
+from scopes.history.shared_refs import EntryConversations
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
 from scopes.loading import load
 from scopes.model import encoding
+from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
 from scopes.store.refs import AGENTS, meta_ref
@@ -36,7 +38,10 @@ _DIRECTORY, _SEQUENCE = "inbox", "sequence"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxEntry:
-    """A message for an agent. `queued`: it was sent while the agent was away, and waits until it is available."""
+    """A message for an agent. `queued`: it was sent while the agent was away, and waits until it is available.
+
+    `uuid` is that of the conversation; an entry that an older version wrote has none.
+    """
 
     sequence: int
     message: MessageId
@@ -46,11 +51,15 @@ class InboxEntry:
     sender: AgentName
     sent: str
     queued: bool = False
+    uuid: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage:
-    """An entry of an inbox with its message; None if the store no longer has that."""
+    """An entry of an inbox, with the present id of its conversation, and its message; None if the store has it no more.
+
+    If the conversation was deleted and another one has its id now, the entry has the uuid in place of the id.
+    """
 
     entry: InboxEntry
     message: Message | None
@@ -106,7 +115,7 @@ def watch_inbox(
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
     """
-    shown: frozenset[InboxEntry] = frozenset()
+    shown: frozenset[tuple[int, MessageId]] = frozenset()
     looked = object()
     deadline = monotonic() + (idle_seconds or 0)
     while True:
@@ -114,14 +123,14 @@ def watch_inbox(
         if value != looked:
             looked = value
             found = read_inbox(repository, name)
-            new = tuple(each for each in found.messages if each.entry not in shown)
+            new = tuple(each for each in found.messages if _key(each) not in shown)
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
                 if len(found.messages) < len(new):
                     looked = object()  # one is being delivered: if that fails, no ref moves
                 new = found.messages
             else:
-                shown = frozenset(each.entry for each in found.messages)
+                shown = frozenset(map(_key, found.messages))
             if new:
                 yield replace(found, messages=new)
                 deadline = monotonic() + (idle_seconds or 0)
@@ -140,12 +149,13 @@ def acknowledge_message(repository: Repository, agent: Agent, message: MessageId
 
 
 def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
-    """Return True if an entry is in the inbox of an agent, as it was read."""
+    """Return True if an entry is in the inbox of an agent, and does not wait."""
     commit = None if registry.commit is None else read_commit(registry.repository, registry.commit)
     path = _path(agent.number, entry)
     data = None if commit is None else find_blob(registry.repository, commit.tree, path)
     with suppress(Corrupt):
-        return data is not None and _decode(data, path.rpartition("/")[2]) == entry
+        found = None if data is None else _decode(data, path.rpartition("/")[2])
+        return found is not None and found.message == entry.message and not found.queued
     return False
 
 
@@ -191,8 +201,8 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
 def _inbox(registry: Registry, agent: Agent) -> Inbox:
     entries = list(walk_entries(registry, agent.number))
     delivered = [entry for entry in entries if not entry.queued]
-    messages = (ReceivedMessage(entry=entry, message=_read(registry.repository, entry)) for entry in delivered)
-    escalations = _Escalations(registry.repository)
+    conversations, escalations = EntryConversations(registry.repository), _Escalations(registry.repository)
+    messages = (_receive(registry.repository, entry, conversations) for entry in delivered)
     received = tuple(each for each in messages if not escalations.has_ended(each))
     waiting = len(entries) - len(delivered)
     notes: tuple[Note, ...] = ()
@@ -222,13 +232,17 @@ class _Escalations:
         if conversation not in self._open:
             self._open[conversation] = None
             if self._repository.find_ref(meta_ref(conversation)) is None:
-                return None  # it was deleted or renamed
+                return None  # it was deleted
             with suppress(NotFound, Corrupt):
                 rows = load("scopes.merge.conflict_list:walk_conflicts")(self._repository, conversation)
                 self._open[conversation] = frozenset(
                     row.conflict.id for row in rows if row.conflict.status not in {"resolved", "aborted"}
                 )
         return self._open[conversation]
+
+
+def _key(received: ReceivedMessage) -> tuple[int, MessageId]:
+    return received.entry.sequence, received.entry.message
 
 
 def _without_under_way(repository: Repository, inbox: Inbox) -> Inbox:
@@ -243,10 +257,12 @@ def _without_under_way(repository: Repository, inbox: Inbox) -> Inbox:
     return replace(inbox, messages=kept, notes=(*inbox.notes, note))
 
 
-def _read(repository: Repository, entry: InboxEntry) -> Message | None:
+def _receive(repository: Repository, entry: InboxEntry, conversations: EntryConversations) -> ReceivedMessage:
+    message = None
     with suppress(NotFound, Corrupt):
-        return read_message(repository, entry.oid)
-    return None
+        message = read_message(repository, entry.oid)
+    where = {"conversation": entry.conversation, "oid": entry.oid, **without_none(uuid=entry.uuid)}
+    return ReceivedMessage(entry=replace(entry, conversation=conversations.find_id(where)), message=message)
 
 
 def _next_sequence(registry: Registry) -> int:
@@ -270,6 +286,7 @@ def _encode(entry: InboxEntry) -> bytes:
         "from": entry.sender,
         "sent": entry.sent,
         "queued": entry.queued,
+        **without_none(uuid=entry.uuid),
     }
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
@@ -295,5 +312,10 @@ def _decode(data: bytes, name: str) -> InboxEntry:
                 sender=AgentName(sender),
                 sent=sent,
                 queued=rest.get("queued") is True,
+                uuid=_text_or_none(rest.get("uuid")),
             )
     raise Corrupt("an entry of an inbox is damaged", hint="see: scopes verify")
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) and value.isprintable() else None
