@@ -89,7 +89,9 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
         raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
     done: list[MessageId] = []
-    while (unread := read_inbox(repository, str(agent.number)).messages) and unread[0].entry.message not in done:
+    while (inbox := read_inbox(repository, str(agent.number))).messages:
+        if inbox.messages[0].entry.message in done:
+            break
         with claim_deliveries(repository, agent) as record:
             if record is None:
                 note = Note(f"another process delivers to {agent.name}: the messages follow")
@@ -98,8 +100,10 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         if failed is not None:
             message, problem = failed
             note = Note(f"{message[:8]} was not delivered: the program {problem}", _hint_again(agent))
-            return Delivered(agent=agent, messages=tuple(done), failed=message, problem=problem, notes=(note,))
-    return Delivered(agent=agent, messages=tuple(done))
+            return Delivered(
+                agent=agent, messages=tuple(done), failed=message, problem=problem, notes=(note, *inbox.notes)
+            )
+    return Delivered(agent=agent, messages=tuple(done), notes=inbox.notes)
 
 
 def _deliver_all(

@@ -9,7 +9,7 @@ They are in the tree of the registry, so that a message, its delivery and an ack
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -18,15 +18,27 @@ from time import monotonic, sleep
 from scopes.agents.agent import Agent
 from scopes.agents.delivery_record import find_under_way
 from scopes.agents.registry import Registry, store_registry
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.messages import read_message
 from scopes.history.shared_refs import EntryConversations
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
+from scopes.ids import (
+    AgentName,
+    BranchName,
+    ConversationId,
+    MessageId,
+    Oid,
+    OperationId,
+    is_name,
+    is_oid,
+    parse_agent_name,
+    parse_conversation_id,
+)
 from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
+from scopes.store.objects import TreeEntry
 from scopes.store.refs import AGENTS, meta_ref
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
@@ -153,7 +165,7 @@ def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
     commit = None if registry.commit is None else read_commit(registry.repository, registry.commit)
     path = _path(agent.number, entry)
     data = None if commit is None else find_blob(registry.repository, commit.tree, path)
-    with suppress(Corrupt):
+    with suppress(Corrupt, Invalid):
         found = None if data is None else _decode(data, path.rpartition("/")[2])
         return found is not None and found.message == entry.message and not found.queued
     return False
@@ -161,15 +173,24 @@ def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
 
 def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
     """Yield the entries for the agent of a number, in the order of sending; damaged ones are left out."""
+    return (entry for _, entry in _walk_files(registry, number) if entry is not None)
+
+
+def _walk_files(registry: Registry, number: int) -> Iterator[tuple[str, InboxEntry | None]]:
+    """Yield the files of an inbox in the order of sending, each with its entry; None if it is damaged."""
+    for name, file in sorted(_list_files(registry, number).items(), key=lambda each: (len(each[0]), each[0])):
+        entry = None
+        with suppress(Corrupt, NotFound, Invalid):
+            entry = None if file.is_tree else _decode(read_blob(registry.repository, file.oid), name)
+        yield name, entry
+
+
+def _list_files(registry: Registry, number: int) -> Mapping[str, TreeEntry]:
     repository = registry.repository
     if registry.commit is None:
-        return
+        return {}
     directory = find_entry(repository, read_commit(repository, registry.commit).tree, f"{_DIRECTORY}/{number:06d}")
-    if directory is None or not directory.is_tree:
-        return
-    for name, entry in sorted(read_tree(repository, directory.oid).items()):
-        with suppress(Corrupt, NotFound):
-            yield _decode(read_blob(repository, entry.oid), name)
+    return {} if directory is None or not directory.is_tree else read_tree(repository, directory.oid)
 
 
 def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
@@ -199,16 +220,17 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
 
 
 def _inbox(registry: Registry, agent: Agent) -> Inbox:
-    entries = list(walk_entries(registry, agent.number))
+    files = list(_walk_files(registry, agent.number))
+    entries = [entry for _, entry in files if entry is not None]
     delivered = [entry for entry in entries if not entry.queued]
     conversations, escalations = EntryConversations(registry.repository), _Escalations(registry.repository)
     messages = (_receive(registry.repository, entry, conversations) for entry in delivered)
     received = tuple(each for each in messages if not escalations.has_ended(each))
     waiting = len(entries) - len(delivered)
-    notes: tuple[Note, ...] = ()
+    notes = _note_damaged(agent, [name for name, entry in files if entry is None])
     if waiting:
         hint = f"to get what waits: scopes agents available {quote(agent.name)}"
-        notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
+        notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint), *notes)
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
 
 
@@ -239,6 +261,13 @@ class _Escalations:
                     row.conflict.id for row in rows if row.conflict.status not in {"resolved", "aborted"}
                 )
         return self._open[conversation]
+
+
+def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
+    if not names:
+        return ()
+    hint = f"see: git show {AGENTS}:{_DIRECTORY}/{agent.number:06d}"
+    return (Note(f"damaged files of the inbox of {agent.name} were left out: {', '.join(names[:3])}", hint),)
 
 
 def _key(received: ReceivedMessage) -> tuple[int, MessageId]:
@@ -292,6 +321,11 @@ def _encode(entry: InboxEntry) -> bytes:
 
 
 def _decode(data: bytes, name: str) -> InboxEntry:
+    """Decode an entry; what is no name or id, or cannot be printed, may come from another person's store.
+
+    Raises:
+        Corrupt, Invalid: it is damaged.
+    """
     match encoding.load(data):
         case {
             "sequence": int(sequence),
@@ -302,14 +336,20 @@ def _decode(data: bytes, name: str) -> InboxEntry:
             "from": str(sender),
             "sent": str(sent),
             **rest,
-        } if is_oid(oid) and name == f"{sequence:012d}.json":
+        } if (
+            sequence > 0
+            and name == f"{sequence:012d}.json"
+            and is_oid(oid)
+            and is_name(branch)
+            and _are_plain(message, sent)
+        ):
             return InboxEntry(
                 sequence=sequence,
                 message=MessageId(message),
                 oid=Oid(oid),
-                conversation=ConversationId(conversation),
+                conversation=parse_conversation_id(conversation),
                 branch=BranchName(branch),
-                sender=AgentName(sender),
+                sender=parse_agent_name(sender),
                 sent=sent,
                 queued=rest.get("queued") is True,
                 uuid=_text_or_none(rest.get("uuid")),
@@ -317,5 +357,9 @@ def _decode(data: bytes, name: str) -> InboxEntry:
     raise Corrupt("an entry of an inbox is damaged", hint="see: scopes verify")
 
 
+def _are_plain(*texts: str) -> bool:
+    return all(text and text.isprintable() for text in texts)
+
+
 def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) and value.isprintable() else None
+    return value if isinstance(value, str) and _are_plain(value) else None
