@@ -9,7 +9,8 @@ They are in the tree of the registry, so that a message, its delivery and an ack
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -46,6 +47,7 @@ from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 _POLL_SECONDS = 0.2
 _DIRECTORY, _SEQUENCE = "inbox", "sequence"
+_NUMBER = re.compile(r"[0-9]{1,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +203,7 @@ def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
 
 def add_entries(registry: Registry, agents: Mapping[int, bool], entry: InboxEntry) -> dict[str, BlobChange]:
     """Return the changes that put a message into inboxes, given agents by number and whether it waits there."""
-    sequence = _next_sequence(registry)
+    sequence = _next_sequence(registry, agents)
     changes: dict[str, BlobChange] = {_SEQUENCE: b"%d\n" % (sequence + 1)}
     for number, queued in agents.items():
         numbered = replace(entry, sequence=sequence, queued=queued)
@@ -294,11 +296,15 @@ def _receive(repository: Repository, entry: InboxEntry, conversations: EntryConv
     return ReceivedMessage(entry=replace(entry, conversation=conversations.find_id(where)), message=message)
 
 
-def _next_sequence(registry: Registry) -> int:
+def _next_sequence(registry: Registry, receivers: Iterable[int]) -> int:
+    """Return the next number, above those of all files in the inboxes of the receivers, whatever the counter says."""
     repository = registry.repository
     tree = None if registry.commit is None else read_commit(repository, registry.commit).tree
     text = b"" if tree is None else (find_blob(repository, tree, _SEQUENCE) or b"").strip()
-    return int(text) if text.isdigit() and len(text) < 13 else 1
+    following = int(text) if _NUMBER.fullmatch(text.decode("ascii", "replace")) else 1
+    names = (name.removesuffix(".json") for number in receivers for name in _list_files(registry, number))
+    used = (int(name) for name in names if _NUMBER.fullmatch(name))
+    return max(following, max(used, default=0) + 1)
 
 
 def _path(number: int, entry: InboxEntry) -> str:

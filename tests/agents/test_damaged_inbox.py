@@ -91,3 +91,11 @@ def test_a_directory_in_an_inbox_is_left_out(team):
 def test_a_damaged_uuid_is_as_none(team, uuid):
     with_field(team, "uuid", uuid)
     assert [each.entry.conversation for each in read_inbox(team, "ann").messages] == ["conv-001"] * 2
+
+
+@pytest.mark.parametrize("counter", [b"1\n", b"", b"x", b"999999999999", b"9999999999999"])
+def test_a_counter_that_was_changed_overwrites_no_unread_message(team, counter):
+    forge(team, "sequence", counter)
+    for text in ("three", "four", "five"):
+        sent(team, text)
+    assert texts(team) == ["one", "two", "three", "four", "five"]
