@@ -2,9 +2,10 @@
 
 The program reads one message as a JSON object on standard input. Exit code 0 takes the message out of the inbox; after
 another one it is tried again, and then it stays there. Of all processes one at a time delivers to an agent, in the
-order of sending. No message is lost. One is given twice only if this process dies after the program has run and before
-the acknowledgement is stored: then with the same delivery id and a higher attempt, so that a program that remembers
-the ids of its last deliveries does each message exactly once.
+order of sending. Before each run it looks again whether the message is still in the inbox, and while the program runs
+`inbox --ack` leaves the message there. No message is lost. One is given twice only if this process dies after the
+program has run and before the acknowledgement is stored: then with the same delivery id and a higher attempt, so that a
+program that remembers the ids of its last deliveries does each message exactly once.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from time import sleep
 from typing import NamedTuple
 
 from scopes.agents.agent import Agent
-from scopes.agents.delivery_record import DeliveryRecord, claim_deliveries
-from scopes.agents.inbox import InboxEntry, ReceivedMessage, acknowledge_message, read_inbox
+from scopes.agents.delivery_record import Attempt, DeliveryRecord, claim_deliveries
+from scopes.agents.inbox import InboxEntry, ReceivedMessage, acknowledge_message, is_unread, read_inbox
 from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
 from scopes.errors import Invalid
@@ -27,10 +28,15 @@ from scopes.ids import MessageId
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
 
 _DEFAULT_SECONDS = 60
 _MAX_OUTPUT_BYTES = 1_000_000
 _RETRY_AFTER_SECONDS = (0.5, 2.0)
+
+
+class _TakenOut(Exception):
+    """A message is no longer in the inbox."""
 
 
 class DeliveryCommand(NamedTuple):
@@ -83,7 +89,9 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
         raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
     done: list[MessageId] = []
-    while (unread := read_inbox(repository, str(agent.number)).messages) and unread[0].entry.message not in done:
+    while (inbox := read_inbox(repository, str(agent.number))).messages:
+        if inbox.messages[0].entry.message in done:
+            break
         with claim_deliveries(repository, agent) as record:
             if record is None:
                 note = Note(f"another process delivers to {agent.name}: the messages follow")
@@ -92,8 +100,10 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         if failed is not None:
             message, problem = failed
             note = Note(f"{message[:8]} was not delivered: the program {problem}", _hint_again(agent))
-            return Delivered(agent=agent, messages=tuple(done), failed=message, problem=problem, notes=(note,))
-    return Delivered(agent=agent, messages=tuple(done))
+            return Delivered(
+                agent=agent, messages=tuple(done), failed=message, problem=problem, notes=(note, *inbox.notes)
+            )
+    return Delivered(agent=agent, messages=tuple(done), notes=inbox.notes)
 
 
 def _deliver_all(
@@ -101,7 +111,10 @@ def _deliver_all(
 ) -> tuple[MessageId, str] | None:
     """Deliver what is unread, and add it to `done`; return the message that failed, and why."""
     for received in read_inbox(repository, str(agent.number)).messages:
-        problem = _deliver(delivery, received, agent, record)
+        try:
+            problem = _deliver(repository, delivery, received, agent, record)
+        except _TakenOut:
+            continue
         if problem is not None:
             return received.entry.message, problem
         acknowledge_message(repository, agent, received.entry.message)
@@ -152,15 +165,21 @@ def _describe_entry(entry: InboxEntry) -> dict[str, object]:
     }
 
 
-def _deliver(delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent, record: DeliveryRecord) -> str | None:
-    """Run the program for one message, up to three times; return why it failed, None if it did not."""
+def _deliver(
+    repository: Repository, delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent, record: DeliveryRecord
+) -> str | None:
+    """Run the program for one message, up to three times; return why it failed, None if it did not.
+
+    Raises:
+        _TakenOut: somebody else has acknowledged the message.
+    """
     document = {"scopes": 1, "kind": "message", **describe_received(received)}
     environ = {**os.environ, "SCOPES_AGENT": agent.name, "SCOPES_CONVERSATION": received.entry.conversation}
     limits = CommandLimits(delivery.seconds, _MAX_OUTPUT_BYTES)
     problem = ""
     for pause in (0.0, *_RETRY_AFTER_SECONDS):
         sleep(pause)
-        attempt = record.begin(received.entry.sequence)
+        attempt = _begin(repository, received.entry, agent, record)
         data = json.dumps({**document, "delivery": attempt.delivery, "attempt": attempt.number}).encode() + b"\n"
         try:
             run_command(delivery.command, data, limits, environ={**environ, "SCOPES_DELIVERY": attempt.delivery})
@@ -169,3 +188,11 @@ def _deliver(delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent,
         else:
             return None
     return f"{problem} (tried {len(_RETRY_AFTER_SECONDS) + 1} times)"
+
+
+def _begin(repository: Repository, entry: InboxEntry, agent: Agent, record: DeliveryRecord) -> Attempt:
+    """Record that the program is about to run; from then on nobody else acknowledges the message."""
+    with exclusive_write(repository):
+        if not is_unread(Registry(repository), agent, entry):
+            raise _TakenOut
+        return record.begin(entry.sequence)

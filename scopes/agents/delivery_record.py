@@ -5,7 +5,7 @@
 The line is written and synced before the program runs. After a crash in between nobody knows whether the program has
 finished, so it runs again, with the same id and a higher attempt: it can tell that it has seen the message before. Only
 who has the file locked runs the program; the kernel releases the lock when a process dies. Programs belong to one
-machine, so this is no ref.
+machine, so this is no ref. Who acknowledges messages leaves out the one for which the program is running.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from scopes.clock import new_id
 from scopes.errors import Corrupt, Inaccessible
 from scopes.model import encoding
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
 
 _DIRECTORY = "deliveries"
 _MAX_RECORD_BYTES = 100_000
@@ -42,22 +43,40 @@ def claim_deliveries(repository: Repository, agent: Agent) -> Iterator[DeliveryR
     Raises:
         Inaccessible: the file cannot be written or locked.
     """
-    directory = os.path.join(repository.path, _DIRECTORY)
-    path = os.path.join(directory, f"{agent.number:06d}")
+    path = _path(repository, agent)
     try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     except OSError as error:
         raise _inaccessible(path, error) from error
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno != errno.EWOULDBLOCK:
-                raise _inaccessible(path, error) from error
-            yield None
-        else:
-            yield DeliveryRecord(path, descriptor, durable=repository.durable)
+        with exclusive_write(repository):  # who looks whether it is locked holds this, and locks it for a moment
+            is_ours = _lock(path, descriptor, fcntl.LOCK_EX)
+        yield DeliveryRecord(path, descriptor, durable=repository.durable) if is_ours else None
+    finally:
+        os.close(descriptor)
+
+
+def find_under_way(repository: Repository, agent: Agent) -> int | None:
+    """Return the sequence number of the message for which the program of an agent is running; None if for none.
+
+    Requires `exclusive_write`, so that no delivery begins meanwhile.
+
+    Raises:
+        Inaccessible: the file cannot be read or locked.
+    """
+    path = _path(repository, agent)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _inaccessible(path, error) from error
+    try:
+        if _lock(path, descriptor, fcntl.LOCK_SH):
+            return None
+        last = [number for number, _ in _walk_attempts(descriptor)][-1:]
+        return last[0] if last else None
     finally:
         os.close(descriptor)
 
@@ -71,7 +90,7 @@ class DeliveryRecord:
         self._durable = durable
 
     def begin(self, sequence: int) -> Attempt:
-        """Record that the program is about to run for the message of a sequence number.
+        """Record that the program is about to run for the message of a sequence number; requires `exclusive_write`.
 
         Raises:
             Inaccessible: that cannot be written, so the program must not run.
@@ -107,12 +126,33 @@ class DeliveryRecord:
     def _find_last(self, sequence: int) -> Attempt | None:
         """Return the last run for the message of a sequence number; a line that a crash has cut is left out."""
         found = None
-        for line in os.pread(self._descriptor, _MAX_RECORD_BYTES, 0).splitlines():
-            with suppress(Corrupt):
-                match encoding.load(line):
-                    case {"sequence": int(number), "delivery": str(delivery), "attempt": int(attempt)}:
-                        found = Attempt(delivery, attempt) if number == sequence else None
+        for number, attempt in _walk_attempts(self._descriptor):
+            found = attempt if number == sequence else None
         return found
+
+
+def _path(repository: Repository, agent: Agent) -> str:
+    return os.path.join(repository.path, _DIRECTORY, f"{agent.number:06d}")
+
+
+def _lock(path: str, descriptor: int, mode: int) -> bool:
+    """Return True if the file could be locked, False if another process has it locked."""
+    try:
+        fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno != errno.EWOULDBLOCK:
+            raise _inaccessible(path, error) from error
+        return False
+    return True
+
+
+def _walk_attempts(descriptor: int) -> Iterator[tuple[int, Attempt]]:
+    """Yield the runs of a record with the sequence numbers of their messages; damaged lines are left out."""
+    for line in os.pread(descriptor, _MAX_RECORD_BYTES, 0).splitlines():
+        with suppress(Corrupt):
+            match encoding.load(line):
+                case {"sequence": int(number), "delivery": str(delivery), "attempt": int(attempt)}:
+                    yield number, Attempt(delivery, attempt)
 
 
 def _inaccessible(path: str, error: OSError) -> Inaccessible:

@@ -9,21 +9,37 @@ They are in the tree of the registry, so that a message, its delivery and an ack
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
 from time import monotonic, sleep
 
 from scopes.agents.agent import Agent
+from scopes.agents.delivery_record import find_under_way
 from scopes.agents.registry import Registry, store_registry
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.messages import read_message
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
+from scopes.history.shared_refs import EntryConversations
+from scopes.ids import (
+    AgentName,
+    BranchName,
+    ConversationId,
+    MessageId,
+    Oid,
+    OperationId,
+    is_name,
+    is_oid,
+    parse_agent_name,
+    parse_conversation_id,
+)
 from scopes.loading import load
 from scopes.model import encoding
+from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
+from scopes.store.objects import TreeEntry
 from scopes.store.refs import AGENTS, meta_ref
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
@@ -31,11 +47,15 @@ from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 _POLL_SECONDS = 0.2
 _DIRECTORY, _SEQUENCE = "inbox", "sequence"
+_NUMBER = re.compile(r"[0-9]{1,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxEntry:
-    """A message for an agent. `queued`: it was sent while the agent was away, and waits until it is available."""
+    """A message for an agent. `queued`: it was sent while the agent was away, and waits until it is available.
+
+    `uuid` is that of the conversation; an entry that an older version wrote has none.
+    """
 
     sequence: int
     message: MessageId
@@ -45,11 +65,15 @@ class InboxEntry:
     sender: AgentName
     sent: str
     queued: bool = False
+    uuid: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage:
-    """An entry of an inbox with its message; None if the store no longer has that."""
+    """An entry of an inbox, with the present id of its conversation, and its message; None if the store has it no more.
+
+    If the conversation was deleted and another one has its id now, the entry has the uuid in place of the id.
+    """
 
     entry: InboxEntry
     message: Message | None
@@ -73,7 +97,8 @@ class Inbox(Result):
 def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) -> Inbox:
     """Return the unread messages of an agent; with `acknowledge` they are taken out of its inbox (S4-33).
 
-    Of several processes that acknowledge at once, each message is given to one.
+    Of several processes that acknowledge at once, each message is given to one. The message for which the program of
+    the agent is running now stays in the inbox; a note says so.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
@@ -83,7 +108,7 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
         return _inbox(registry, registry.find(name))
     with exclusive_write(repository):
         registry = Registry(repository)
-        found = _inbox(registry, registry.find(name))
+        found = _without_under_way(repository, _inbox(registry, registry.find(name)))
         if not found.messages:
             return found
         count = len(found.messages)
@@ -98,22 +123,29 @@ def watch_inbox(
 ) -> Iterator[Inbox]:
     """Yield the unread messages of an agent, then each message as it arrives, until `idle_seconds` pass without one.
 
+    With `acknowledge` every message that is taken out of the inbox is yielded, also one that was there before. Without
+    it a message is yielded once, and again only if it was taken out and came back.
+
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
     """
-    seen, looked = 0, object()
+    shown: frozenset[tuple[int, MessageId]] = frozenset()
+    looked = object()
     deadline = monotonic() + (idle_seconds or 0)
     while True:
         value: object = repository.find_ref(AGENTS)
         if value != looked:
             looked = value
             found = read_inbox(repository, name)
-            new = tuple(each for each in found.messages if each.entry.sequence > seen)
+            new = tuple(each for each in found.messages if _key(each) not in shown)
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
-                new = tuple(each for each in found.messages if each.entry.sequence > seen)
+                if len(found.messages) < len(new):
+                    looked = object()  # one is being delivered: if that fails, no ref moves
+                new = found.messages
+            else:
+                shown = frozenset(map(_key, found.messages))
             if new:
-                seen = max(each.entry.sequence for each in new)
                 yield replace(found, messages=new)
                 deadline = monotonic() + (idle_seconds or 0)
         if idle_seconds is not None and monotonic() >= deadline:
@@ -130,17 +162,37 @@ def acknowledge_message(repository: Repository, agent: Agent, message: MessageId
         return store_registry(registry, taken, summary) if taken else None
 
 
+def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
+    """Return True if an entry is in the inbox of an agent, and does not wait."""
+    commit = None if registry.commit is None else read_commit(registry.repository, registry.commit)
+    path = _path(agent.number, entry)
+    data = None if commit is None else find_blob(registry.repository, commit.tree, path)
+    with suppress(Corrupt, Invalid):
+        found = None if data is None else _decode(data, path.rpartition("/")[2])
+        return found is not None and found.message == entry.message and not found.queued
+    return False
+
+
 def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
     """Yield the entries for the agent of a number, in the order of sending; damaged ones are left out."""
+    return (entry for _, entry in _walk_files(registry, number) if entry is not None)
+
+
+def _walk_files(registry: Registry, number: int) -> Iterator[tuple[str, InboxEntry | None]]:
+    """Yield the files of an inbox in the order of sending, each with its entry; None if it is damaged."""
+    for name, file in sorted(_list_files(registry, number).items(), key=lambda each: (len(each[0]), each[0])):
+        entry = None
+        with suppress(Corrupt, NotFound, Invalid):
+            entry = None if file.is_tree else _decode(read_blob(registry.repository, file.oid), name)
+        yield name, entry
+
+
+def _list_files(registry: Registry, number: int) -> Mapping[str, TreeEntry]:
     repository = registry.repository
     if registry.commit is None:
-        return
+        return {}
     directory = find_entry(repository, read_commit(repository, registry.commit).tree, f"{_DIRECTORY}/{number:06d}")
-    if directory is None or not directory.is_tree:
-        return
-    for name, entry in sorted(read_tree(repository, directory.oid).items()):
-        with suppress(Corrupt, NotFound):
-            yield _decode(read_blob(repository, entry.oid), name)
+    return {} if directory is None or not directory.is_tree else read_tree(repository, directory.oid)
 
 
 def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
@@ -151,7 +203,7 @@ def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
 
 def add_entries(registry: Registry, agents: Mapping[int, bool], entry: InboxEntry) -> dict[str, BlobChange]:
     """Return the changes that put a message into inboxes, given agents by number and whether it waits there."""
-    sequence = _next_sequence(registry)
+    sequence = _next_sequence(registry, agents)
     changes: dict[str, BlobChange] = {_SEQUENCE: b"%d\n" % (sequence + 1)}
     for number, queued in agents.items():
         numbered = replace(entry, sequence=sequence, queued=queued)
@@ -170,16 +222,17 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
 
 
 def _inbox(registry: Registry, agent: Agent) -> Inbox:
-    entries = list(walk_entries(registry, agent.number))
+    files = list(_walk_files(registry, agent.number))
+    entries = [entry for _, entry in files if entry is not None]
     delivered = [entry for entry in entries if not entry.queued]
-    messages = (ReceivedMessage(entry=entry, message=_read(registry.repository, entry)) for entry in delivered)
-    escalations = _Escalations(registry.repository)
+    conversations, escalations = EntryConversations(registry.repository), _Escalations(registry.repository)
+    messages = (_receive(registry.repository, entry, conversations) for entry in delivered)
     received = tuple(each for each in messages if not escalations.has_ended(each))
     waiting = len(entries) - len(delivered)
-    notes: tuple[Note, ...] = ()
+    notes = _note_damaged(agent, [name for name, entry in files if entry is None])
     if waiting:
         hint = f"to get what waits: scopes agents available {quote(agent.name)}"
-        notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
+        notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint), *notes)
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
 
 
@@ -203,7 +256,7 @@ class _Escalations:
         if conversation not in self._open:
             self._open[conversation] = None
             if self._repository.find_ref(meta_ref(conversation)) is None:
-                return None  # it was deleted or renamed
+                return None  # it was deleted
             with suppress(NotFound, Corrupt):
                 rows = load("scopes.merge.conflict_list:walk_conflicts")(self._repository, conversation)
                 self._open[conversation] = frozenset(
@@ -212,17 +265,46 @@ class _Escalations:
         return self._open[conversation]
 
 
-def _read(repository: Repository, entry: InboxEntry) -> Message | None:
+def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
+    if not names:
+        return ()
+    hint = f"see: git show {AGENTS}:{_DIRECTORY}/{agent.number:06d}"
+    return (Note(f"damaged files of the inbox of {agent.name} were left out: {', '.join(names[:3])}", hint),)
+
+
+def _key(received: ReceivedMessage) -> tuple[int, MessageId]:
+    return received.entry.sequence, received.entry.message
+
+
+def _without_under_way(repository: Repository, inbox: Inbox) -> Inbox:
+    """Leave out the message for which the program of the agent is running, and note that."""
+    if not inbox.messages:
+        return inbox
+    sequence = find_under_way(repository, inbox.agent)
+    kept = tuple(each for each in inbox.messages if each.entry.sequence != sequence)
+    if len(kept) == len(inbox.messages):
+        return inbox
+    note = Note(f"1 message stays in the inbox: the program of {inbox.agent.name} is running for it")
+    return replace(inbox, messages=kept, notes=(*inbox.notes, note))
+
+
+def _receive(repository: Repository, entry: InboxEntry, conversations: EntryConversations) -> ReceivedMessage:
+    message = None
     with suppress(NotFound, Corrupt):
-        return read_message(repository, entry.oid)
-    return None
+        message = read_message(repository, entry.oid)
+    where = {"conversation": entry.conversation, "oid": entry.oid, **without_none(uuid=entry.uuid)}
+    return ReceivedMessage(entry=replace(entry, conversation=conversations.find_id(where)), message=message)
 
 
-def _next_sequence(registry: Registry) -> int:
+def _next_sequence(registry: Registry, receivers: Iterable[int]) -> int:
+    """Return the next number, above those of all files in the inboxes of the receivers, whatever the counter says."""
     repository = registry.repository
     tree = None if registry.commit is None else read_commit(repository, registry.commit).tree
     text = b"" if tree is None else (find_blob(repository, tree, _SEQUENCE) or b"").strip()
-    return int(text) if text.isdigit() and len(text) < 13 else 1
+    following = int(text) if _NUMBER.fullmatch(text.decode("ascii", "replace")) else 1
+    names = (name.removesuffix(".json") for number in receivers for name in _list_files(registry, number))
+    used = (int(name) for name in names if _NUMBER.fullmatch(name))
+    return max(following, max(used, default=0) + 1)
 
 
 def _path(number: int, entry: InboxEntry) -> str:
@@ -239,11 +321,17 @@ def _encode(entry: InboxEntry) -> bytes:
         "from": entry.sender,
         "sent": entry.sent,
         "queued": entry.queued,
+        **without_none(uuid=entry.uuid),
     }
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _decode(data: bytes, name: str) -> InboxEntry:
+    """Decode an entry; what is no name or id, or cannot be printed, may come from another person's store.
+
+    Raises:
+        Corrupt, Invalid: it is damaged.
+    """
     match encoding.load(data):
         case {
             "sequence": int(sequence),
@@ -254,15 +342,30 @@ def _decode(data: bytes, name: str) -> InboxEntry:
             "from": str(sender),
             "sent": str(sent),
             **rest,
-        } if is_oid(oid) and name == f"{sequence:012d}.json":
+        } if (
+            sequence > 0
+            and name == f"{sequence:012d}.json"
+            and is_oid(oid)
+            and is_name(branch)
+            and _are_plain(message, sent)
+        ):
             return InboxEntry(
                 sequence=sequence,
                 message=MessageId(message),
                 oid=Oid(oid),
-                conversation=ConversationId(conversation),
+                conversation=parse_conversation_id(conversation),
                 branch=BranchName(branch),
-                sender=AgentName(sender),
+                sender=parse_agent_name(sender),
                 sent=sent,
                 queued=rest.get("queued") is True,
+                uuid=_text_or_none(rest.get("uuid")),
             )
     raise Corrupt("an entry of an inbox is damaged", hint="see: scopes verify")
+
+
+def _are_plain(*texts: str) -> bool:
+    return all(text and text.isprintable() for text in texts)
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) and _are_plain(value) else None

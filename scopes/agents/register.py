@@ -13,7 +13,9 @@ from scopes.agents.inbox import deliver, remove_entries
 from scopes.agents.registry import Registry, agent_changes, store_registry
 from scopes.clock import now
 from scopes.errors import Refused
+from scopes.history.messages import check_typed_author
 from scopes.ids import AgentName, OperationId
+from scopes.model.message import Author
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -59,7 +61,7 @@ def register(
 
     Raises:
         Refused: the name is registered already.
-        Invalid: a text is blank, too long, or cannot be used to address the agent.
+        Invalid: a text is blank, too long, or cannot be used to address the agent; the name cannot be an author.
     """
     agent = check_agent(
         Agent(
@@ -75,6 +77,7 @@ def register(
             card=dict(card or {}),
         )
     )
+    check_typed_author(Author(agent.name))
     with exclusive_write(repository):
         registry = Registry(repository)
         _require_free(registry, agent.name)
@@ -98,6 +101,7 @@ def update(repository: Repository, name: str, changes: AgentChanges) -> AgentCha
         before = registry.find(name)
         after = check_agent(_apply(before, changes))
         if after.name != before.name:
+            check_typed_author(Author(after.name))
             _require_free(registry, after.name)
         missing = [
             *_missing("capability", changes.remove_capabilities, before.capabilities),

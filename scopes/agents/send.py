@@ -14,7 +14,7 @@ from scopes.agents.registry import KIND, Registry, write_registry
 from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.errors import Invalid, NoAvailableAgents, NotFound
-from scopes.history.conversations import participants_of
+from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
@@ -113,6 +113,7 @@ def delivery_of(  # noqa: PLR0917 - a message, where it is, and who gets it
         message=message.id,
         oid=oid,
         conversation=conversation,
+        uuid=read_uuid(registry.repository, conversation),
         branch=branch,
         sender=AgentName(message.author.name),
         sent=now(),

@@ -29,6 +29,7 @@ from scopes.history.messages import (
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
+from scopes.history.shared_refs import ConversationFilter
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.records import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS
@@ -140,10 +141,11 @@ def _in_order_of_recording(repository: Repository, conversation: ConversationId)
     for change in _fact_changes(repository, conversation):
         facts.setdefault(OperationId(change.source), []).append(change)
     moment = 0
+    entries_of = ConversationFilter(repository, conversation)
     for record in reversed([record for _, record in walk_operations(repository)]):
         moment = max(moment, parse_time(record.time) or 0)
         rows = [*own.get(record.id, ()), *facts.get(record.id, ())]
-        rows += _inbox_changes(repository, record, conversation)
+        rows += _inbox_changes(repository, record, entries_of)
         found += [(moment, change) for change in rows]
     found.sort(key=itemgetter(0))
     return [change for _, change in found]
@@ -164,7 +166,7 @@ def _moved_branches(record: Operation, conversation: ConversationId) -> dict[Bra
     return {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
 
 
-def _inbox_changes(repository: Repository, record: Operation, conversation: ConversationId) -> Iterator[Change]:
+def _inbox_changes(repository: Repository, record: Operation, conversation: ConversationFilter) -> Iterator[Change]:
     for each in walk_inbox_changes(repository, record, conversation):
         cause = _actor(record) if each.author is None else _cause(*each.author)
         verb = "APPEND" if each.before is None else _verb(each.before, each.after)

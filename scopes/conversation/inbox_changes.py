@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import header_of
-from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, read_json, tree_of, walk_path_changes
-from scopes.ids import ConversationId, Oid, is_oid
+from scopes.history.shared_refs import (
+    AGENT_FILES,
+    INBOX_FILES,
+    ConversationFilter,
+    read_json,
+    tree_of,
+    walk_path_changes,
+)
+from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, RefChange
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit
@@ -30,7 +37,7 @@ class InboxChange(NamedTuple):
 
 
 def walk_inbox_changes(
-    repository: Repository, record: Operation, conversation: ConversationId
+    repository: Repository, record: Operation, conversation: ConversationFilter
 ) -> Iterator[InboxChange]:
     """Yield what an operation changed in the inboxes for messages of a conversation, by agent and order of sending."""
     for change in record.changes:
@@ -40,7 +47,7 @@ def walk_inbox_changes(
             if not each.path.startswith(INBOX_FILES):
                 continue
             before, after = (read_json(repository, blob) for blob in (each.before, each.after))
-            if (after or before).get("conversation") == conversation:
+            if conversation.has_entry(after or before):
                 number = each.path.split("/")[1]
                 author = _find_author(repository, after) if after and not before else None
                 yield InboxChange(

@@ -16,6 +16,7 @@ from scopes.history.shared_refs import (
     INBOX_FILES,
     KEY_FILES,
     SHARED,
+    EntryConversations,
     NamesOfUuids,
     PathChange,
     decode_leaf,
@@ -239,12 +240,12 @@ def _describe_fact_file(parts: list[str]) -> str:
     return "what is known of the facts"
 
 
-def _describe_agent_file(objects: Objects, parts: list[str], blobs: Iterator[Oid]) -> str:
-    document = read_json(objects, next(blobs, None))
+def _describe_agent_file(repository: Repository, parts: list[str], blobs: Iterator[Oid]) -> str:
+    document = read_json(repository, next(blobs, None))
     number = parts[1].removesuffix(".json").lstrip("0")
     if parts[0] == "agents":
         return f"agent {document.get('name', number)}"
-    message, where = str(document.get("message", ""))[:8], document.get("conversation")
+    message, where = str(document.get("message", ""))[:8], EntryConversations(repository).find_id(document)
     return f"message {message} of {where} in the inbox of agent {number}"
 
 

@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.conversations import read_uuid
+from scopes.history.messages import is_root, read_root_of
 from scopes.history.revisions import conversation_ids
-from scopes.ids import ConversationId, Oid
+from scopes.ids import ConversationId, Oid, is_oid
 from scopes.model import encoding
 from scopes.model.operation import Operation, RefChange
 from scopes.model.path_encoding import decode_component
@@ -60,6 +61,7 @@ class ConversationFilter:
     def __init__(self, repository: Repository, conversation: ConversationId) -> None:
         self._repository = repository
         self.conversation = conversation
+        self._entries = EntryConversations(repository)
         self._uuid: str | None = None
         with suppress(NotFound, StopIteration):  # it was deleted
             self._uuid = read_uuid(repository, conversation)
@@ -74,9 +76,14 @@ class ConversationFilter:
             return True
         return any(self._is_inside(change) for change in record.changes if change.ref in SHARED)
 
+    def has_entry(self, entry: Mapping[str, Any]) -> bool:
+        """Return True if an inbox entry is for a message of the conversation, whatever its id was then."""
+        uuid = None if self._uuid is None else self._entries.find_uuid(entry)
+        return entry.get("conversation") == self.conversation if uuid is None else uuid == self._uuid
+
     def _is_inside(self, change: RefChange) -> bool:
         if change.ref == refs.AGENTS:
-            return self.conversation in _conversations_of_inboxes(self._repository, change)
+            return any(map(self.has_entry, _inbox_entries(self._repository, change)))
         if change.ref not in _FACT_REFS or self._uuid is None:
             return False
         trees = (tree_of(self._repository, commit) for commit in (change.old, change.new))
@@ -92,9 +99,10 @@ def conversations_inside(repository: Repository, record: Operation) -> set[Conve
     """
     found: set[ConversationId] = set()
     uuids: set[str] = set()
+    entries = EntryConversations(repository)
     for change in record.changes:
         if change.ref == refs.AGENTS:
-            found |= _conversations_of_inboxes(repository, change)
+            found |= set(map(entries.find_id, _inbox_entries(repository, change)))
         elif change.ref in _FACT_REFS:
             uuids |= {each.path.partition("/")[0] for each in walk_path_changes(repository, change)}
     return found | {name for name in map(NamesOfUuids(repository).find, uuids - {KEY_FILES[:-1]}) if name is not None}
@@ -117,6 +125,65 @@ class NamesOfUuids:
         return self._names.get(uuid)
 
 
+class EntryConversations:
+    """Finds the conversations of inbox entries, which keep their uuids when they are renamed.
+
+    An entry that an older version wrote has no uuid: its conversation is the one that its commit is part of.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._names = NamesOfUuids(repository)
+        self._by_id: dict[str, str | None] = {}
+        self._by_commit: dict[Oid, str | None] = {}
+
+    def find_uuid(self, entry: Mapping[str, Any]) -> str | None:
+        """Return the uuid of the conversation of an entry; None if its commit is no longer in the store."""
+        match entry:
+            case {"uuid": str(uuid)}:
+                return uuid
+            case {"oid": str(oid)} if is_oid(oid):
+                return self._uuid_of_commit(Oid(oid))
+        return None
+
+    def find_id(self, entry: Mapping[str, Any]) -> ConversationId:
+        """Return the present id of the conversation of an entry.
+
+        If the conversation was deleted, it is the id from then; or the uuid if another conversation has that id now.
+        """
+        stored, uuid = ConversationId(str(entry.get("conversation"))), self.find_uuid(entry)
+        if uuid is None or self._uuid_of_id(stored) == uuid:
+            return stored
+        found = self._names.find(uuid)
+        if found is None:
+            return stored if self._uuid_of_id(stored) is None else ConversationId(uuid)
+        return found
+
+    def _uuid_of_id(self, name: ConversationId) -> str | None:
+        if name not in self._by_id:
+            self._by_id[name] = None
+            with suppress(NotFound, Corrupt, StopIteration):
+                self._by_id[name] = read_uuid(self._repository, name)
+        return self._by_id[name]
+
+    def _uuid_of_commit(self, oid: Oid) -> str | None:
+        """Return the uuid in the root of the history of a commit; every commit is read once."""
+        path: list[Oid] = []
+        uuid: str | None = None
+        next_oid: Oid | None = oid
+        with suppress(NotFound, Corrupt):
+            while next_oid is not None and next_oid not in self._by_commit:
+                path.append(next_oid)
+                commit = read_commit(self._repository, next_oid)
+                if is_root(commit):
+                    uuid = read_root_of(self._repository, commit, oid).uuid
+                next_oid = next(iter(commit.parents), None)
+            if next_oid is not None:
+                uuid = self._by_commit[next_oid]
+        self._by_commit |= dict.fromkeys(path, uuid)
+        return uuid
+
+
 def read_json(objects: Objects, blob: Oid | None) -> Mapping[str, Any]:
     """Return the JSON object of a blob; empty if there is none, or it is damaged."""
     if blob is None:
@@ -134,9 +201,10 @@ def decode_leaf(name: str) -> str:
     return name
 
 
-def _conversations_of_inboxes(objects: Objects, change: RefChange) -> set[ConversationId]:
+def _inbox_entries(objects: Objects, change: RefChange) -> list[Mapping[str, Any]]:
+    """Return the inbox entries that a change of the registry added or took out; none if it changed agents too."""
     changes = list(walk_path_changes(objects, change))
     if any(not each.path.startswith(INBOX_FILES) for each in changes):
-        return set()
+        return []
     entries = (read_json(objects, each.after or each.before) for each in changes)
-    return {ConversationId(str(entry["conversation"])) for entry in entries if "conversation" in entry}
+    return [entry for entry in entries if "conversation" in entry]

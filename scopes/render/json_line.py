@@ -1,4 +1,4 @@
-"""Write results and errors as JSON on one line, with control and invisible characters as escapes."""
+"""Write results and errors as JSON, on one line as a rule, with control and invisible characters as escapes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scopes.sanitize import UNSAFE
 SCHEMA_VERSION = 1
 _DELETE = "\x7f"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+_INDENTING_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2)
 
 
 def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()) -> str:
@@ -40,9 +41,17 @@ def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) ->
 def json_line(document: Mapping[str, object]) -> str:
     """Return JSON values as one line that ends in a newline."""
     text = _ENCODER.encode(document)  # it has escaped the control characters up to U+001F
-    if not text.isascii() or _DELETE in text:
-        text = UNSAFE.sub(_escape, text)
-    return text + "\n"
+    return _escape_unsafe(text) + "\n"
+
+
+def json_lines(document: Mapping[str, object]) -> str:
+    """Return JSON values as indented lines, which end in a newline."""
+    lines = _INDENTING_ENCODER.encode(document).split("\n")
+    return "".join(f"{_escape_unsafe(line)}\n" for line in lines)
+
+
+def _escape_unsafe(text: str) -> str:
+    return text if text.isascii() and _DELETE not in text else UNSAFE.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.conversation.new import new
+from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
@@ -74,6 +75,32 @@ def test_a_watch_that_acknowledges_takes_what_it_yields(team):
     assert [each.message.text for each in found.messages] == ["one", "two"]
     assert texts(team) == []
     assert list(watch_inbox(team, "ann", idle_seconds=0)) == []
+
+
+def test_a_watch_that_acknowledges_yields_again_what_an_undo_has_put_back(team):
+    """What is taken out of an inbox is printed, whatever was printed before."""
+    sent(team, "one")
+    watched = watch_inbox(team, "ann", acknowledge=True, idle_seconds=10)
+    assert [each.message.text for each in next(watched).messages] == ["one"]
+    undo(team)
+    assert texts(team) == ["one"]
+    sent(team, "two")
+    assert [each.message.text for each in next(watched).messages] == ["one", "two"]
+    assert texts(team) == []
+
+
+def test_a_watch_shows_a_message_again_only_if_it_was_taken_and_came_back(team):
+    sent(team, "one")
+    watched = watch_inbox(team, "ann", idle_seconds=10)
+    assert [each.message.text for each in next(watched).messages] == ["one"]
+    sent(team, "two")
+    assert [each.message.text for each in next(watched).messages] == ["two"]
+    read_inbox(team, "ann", acknowledge=True)
+    sent(team, "three")
+    assert [each.message.text for each in next(watched).messages] == ["three"]
+    undo(team)
+    undo(team)
+    assert [each.message.text for each in next(watched).messages] == ["one", "two"]
 
 
 def test_a_program_gets_each_message_in_order_and_the_inbox_is_empty_then(team, tmp_path):

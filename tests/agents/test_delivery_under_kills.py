@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
+import scopes
 from scopes import clock
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.delivery_record import claim_deliveries
@@ -24,6 +27,8 @@ from scopes.history.messages import plain_message
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from tests.support.random_ids import hashed_counter
+
+ROOT = Path(scopes.__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +140,46 @@ def test_what_arrives_during_a_delivery_is_delivered_by_the_same_process(team):
     assert (waiting.messages, waiting.exit_code) == ((), 0)
     assert [note.text for note in waiting.notes] == ["another process delivers to ann: the messages follow"]
     assert len(deliver_unread(opened, "ann").messages) == 1
+
+
+def taking(repository, path):
+    """Return a command that acknowledges the messages of ann and writes their texts and the notes to a file."""
+    code = (
+        "import sys; from scopes.agents.inbox import read_inbox as read; from scopes.store.open_repository import *;"
+        "found = read(open_repository(sys.argv[1]), 'ann', acknowledge=True);"
+        "print(*[m.message.text for m in found.messages], *[n.text for n in found.notes], sep='\\n')"
+    )
+    return f'PYTHONPATH={ROOT} {sys.executable} -c "{code}" {repository.path} >> {path}'
+
+
+def test_who_acknowledges_during_a_delivery_gets_the_other_messages_and_the_program_none_of_these(team, tmp_path):
+    for text in ("one", "two", "three"):
+        sent(team, text)
+    done = deliver_unread(with_program(team, f"cat >> {tmp_path}/log; {taking(team, tmp_path / 'taken')}"), "ann")
+    assert [each["text"] for each in received(tmp_path / "log")] == ["one"]
+    note = "1 message stays in the inbox: the program of ann is running for it"
+    assert (tmp_path / "taken").read_text().splitlines() == ["two", "three", note]
+    assert (len(done.messages), done.failed, texts(team)) == (1, None, [])
+
+
+def test_a_message_whose_program_failed_can_be_acknowledged_again(team, tmp_path):
+    sent(team, "one")
+    assert deliver_unread(with_program(team, f"{taking(team, tmp_path / 'taken')}; false"), "ann").failed is not None
+    assert "one" not in (tmp_path / "taken").read_text().splitlines()
+    assert [each.message.text for each in read_inbox(team, "ann", acknowledge=True).messages] == ["one"]
+
+
+def test_a_program_is_not_run_again_for_a_message_that_is_gone(team, tmp_path):
+    """The program itself undoes what was sent, and then fails."""
+    for text in ("one", "two"):
+        sent(team, text)
+    code = "import sys; from scopes.conversation.undo import *; from scopes.store.open_repository import *;"
+    take_back = (
+        f'PYTHONPATH={ROOT} {sys.executable} -c "{code} undo(open_repository(sys.argv[1]), any_actor=True)" {team.path}'
+    )
+    done = deliver_unread(with_program(team, f"cat >> {tmp_path}/log; {take_back}; false"), "ann")
+    assert [each["text"] for each in received(tmp_path / "log")] == ["one", "one"]
+    assert (done.messages, done.failed, texts(team)) == ((), None, [])
 
 
 def test_a_message_that_undo_puts_back_is_a_new_delivery(team, tmp_path):

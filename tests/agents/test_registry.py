@@ -82,6 +82,16 @@ def test_a_name_that_cannot_be_addressed_is_refused(repository, name):
     assert repository.find_ref(AGENTS) is None
 
 
+@pytest.mark.parametrize("name", ["::error::name", "'ann", "a<b>", ",", " ann"])
+def test_a_name_under_which_nobody_could_write_a_message_is_refused(repository, name):
+    with pytest.raises(Invalid, match="is not a valid author name"):
+        register(repository, name)
+    register(repository, "ann.")
+    with pytest.raises(Invalid, match="is not a valid author name"):
+        update(repository, "ann.", AgentChanges(name=name))
+    assert [agent.name for agent in Registry(repository).agents] == ["ann."]
+
+
 @pytest.mark.parametrize("word", ["", "a b", "x" * 201, "a\tb", "\x1b[31m"])
 def test_a_capability_is_one_printable_word(repository, word):
     with pytest.raises(Invalid):

@@ -47,6 +47,14 @@ def test_a_card_is_piped_from_one_store_to_another_name(registered):
     ]
 
 
+def test_a_card_in_a_pipe_has_control_and_invisible_characters_as_escapes(registered):
+    card = json.dumps({"name": "odd", "description": "a\x9bb\x85c\u2028d", "skills": []})
+    registered.run("agents", "import", "-", given=card)
+    printed = registered.run("agents", "export", "odd")
+    assert r'"description": "a\u009bb\u0085c\u2028d"' in printed
+    assert json.loads(printed)["description"] == "a\x9bb\x85c\u2028d"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

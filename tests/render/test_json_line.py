@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.render.json_line import error_line, json_line, result_line
+from scopes.render.json_line import error_line, json_line, json_lines, result_line
 from scopes.result import Note
 from tests.render.hostile import PAYLOADS, forbidden, hostile_texts
 from tests.render.sample import Pet
@@ -73,3 +73,15 @@ def test_a_reader_gets_back_what_was_written(document):
     assert line.count("\n") == 1
     assert json.loads(line) == json.loads(json.dumps(document))
     assert forbidden(line) == []
+
+
+def test_indented_lines_have_escapes_too():
+    assert json_lines({"a": ["\x9b", "\x85\u2028\ud800", "ü\n"]}) == (
+        '{\n  "a": [\n    "\\u009b",\n    "\\u0085\\u2028\\ud800",\n    "ü\\n"\n  ]\n}\n'
+    )
+
+
+@given(st.dictionaries(hostile_texts, values, max_size=3))
+def test_indented_lines_are_the_same_values_as_one_line(document):
+    assert json.loads(json_lines(document)) == json.loads(json_line(document))
+    assert not forbidden(json_lines(document).replace("\n", ""))

@@ -35,7 +35,8 @@ def inbox(
     and all later ones stay, and the exit code is 1. `send` does the same for its receivers. One process at a time
     delivers to an agent. No message is lost. One is given twice only if scopes dies between the end of the program and
     the acknowledgement: `delivery` in the object (and the variable SCOPES_DELIVERY) is an id that is the same for all
-    attempts, and `attempt` counts them, so a program can leave out what it has done before.
+    attempts, and `attempt` counts them, so a program can leave out what it has done before. A message for which the
+    program is running now is not taken by --ack.
 
     Examples:
       scopes inbox reviewer

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
+from scopes.render.json_line import json_lines
 from scopes.render.text.phrases import (
     UNDO_HINT,
     counted,
@@ -143,7 +144,7 @@ def render_delivered(result: Delivered, view: View) -> None:
 @render_text.register
 def render_agent_card(result: AgentCard, view: View) -> None:
     """Write the card as indented JSON."""
-    view.exact(json.dumps(dict(result.card), indent=2, ensure_ascii=False) + "\n")
+    view.exact(json_lines(dict(result.card)))
 
 
 def _text_of(received: ReceivedMessage) -> str:
