@@ -110,8 +110,8 @@ class FactStore:
 
     def find(self, key: str, fact_id: str) -> Fact | None:
         """Return a fact; None if there is none, or it is damaged."""
-        data = self._find_blob(FACTS, self._path(_FACTS, key, fact_id))
-        with suppress(Corrupt):
+        with suppress(Corrupt, Invalid):  # Invalid: the id is too long for a path
+            data = self._find_blob(FACTS, self._path(_FACTS, key, fact_id))
             return None if data is None else decode_fact(data)
         return None
 
@@ -129,8 +129,8 @@ class FactStore:
 
     def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
         """Return a proposal; None if there is none, or it is damaged."""
-        data = self._find_blob(PROPOSED_FACTS, self._path("", key, fact_id))
-        with suppress(Corrupt):
+        with suppress(Corrupt, Invalid):
+            data = self._find_blob(PROPOSED_FACTS, self._path("", key, fact_id))
             return None if data is None else decode_proposed(data)
         return None
 

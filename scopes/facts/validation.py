@@ -32,13 +32,13 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
     checks = (
         (bool(fact.content.strip()), "the content is empty"),
         (len(fact.content) <= MAX_CONTENT_CHARACTERS, f"the content has over {MAX_CONTENT_CHARACTERS:,} characters"),
-        (context.known_key(fact.key) == fact.key, f"the key {fact.key!a} is unknown, known are {known}"),
+        (context.known_key(fact.key) == fact.key, f"the key {fact.key[:100]!a} is unknown, known are {known}"),
         (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
-        (_has_target(fact, context), f"it takes back {fact.invalidates!a}, which is no fact of {fact.key}"),
+        (_has_target(fact, context), f"it takes back {(fact.invalidates or '')[:100]!a}, which is no fact of {fact.key}"),
     )
     return [problem for holds, problem in checks if not holds]
 

@@ -55,6 +55,26 @@ def test_a_confidence_that_is_none_is_left_out_and_the_others_stay(run, number):
     assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
 
 
+@pytest.mark.parametrize(
+    ("long", "reason"),
+    [
+        ({"id": "a" * 5000}, "is no id"),
+        ({"id": "\N{SNOWMAN}" * 5000}, "is no id"),
+        ({"invalidates": "b" * 6000}, "which is no fact of Signals"),
+        ({"key": "k" * 5000}, "is unknown"),
+        ({"key": "k" * 5000, "id": "a" * 5000}, "is unknown"),
+    ],
+)
+def test_a_name_that_is_too_long_for_a_path_is_left_out_and_the_others_stay(run, long, reason):
+    """It ended the run with an error, and what other agents had returned in the cycle was lost."""
+    done = run({"facts": [{"key": "Signals", "content": "x", **long}, {"key": "Signals", "content": "kept"}]})
+    assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
+    assert reason in done.cycles[0].applied[0].reason
+    assert len(done.cycles[0].applied[0].reason) < 1000
+    assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+    assert verify(run.repository).findings == ()
+
+
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "q" * 101, "Seeds/slow", "\x1b[31m", "../..", "  "])
 def test_a_question_has_an_id_that_a_person_can_type(run, name):
     """Otherwise nobody could answer it, and the conversation would wait for ever."""
