@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 
 from scopes.errors import Corrupt, Invalid
@@ -82,6 +82,14 @@ class FactStore:
     def has_facts_of(self, earlier: FactStore) -> bool:
         """Return True if the facts of the conversation are those of an earlier look, with cycles and decisions."""
         return self._entries(FACTS, "").get(self._uuid) == earlier._entries(FACTS, "").get(self._uuid)
+
+    def changed_keys(self, earlier: FactStore) -> frozenset[str]:
+        """Return the keys that have other facts than at an earlier look."""
+        return self._changed_names(earlier, _FACTS)
+
+    def changed_decisions(self, earlier: FactStore) -> frozenset[str]:
+        """Return the subjects about which a person has decided since an earlier look, or decided again."""
+        return self._changed_names(earlier, _DECISIONS)
 
     def read_context(self) -> FactContext:
         """Return the context; its facts are read when they are needed."""
@@ -208,9 +216,13 @@ class FactStore:
 
     def _names(self, path: str) -> Iterator[str]:
         """Yield the decoded names of a directory of refs/scopes/facts."""
-        for name in self._entries(FACTS, path):
-            with suppress(Invalid):
-                yield decode_component(name.removesuffix("="))
+        return _decode_names(self._entries(FACTS, path))
+
+    def _changed_names(self, earlier: FactStore, directory: str) -> frozenset[str]:
+        """Return the decoded names of a directory of the conversation that had another content earlier, or none."""
+        path = f"{self._uuid}/{directory}"
+        now, before = self._entries(FACTS, path), earlier._entries(FACTS, path)
+        return frozenset(_decode_names(name for name in {*now, *before} if now.get(name) != before.get(name)))
 
     def _find_blob(self, ref: str, path: str) -> bytes | None:
         directory, _, name = path.rpartition("/")
@@ -277,6 +289,12 @@ class FactChanges:
 def _commit_of(repository: Repository, ref: str) -> Oid | None:
     value = repository.find_ref(ref)
     return None if value is None else Oid(value)
+
+
+def _decode_names(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        with suppress(Invalid):
+            yield decode_component(name.removesuffix("="))
 
 
 def _number(value: object) -> int:

@@ -38,7 +38,10 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
-        (_has_target(fact, context), f"it takes back {(fact.invalidates or '')[:100]!a}, which is no fact of {fact.key}"),
+        (
+            _has_target(fact, context),
+            f"it takes back {(fact.invalidates or '')[:100]!a}, which is no fact of {fact.key}",
+        ),
     )
     return [problem for holds, problem in checks if not holds]
 
