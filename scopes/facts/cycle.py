@@ -227,13 +227,9 @@ class _Merge:
                 self.questions.append(question)
 
     def _apply_fact(self, fact: ProposedFact) -> tuple[Outcome, str]:
-        taken = self.context.find(fact.key, fact.id)
-        if taken is not None:
-            same = is_same(fact, taken)
-            return ("known", "") if same else ("conflict", f"agent {taken.provenance.agent} said otherwise")
-        earlier = self.context.stored.find_proposal(fact.key, fact.id)
-        if earlier is not None and earlier.state == "rejected" and earlier.content == fact.content:
-            return "rejected", earlier.reason or ""
+        refusal = self._find_refusal(fact)
+        if refusal is not None:
+            return refusal
         try:
             promoted = promote(fact, self.context)
         except ValidationError as error:
@@ -245,6 +241,19 @@ class _Merge:
         self.context.add(promoted)
         self.dirty.add(fact.key)
         return "added", ""
+
+    def _find_refusal(self, fact: ProposedFact) -> tuple[Outcome, str] | None:
+        """Return the outcome of what was said before; None if nothing of this id was."""
+        taken = self.context.find(fact.key, fact.id)
+        if taken is not None:
+            same = is_same(fact, taken)
+            return ("known", "") if same else ("conflict", f"agent {taken.provenance.agent} said otherwise")
+        earlier = self.context.stored.find_proposal(fact.key, fact.id)
+        if earlier is None and self.context.stored.holds_proposal(fact.key, fact.id):
+            return "conflict", "a stored proposal of this id cannot be read, see: scopes verify"
+        if earlier is not None and earlier.state == "rejected" and earlier.content == fact.content:
+            return "rejected", earlier.reason or ""
+        return None
 
     def _propose(self, fact: ProposedFact) -> tuple[Outcome, str]:
         stored = self.context.stored.find_proposal(fact.key, fact.id)

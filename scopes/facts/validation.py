@@ -28,6 +28,8 @@ class ValidationError(Refused):
 def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
     """Return why a proposal cannot become a fact of a context; empty if it can."""
     taken = context.find(fact.key, fact.id)
+    is_free = taken is not None or not context.stored.holds(fact.key, fact.id)
+    target = (fact.invalidates or "")[:100]
     known = ", ".join(context.known_keys())
     checks = (
         (bool(fact.content.strip()), "the content is empty"),
@@ -37,10 +39,11 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
+        (is_free, f"the id {fact.id!a} is that of a stored fact that cannot be read, see: scopes verify"),
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
         (
             _has_target(fact, context),
-            f"it takes back {(fact.invalidates or '')[:100]!a}, which is no fact of {fact.key}",
+            f"it takes back {target!a}, which is no fact of {fact.key}",
         ),
     )
     return [problem for holds, problem in checks if not holds]
