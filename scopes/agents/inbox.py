@@ -24,6 +24,7 @@ from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
+from scopes.store.objects import TreeEntry
 from scopes.store.refs import AGENTS, meta_ref
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
@@ -132,15 +133,18 @@ def acknowledge_message(repository: Repository, agent: Agent, message: MessageId
 
 def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
     """Yield the entries for the agent of a number, in the order of sending; damaged ones are left out."""
+    for name, entry in sorted(_files(registry, number).items()):
+        with suppress(Corrupt, NotFound):
+            yield decode_entry(read_blob(registry.repository, entry.oid), name)
+
+
+def _files(registry: Registry, number: int) -> Mapping[str, TreeEntry]:
+    """Return the files of the inbox of an agent by name."""
     repository = registry.repository
     if registry.commit is None:
-        return
+        return {}
     directory = find_entry(repository, read_commit(repository, registry.commit).tree, f"{_DIRECTORY}/{number:06d}")
-    if directory is None or not directory.is_tree:
-        return
-    for name, entry in sorted(read_tree(repository, directory.oid).items()):
-        with suppress(Corrupt, NotFound):
-            yield _decode(read_blob(repository, entry.oid), name)
+    return {} if directory is None or not directory.is_tree else read_tree(repository, directory.oid)
 
 
 def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
@@ -180,6 +184,10 @@ def _inbox(registry: Registry, agent: Agent) -> Inbox:
     if waiting:
         hint = f"to get what waits: scopes agents available {quote(agent.name)}"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint),)
+    damaged = len(_files(registry, agent.number)) - len(entries)
+    if damaged > 0:
+        text = f"{damaged} {'entry' if damaged == 1 else 'entries'} of the inbox cannot be read"
+        notes = (*notes, Note(text, "see: scopes verify"))
     return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
 
 
@@ -243,7 +251,12 @@ def _encode(entry: InboxEntry) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _decode(data: bytes, name: str) -> InboxEntry:
+def decode_entry(data: bytes, name: str) -> InboxEntry:
+    """Decode the entry of a file name.
+
+    Raises:
+        Corrupt: it has not what an entry has, or another number than its file.
+    """
     match encoding.load(data):
         case {
             "sequence": int(sequence),
