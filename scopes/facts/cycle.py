@@ -13,6 +13,9 @@ from scopes.facts.validation import ValidationError, is_expired, is_same, promot
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]
 
 
+_MAX_NAME_CHARACTERS = 200  # in the record of a cycle; only an invalid fact has a longer key or id
+
+
 class FactAgent(NamedTuple):
     """An agent that takes part in a run: its number decides when its effects are applied (S2-2)."""
 
@@ -220,7 +223,8 @@ class _Merge:
             return
         for position, fact in enumerate(effects.facts, 1):
             outcome, reason = self._apply_fact(fact)
-            self.applied.append(Applied(agent.number, agent.name, position, fact.key, fact.id, outcome, reason))
+            key, fact_id = fact.key[:_MAX_NAME_CHARACTERS], fact.id[:_MAX_NAME_CHARACTERS]
+            self.applied.append(Applied(agent.number, agent.name, position, key, fact_id, outcome, reason))
         for question in effects.questions:
             if question.id not in self.context.questions and question.id not in self.context.decided:
                 self.context.questions[question.id] = question

@@ -41,7 +41,7 @@ from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
-from scopes.model.path_encoding import decode_component, encode_component, leaf
+from scopes.model.path_encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
 from scopes.store.objects import TreeEntry
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
@@ -348,6 +348,8 @@ def _require_path(path: str, fact: Fact | ProposedFact) -> None:
 
 
 def _path_in_key(key: str, fact_id: str) -> str:
+    if max(len(key), len(fact_id)) > MAX_KEY_BYTES:
+        raise Invalid("the key or the id of a fact is too long")
     bucket = hashlib.sha256(fact_id.encode("utf-8", "surrogatepass")).hexdigest()[:2]
     return f"{encode_component(key)}/{bucket}/{leaf(fact_id)}"
 

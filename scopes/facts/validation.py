@@ -13,6 +13,8 @@ from scopes.facts.fact import Fact, ProposedFact
 from scopes.lazy_patterns import compile_lazily
 
 MAX_CONTENT_CHARACTERS: Final = 100_000
+MAX_PROVENANCE_CHARACTERS: Final = 1_000  # of a model or the hash of a prompt
+MAX_SOURCES: Final = 1_000
 _ID = compile_lazily(r"[\w.:@+-]{1,100}", re.ASCII)
 BY_RULES = "rules"
 
@@ -38,6 +40,9 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
+        (_is_short(fact.provenance.model), f"the model has over {MAX_PROVENANCE_CHARACTERS:,} characters"),
+        (_is_short(fact.provenance.prompt_hash), f"the prompt hash has over {MAX_PROVENANCE_CHARACTERS:,} characters"),
+        (len(fact.provenance.sources) <= MAX_SOURCES, f"it has over {MAX_SOURCES:,} sources"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
         (is_free, f"the id {fact.id!a} is that of a stored fact that cannot be read, see: scopes verify"),
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
@@ -88,6 +93,10 @@ def is_expired(proposal: ProposedFact) -> bool:
 
 def _is_confidence(value: float) -> bool:
     return math.isfinite(value) and 0 <= value <= 1
+
+
+def _is_short(text: str | None) -> bool:
+    return text is None or len(text) <= MAX_PROVENANCE_CHARACTERS
 
 
 def _has_target(fact: ProposedFact, context: FactContext) -> bool:
