@@ -168,7 +168,7 @@ def is_unread(registry: Registry, agent: Agent, entry: InboxEntry) -> bool:
     path = _path(agent.number, entry)
     data = None if commit is None else find_blob(registry.repository, commit.tree, path)
     with suppress(Corrupt, Invalid):
-        found = None if data is None else _decode(data, path.rpartition("/")[2])
+        found = None if data is None else decode_entry(data, path.rpartition("/")[2])
         return found is not None and found.message == entry.message and not found.queued
     return False
 
@@ -183,7 +183,7 @@ def _walk_files(registry: Registry, number: int) -> Iterator[tuple[str, InboxEnt
     for name, file in sorted(_list_files(registry, number).items(), key=lambda each: (len(each[0]), each[0])):
         entry = None
         with suppress(Corrupt, NotFound, Invalid):
-            entry = None if file.is_tree else _decode(read_blob(registry.repository, file.oid), name)
+            entry = None if file.is_tree else decode_entry(read_blob(registry.repository, file.oid), name)
         yield name, entry
 
 
@@ -326,7 +326,7 @@ def _encode(entry: InboxEntry) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _decode(data: bytes, name: str) -> InboxEntry:
+def decode_entry(data: bytes, name: str) -> InboxEntry:
     """Decode an entry; what is no name or id, or cannot be printed, may come from another person's store.
 
     Raises:

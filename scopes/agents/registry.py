@@ -58,7 +58,7 @@ class Registry:
             agent = None
             with suppress(Corrupt):
                 agent = None if entry.is_tree else decode_agent(read_blob(self.repository, entry.oid))
-            if agent is None or name != _file_of(agent.number):
+            if agent is None or name != file_of(agent.number):
                 self._damaged.append(name)
             else:
                 found[agent.number] = agent
@@ -116,7 +116,7 @@ class Registry:
 def agent_changes(changes: Mapping[int, Agent | None]) -> dict[str, BlobChange]:
     """Return the changes of files that store agents by number; None removes one."""
     return {
-        f"{_DIRECTORY}/{_file_of(number)}": None if agent is None else encode_agent(agent)
+        f"{_DIRECTORY}/{file_of(number)}": None if agent is None else encode_agent(agent)
         for number, agent in changes.items()
     }
 
@@ -141,6 +141,6 @@ def store_registry(
     return transaction.commit(KIND, summary, details=details).id
 
 
-def _file_of(number: int) -> str:
+def file_of(number: int) -> str:
     """Return the file of an agent; names sort by number."""
     return f"{number:06d}.json"

@@ -24,6 +24,12 @@ class StoredFacts(Protocol):
     def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
         """Return a proposal, pending or rejected; None if there is none."""
 
+    def holds(self, key: str, fact_id: str) -> bool:
+        """Return True if something is stored where a fact is, whether it can be read or not."""
+
+    def holds_proposal(self, key: str, fact_id: str) -> bool:
+        """Return True if something is stored where a proposal is, whether it can be read or not."""
+
     def walk_decisions(self) -> Iterator[HumanDecision]:
         """Yield the decisions of people, the newest one of each subject, in the order of time."""
 
@@ -49,6 +55,16 @@ class NoFacts:
         """Return None."""
         del key, fact_id
         return None
+
+    def holds(self, key: str, fact_id: str) -> bool:
+        """Return False."""
+        del key, fact_id
+        return False
+
+    def holds_proposal(self, key: str, fact_id: str) -> bool:
+        """Return False."""
+        del key, fact_id
+        return False
 
     def walk_decisions(self) -> Iterator[HumanDecision]:
         """Yield nothing."""

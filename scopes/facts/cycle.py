@@ -13,6 +13,9 @@ from scopes.facts.validation import ValidationError, is_expired, is_same, promot
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]
 
 
+_MAX_NAME_CHARACTERS = 200  # in the record of a cycle; only an invalid fact has a longer key or id
+
+
 class FactAgent(NamedTuple):
     """An agent that takes part in a run: its number decides when its effects are applied (S2-2)."""
 
@@ -220,20 +223,17 @@ class _Merge:
             return
         for position, fact in enumerate(effects.facts, 1):
             outcome, reason = self._apply_fact(fact)
-            self.applied.append(Applied(agent.number, agent.name, position, fact.key, fact.id, outcome, reason))
+            key, fact_id = fact.key[:_MAX_NAME_CHARACTERS], fact.id[:_MAX_NAME_CHARACTERS]
+            self.applied.append(Applied(agent.number, agent.name, position, key, fact_id, outcome, reason))
         for question in effects.questions:
             if question.id not in self.context.questions and question.id not in self.context.decided:
                 self.context.questions[question.id] = question
                 self.questions.append(question)
 
     def _apply_fact(self, fact: ProposedFact) -> tuple[Outcome, str]:
-        taken = self.context.find(fact.key, fact.id)
-        if taken is not None:
-            same = is_same(fact, taken)
-            return ("known", "") if same else ("conflict", f"agent {taken.provenance.agent} said otherwise")
-        earlier = self.context.stored.find_proposal(fact.key, fact.id)
-        if earlier is not None and earlier.state == "rejected" and earlier.content == fact.content:
-            return "rejected", earlier.reason or ""
+        refusal = self._find_refusal(fact)
+        if refusal is not None:
+            return refusal
         try:
             promoted = promote(fact, self.context)
         except ValidationError as error:
@@ -245,6 +245,19 @@ class _Merge:
         self.context.add(promoted)
         self.dirty.add(fact.key)
         return "added", ""
+
+    def _find_refusal(self, fact: ProposedFact) -> tuple[Outcome, str] | None:
+        """Return the outcome of what was said before; None if nothing of this id was."""
+        taken = self.context.find(fact.key, fact.id)
+        if taken is not None:
+            same = is_same(fact, taken)
+            return ("known", "") if same else ("conflict", f"agent {taken.provenance.agent} said otherwise")
+        earlier = self.context.stored.find_proposal(fact.key, fact.id)
+        if earlier is None and self.context.stored.holds_proposal(fact.key, fact.id):
+            return "conflict", "a stored proposal of this id cannot be read, see: scopes verify"
+        if earlier is not None and earlier.state == "rejected" and earlier.content == fact.content:
+            return "rejected", earlier.reason or ""
+        return None
 
     def _propose(self, fact: ProposedFact) -> tuple[Outcome, str]:
         stored = self.context.stored.find_proposal(fact.key, fact.id)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from scopes.clock import now
-from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
+from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused, ScopesError
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.store import FactChanges, FactStore
@@ -15,6 +16,7 @@ from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import ConversationId, OperationId
+from scopes.model.path_encoding import decode_component
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -186,6 +188,9 @@ def _why_none_waits(store: FactStore, name: str) -> ScopesError:
         return Invalid(
             f"{question.id} is a question of {question.agent}, no proposed fact", hint=answer_hint(store, question)
         )
+    unreadable = find_unreadable(store, name)
+    if unreadable is not None:
+        return unreadable
     hint = f"list them: scopes facts list {conversation} --proposed"
     return NotFound(f"no question or proposed fact {name!a} waits in {conversation}", hint=hint)
 
@@ -194,6 +199,17 @@ def find_question(context: FactContext, name: str) -> Question | None:
     """Return the open question of an id or the unique prefix of one; None if there is none, or several."""
     found = [each for each in context.questions if each.startswith(name)]
     return context.questions.get(name) or (context.questions[found[0]] if len(found) == 1 else None)
+
+
+def find_unreadable(store: FactStore, name: str) -> Corrupt | None:
+    """Return the error of a stored file of a name that was found and cannot be read; None if there is none."""
+    wanted = name.rpartition("/")[2]
+    for (_, path), error in store.unreadable.items():
+        with suppress(Invalid):
+            found = decode_component(path.rpartition("/")[2].removesuffix("="))
+            if found.startswith(wanted):
+                return type(error)(f"{found} of {store.conversation} cannot be read: {error.message}", hint=error.hint)
+    return None
 
 
 def answer_hint(store: FactStore, question: Question) -> str:

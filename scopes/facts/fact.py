@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
 from scopes.model.encoding import without_none
@@ -166,12 +166,19 @@ def decode_proposed(data: bytes) -> ProposedFact:
     """Decode a proposal.
 
     Raises:
-        Corrupt: it has not what a proposal has.
+        Corrupt: it has not what a proposal has, or its state does not fit its reason.
+        TooNew: a newer version wrote it, and what this one does not know would be lost when it becomes a fact.
     """
     match encoding.load(data):
-        case {"proposed": str(proposed), "state": "pending" | "rejected", **rest}:
+        case {"v": int(version)} if version > _FORMAT_VERSION:
+            raise TooNew("a newer version of scopes wrote a proposed fact", hint="update scopes")
+        case {"proposed": str(proposed), "state": "pending" | "rejected" as stored, **rest}:
             expires, reason = (_text(rest.get(name)) for name in ("expires", "reason"))
-            state: State = "rejected" if reason is not None else "pending"
+            state: State = "pending" if reason is None else "rejected"
+            if state != stored:
+                raise Corrupt(
+                    "a proposed fact is damaged: its state does not fit its reason", hint="see: scopes verify"
+                )
             return ProposedFact(**_read_statement(rest), proposed=proposed, expires=expires, state=state, reason=reason)
     raise Corrupt("a proposed fact is damaged", hint="see: scopes verify")
 

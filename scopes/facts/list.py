@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems, is_expired, is_same
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store.refs import FACTS
 from scopes.store.repository import Repository, read_commit
 
@@ -139,15 +139,15 @@ def list_facts(
         NotFound, Ambiguous: the conversation.
         Invalid: the key is unknown.
     """
-    rows = []
-    for store in _stores(repository, conversation):
+    rows, stores = [], _stores(repository, conversation)
+    for store in stores:
         context = store.read_context()
         keys = None if key is None else [require_key(context, key)]
         facts = list(context.walk(keys))
         later = {(fact.key, fact.invalidates): fact.id for fact in facts if fact.invalidates is not None}
         found = (FactRow(store.conversation, fact, later.get((fact.key, fact.id))) for fact in facts)
         rows += [row for row in found if everything or row.taken_back_by is None]
-    return FactList(rows=tuple(rows))
+    return FactList(rows=tuple(rows), notes=_note_unreadable(stores))
 
 
 def list_proposed(
@@ -159,8 +159,8 @@ def list_proposed(
         NotFound, Ambiguous: the conversation.
         Invalid: the key is unknown.
     """
-    rows, questions = [], []
-    for store in _stores(repository, conversation):
+    rows, questions, stores = [], [], _stores(repository, conversation)
+    for store in stores:
         context = store.read_context()
         wanted = None if key is None else require_key(context, key)
         found = (_proposed_row(store, each) for each in store.walk_proposals() if wanted in {None, each.key})
@@ -168,7 +168,7 @@ def list_proposed(
         questions += [
             QuestionRow(store.conversation, each) for each in context.questions.values() if wanted in {None, each.key}
         ]
-    return ProposedFactList(rows=tuple(rows), questions=tuple(questions))
+    return ProposedFactList(rows=tuple(rows), questions=tuple(questions), notes=_note_unreadable(stores))
 
 
 def show_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
@@ -213,7 +213,13 @@ def log_cycles(
     store = FactStore(repository, resolve_conversation(repository, conversation))
     cycles = tuple(islice(store.walk_cycles(), limit))
     decisions = tuple(store.walk_decisions())
-    return FactLog(conversation=store.conversation, cycles=cycles, decisions=decisions, explains_order=explain_order)
+    return FactLog(
+        conversation=store.conversation,
+        cycles=cycles,
+        decisions=decisions,
+        explains_order=explain_order,
+        notes=_note_unreadable([store]),
+    )
 
 
 def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
@@ -238,6 +244,15 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
 def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:
     names = conversation_ids(repository) if conversation is None else [resolve_conversation(repository, conversation)]
     return [FactStore(repository, name) for name in names]
+
+
+def _note_unreadable(stores: Iterable[FactStore]) -> tuple[Note, ...]:
+    """Return a note if something was left out because it cannot be read."""
+    found = [f"{ref}:{path}" for store in stores for ref, path in store.unreadable]
+    if not found:
+        return ()
+    text = f"{len(found)} stored {plural(len(found), 'file')} of facts cannot be read: {found[0]}"
+    return (Note(text + (", ..." if len(found) > 1 else ""), "see: scopes verify"),)
 
 
 def _proposed_row(store: FactStore, proposal: ProposedFact) -> ProposedRow:

@@ -33,6 +33,8 @@ _MAX_AT_ONCE: Final = 8
 _MAX_EFFECTS: Final = 10_000
 _MAX_TRACE_CHARACTERS: Final = 500
 _MAX_TRACES: Final = 20
+_MAX_PROBLEM_CHARACTERS: Final = 2_000
+_MAX_FIELD_CHARACTERS: Final = 80
 _FACT_FIELDS: Final = frozenset(
     {"key", "content", "id", "confidence", "model", "prompt_hash", "sources", "invalidates"}
 )
@@ -103,7 +105,7 @@ class ProgramRunner:
             output = run_command(program.command, data, limits, environ=environ, is_stopped=self._stopped.is_set)
             return read_effects(output, agent)
         except (CommandFailed, UnreadableEffects) as error:
-            return Effects(problem=str(error))
+            return Effects(problem=str(error)[:_MAX_PROBLEM_CHARACTERS])
 
 
 def _with_known_keys(effects: Effects, context: FactContext) -> Effects:
@@ -207,9 +209,10 @@ def _check_fields(what: str, document: Mapping[str, Any], known: frozenset[str])
     """Refuse a field that scopes does not know: a misspelled one would be lost without a word."""
     unknown = next((name for name in document if name not in known), None)
     if unknown is not None:
+        unknown = unknown[:_MAX_FIELD_CHARACTERS]  # before it is compared, which takes long for a long one
         near = load("difflib:get_close_matches")(unknown, known, 1)
         hint = f", did you mean {near[0]!a}?" if near else f"; fields are {', '.join(sorted(known))}"
-        raise UnreadableEffects(f"wrote the unknown field {unknown[:80]!a} in {what}{hint}")
+        raise UnreadableEffects(f"wrote the unknown field {unknown!a} in {what}{hint}")
 
 
 def _text(document: Mapping[str, Any], name: str) -> str | None:

@@ -151,6 +151,9 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
             hint=f"decide about that one first, or give another --id; {see}",
         )
+    if earlier is None and store.holds_proposal(fact.key, fact.id):
+        text = f"a stored proposal {fact.key}/{fact.id} cannot be read, and is not replaced"
+        raise Conflicted(text, hint="see: scopes verify; give another --id")
     changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
     changes.propose(store.proposal_change(fact.key, fact.id, fact))
     return changes.commit("facts-propose")

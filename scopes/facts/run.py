@@ -272,12 +272,23 @@ class Runner:
         return None if seconds is None else format_time(now_nanoseconds() + seconds * 10**9)
 
     def _reload(self) -> frozenset[str]:
-        """Read what another command has changed while agents ran; return the keys that stay dirty because of it."""
+        """Read what another command has changed while agents ran; return the keys that are dirty because of it.
+
+        These are the keys of new facts and decisions, not what is dirty for another run: two runs at once would else
+        keep each other from an end.
+        """
         if self._store.is_current:
             return frozenset()
         before, self._store = self._store, FactStore(self._repository, self._conversation)
         if self._store.has_facts_of(before) and self._store.read_more_keys() == self.context.more_keys:
             self.context.stored = self._store  # others changed proposals alone, or another conversation
             return frozenset()
+        questions = self.context.questions
         self.context = self._store.read_context()
-        return self.context.dirty
+        changed = set(self._store.changed_keys(before))
+        for subject in self._store.changed_decisions(before):
+            if "/" in subject:
+                changed.add(subject.partition("/")[0])
+            else:  # the key of a question that was asked and answered meanwhile is not known any more
+                changed |= {questions[subject].key} if subject in questions else self.context.dirty
+        return frozenset(changed)

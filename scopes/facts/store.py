@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
+from typing import TypeVar
 
 from scopes.errors import Corrupt, Invalid
 from scopes.facts.context import FactContext
@@ -40,12 +41,14 @@ from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
-from scopes.model.path_encoding import decode_component, encode_component, leaf
+from scopes.model.path_encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
 from scopes.store.objects import TreeEntry
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, read_blob, walk_blobs
+
+Item = TypeVar("Item")
 
 _IN_ONE_PACK = 50  # files; from here on one pack is written and synced faster than a file for each
 _REFS = (FACTS, PROPOSED_FACTS)
@@ -72,6 +75,8 @@ class FactStore:
             ref: None if commit is None else read_commit(repository, commit).tree
             for ref, commit in self.commits.items()
         }
+        self.unreadable: dict[tuple[str, str], Corrupt] = {}
+        """What was found and cannot be read: the error by ref and path."""
         self._directories: dict[tuple[str, str], Mapping[str, TreeEntry]] = {}
 
     @property
@@ -82,6 +87,14 @@ class FactStore:
     def has_facts_of(self, earlier: FactStore) -> bool:
         """Return True if the facts of the conversation are those of an earlier look, with cycles and decisions."""
         return self._entries(FACTS, "").get(self._uuid) == earlier._entries(FACTS, "").get(self._uuid)
+
+    def changed_keys(self, earlier: FactStore) -> frozenset[str]:
+        """Return the keys that have other facts than at an earlier look."""
+        return self._changed_names(earlier, _FACTS)
+
+    def changed_decisions(self, earlier: FactStore) -> frozenset[str]:
+        """Return the subjects about which a person has decided since an earlier look, or decided again."""
+        return self._changed_names(earlier, _DECISIONS)
 
     def read_context(self) -> FactContext:
         """Return the context; its facts are read when they are needed."""
@@ -108,19 +121,25 @@ class FactStore:
         """Return the keys of all conversations beside those that always exist."""
         return frozenset(self._names(_KEYS))
 
+    def holds(self, key: str, fact_id: str) -> bool:
+        """Return True if something is stored where a fact is, whether it can be read or not."""
+        return self._holds(FACTS, _FACTS, key, fact_id)
+
+    def holds_proposal(self, key: str, fact_id: str) -> bool:
+        """Return True if something is stored where a proposal is, whether it can be read or not."""
+        return self._holds(PROPOSED_FACTS, "", key, fact_id)
+
     def find(self, key: str, fact_id: str) -> Fact | None:
         """Return a fact; None if there is none, or it is damaged."""
-        data = self._find_blob(FACTS, self._path(_FACTS, key, fact_id))
-        with suppress(Corrupt):
-            return None if data is None else decode_fact(data)
+        with suppress(Corrupt, Invalid):  # Invalid: the id is too long for a path
+            path = self._path(_FACTS, key, fact_id)
+            data = self._find_blob(FACTS, path)
+            return None if data is None else decode_fact_at(path, data)
         return None
 
     def walk(self, key: str) -> Iterator[Fact]:
         """Yield the facts of a key, by id; damaged ones are left out."""
-        facts = []
-        for data in self._walk_blobs(FACTS, f"{self._uuid}/{_FACTS}/{encode_component(key)}"):
-            with suppress(Corrupt):
-                facts.append(decode_fact(data))
+        facts = self._walk_decoded(FACTS, f"{self._uuid}/{_FACTS}/{encode_component(key)}", decode_fact_at)
         yield from sorted(facts, key=lambda fact: fact.id)
 
     def keys(self) -> frozenset[str]:
@@ -129,25 +148,20 @@ class FactStore:
 
     def find_proposal(self, key: str, fact_id: str) -> ProposedFact | None:
         """Return a proposal; None if there is none, or it is damaged."""
-        data = self._find_blob(PROPOSED_FACTS, self._path("", key, fact_id))
-        with suppress(Corrupt):
-            return None if data is None else decode_proposed(data)
+        with suppress(Corrupt, Invalid):
+            path = self._path("", key, fact_id)
+            data = self._find_blob(PROPOSED_FACTS, path)
+            return None if data is None else decode_proposed_at(path, data)
         return None
 
     def walk_proposals(self) -> Iterator[ProposedFact]:
         """Yield the proposals, by key and id; damaged ones are left out."""
-        found = []
-        for data in self._walk_blobs(PROPOSED_FACTS, self._uuid):
-            with suppress(Corrupt):
-                found.append(decode_proposed(data))
+        found = self._walk_decoded(PROPOSED_FACTS, self._uuid, decode_proposed_at)
         yield from sorted(found, key=lambda fact: (fact.key, fact.id))
 
     def walk_decisions(self) -> Iterator[HumanDecision]:
         """Yield the decisions of people, the newest one of each subject, in the order of time."""
-        found = []
-        for data in self._walk_blobs(FACTS, f"{self._uuid}/{_DECISIONS}"):
-            with suppress(Corrupt):
-                found.append(decode_decision(data))
+        found = self._walk_decoded(FACTS, f"{self._uuid}/{_DECISIONS}", lambda _, data: decode_decision(data))
         yield from sorted(found, key=lambda each: (each.timestamp, each.subject))
 
     def find_decision(self, subject: str) -> HumanDecision | None:
@@ -161,8 +175,10 @@ class FactStore:
         """Yield the cycles, the newest one first; damaged ones are left out."""
         entries = self._entries(FACTS, f"{self._uuid}/{_CYCLES}")
         for name in sorted(entries, reverse=True):
-            with suppress(Corrupt):
+            try:
                 yield decode_cycle(read_blob(self.repository, entries[name].oid))
+            except Corrupt as error:
+                self.unreadable[FACTS, f"{self._uuid}/{_CYCLES}/{name}"] = error
 
     def fact_change(self, fact: Fact) -> dict[str, BlobChange]:
         """Return the change of refs/scopes/facts that adds a fact."""
@@ -201,16 +217,20 @@ class FactStore:
 
     def _read_context_file(self) -> Mapping[str, object]:
         data = self._find_blob(FACTS, f"{self._uuid}/{_CONTEXT}")
-        document = encoding.load(data) if data is not None else {}
-        if not isinstance(document, dict):
-            raise Corrupt(f"the facts of {self.conversation} are damaged", hint="see: scopes verify")
-        return document
+        try:
+            return {} if data is None else decode_context(data)
+        except Corrupt as error:
+            raise Corrupt(f"the facts of {self.conversation} are damaged", hint="see: scopes verify") from error
 
     def _names(self, path: str) -> Iterator[str]:
         """Yield the decoded names of a directory of refs/scopes/facts."""
-        for name in self._entries(FACTS, path):
-            with suppress(Invalid):
-                yield decode_component(name.removesuffix("="))
+        return _decode_names(self._entries(FACTS, path))
+
+    def _changed_names(self, earlier: FactStore, directory: str) -> frozenset[str]:
+        """Return the decoded names of a directory of the conversation that had another content earlier, or none."""
+        path = f"{self._uuid}/{directory}"
+        now, before = self._entries(FACTS, path), earlier._entries(FACTS, path)
+        return frozenset(_decode_names(name for name in {*now, *before} if now.get(name) != before.get(name)))
 
     def _find_blob(self, ref: str, path: str) -> bytes | None:
         directory, _, name = path.rpartition("/")
@@ -229,15 +249,24 @@ class FactStore:
             self._directories[ref, path] = {} if tree is None else read_tree(self.repository, tree)
         return self._directories[ref, path]
 
-    def _walk_blobs(self, ref: str, path: str) -> Iterator[bytes]:
-        directory = self._find_tree(ref, path)
-        for _, oid in walk_blobs(self.repository, directory) if directory is not None else ():
-            yield read_blob(self.repository, oid)
+    def _holds(self, ref: str, directory: str, key: str, fact_id: str) -> bool:
+        with suppress(Invalid):
+            parent, _, name = self._path(directory, key, fact_id).rpartition("/")
+            return name in self._entries(ref, parent)
+        return False
+
+    def _walk_decoded(self, ref: str, path: str, decode: Callable[[str, bytes], Item]) -> list[Item]:
+        """Return the files below a directory, decoded; those that cannot be are in `unreadable` then."""
+        directory, found = self._find_tree(ref, path), []
+        for name, oid in walk_blobs(self.repository, directory, f"{path}/") if directory is not None else ():
+            try:
+                found.append(decode(name, read_blob(self.repository, oid)))
+            except Corrupt as error:
+                self.unreadable[ref, name] = error
+        return found
 
     def _path(self, directory: str, key: str, fact_id: str) -> str:
-        bucket = hashlib.sha256(fact_id.encode("utf-8", "surrogatepass")).hexdigest()[:2]
-        inside = f"{directory}/" if directory else ""
-        return f"{self._uuid}/{inside}{encode_component(key)}/{bucket}/{leaf(fact_id)}"
+        return "/".join(filter(None, (self._uuid, directory, _path_in_key(key, fact_id))))
 
 
 class FactChanges:
@@ -274,9 +303,66 @@ class FactChanges:
         return transaction.commit(kind, self._summary).id
 
 
+def decode_fact_at(path: str, data: bytes) -> Fact:
+    """Decode the fact of a path.
+
+    Raises:
+        Corrupt: it is none, or has another key or id than its path.
+    """
+    fact = decode_fact(data)
+    _require_path(path, fact)
+    return fact
+
+
+def decode_proposed_at(path: str, data: bytes) -> ProposedFact:
+    """Decode the proposal of a path.
+
+    Raises:
+        Corrupt: it is none, or has another key or id than its path.
+        TooNew: a newer version wrote it.
+    """
+    proposal = decode_proposed(data)
+    _require_path(path, proposal)
+    return proposal
+
+
+def decode_context(data: bytes) -> Mapping[str, object]:
+    """Decode the state of a context.
+
+    Raises:
+        Corrupt: it is no JSON object.
+    """
+    document = encoding.load(data)
+    if not isinstance(document, dict):
+        raise Corrupt("the context is no JSON object", hint="see: scopes verify")
+    return document
+
+
+def _require_path(path: str, fact: Fact | ProposedFact) -> None:
+    try:
+        is_there = path.endswith(f"/{_path_in_key(fact.key, fact.id)}")
+    except Invalid:
+        is_there = False
+    if not is_there:
+        raise Corrupt("a fact has another key or id than its path", hint="see: scopes verify")
+
+
+def _path_in_key(key: str, fact_id: str) -> str:
+    if max(len(key), len(fact_id)) > MAX_KEY_BYTES:
+        raise Invalid("the key or the id of a fact is too long")
+    bucket = hashlib.sha256(fact_id.encode("utf-8", "surrogatepass")).hexdigest()[:2]
+    return f"{encode_component(key)}/{bucket}/{leaf(fact_id)}"
+
+
 def _commit_of(repository: Repository, ref: str) -> Oid | None:
     value = repository.find_ref(ref)
     return None if value is None else Oid(value)
+
+
+def _decode_names(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        with suppress(Invalid):
+            yield decode_component(name.removesuffix("="))
 
 
 def _number(value: object) -> int:

@@ -13,6 +13,8 @@ from scopes.facts.fact import Fact, ProposedFact
 from scopes.lazy_patterns import compile_lazily
 
 MAX_CONTENT_CHARACTERS: Final = 100_000
+MAX_PROVENANCE_CHARACTERS: Final = 1_000  # of a model or the hash of a prompt
+MAX_SOURCES: Final = 1_000
 _ID = compile_lazily(r"[\w.:@+-]{1,100}", re.ASCII)
 BY_RULES = "rules"
 
@@ -28,17 +30,26 @@ class ValidationError(Refused):
 def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
     """Return why a proposal cannot become a fact of a context; empty if it can."""
     taken = context.find(fact.key, fact.id)
+    is_free = taken is not None or not context.stored.holds(fact.key, fact.id)
+    target = (fact.invalidates or "")[:100]
     known = ", ".join(context.known_keys())
     checks = (
         (bool(fact.content.strip()), "the content is empty"),
         (len(fact.content) <= MAX_CONTENT_CHARACTERS, f"the content has over {MAX_CONTENT_CHARACTERS:,} characters"),
-        (context.known_key(fact.key) == fact.key, f"the key {fact.key!a} is unknown, known are {known}"),
+        (context.known_key(fact.key) == fact.key, f"the key {fact.key[:100]!a} is unknown, known are {known}"),
         (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
+        (_is_short(fact.provenance.model), f"the model has over {MAX_PROVENANCE_CHARACTERS:,} characters"),
+        (_is_short(fact.provenance.prompt_hash), f"the prompt hash has over {MAX_PROVENANCE_CHARACTERS:,} characters"),
+        (len(fact.provenance.sources) <= MAX_SOURCES, f"it has over {MAX_SOURCES:,} sources"),
         (taken is None or is_same(fact, taken), f"the id {fact.id!a} is that of a fact with other content"),
+        (is_free, f"the id {fact.id!a} is that of a stored fact that cannot be read, see: scopes verify"),
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
-        (_has_target(fact, context), f"it takes back {fact.invalidates!a}, which is no fact of {fact.key}"),
+        (
+            _has_target(fact, context),
+            f"it takes back {target!a}, which is no fact of {fact.key}",
+        ),
     )
     return [problem for holds, problem in checks if not holds]
 
@@ -82,6 +93,10 @@ def is_expired(proposal: ProposedFact) -> bool:
 
 def _is_confidence(value: float) -> bool:
     return math.isfinite(value) and 0 <= value <= 1
+
+
+def _is_short(text: str | None) -> bool:
+    return text is None or len(text) <= MAX_PROVENANCE_CHARACTERS
 
 
 def _has_target(fact: ProposedFact, context: FactContext) -> bool:

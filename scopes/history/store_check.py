@@ -33,7 +33,7 @@ from scopes.store.repository import Repository
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
-TIMES = "times"
+TIMES, MORE = "times", "more"
 _MAX_NAME = 40
 ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
 

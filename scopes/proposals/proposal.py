@@ -57,6 +57,7 @@ class Proposal:
         state: One of STATES.
         superseded_by: The proposal of the same agent that took its place.
         modified: The values that a reviewer gave it instead, by field; they are in `changes` already.
+        is_amended: True if its message has another text now: what was accepted is not what it says.
         rolled_back: True if it was applied and taken back.
         approvals: Who has approved it, if it needs several approvals.
     """
@@ -74,6 +75,7 @@ class Proposal:
     state: str = PENDING
     superseded_by: MessageId | None = None
     modified: Mapping[str, Any] = field(default_factory=dict)
+    is_amended: bool = False
     rolled_back: bool = False
     approvals: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.errors import Refused
-from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED
+from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, SUPERSEDED
 from scopes.proposals.state import Located
 from scopes.store.operation_log import walk_operations
 from scopes.store.refs import branch_ref
@@ -22,6 +22,8 @@ def refusal(found: Located, wish: str, text: str) -> Refused:
     """
     proposal = found.proposal
     state = "applied and rolled back" if proposal.rolled_back else proposal.state
+    if proposal.is_amended and state == SUPERSEDED:
+        state = "withdrawn, because its message was amended,"
     return Refused(f"proposal {proposal.id[:8]} is {state} and {text}", hint=_cure(found, wish))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scopes.clock import known_seconds, now_nanoseconds, parse_time
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.amendments import is_retracted
+from scopes.history.amendments import find_claim, is_retracted
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import MessageHeader, read_body, walk_headers_oldest_first
@@ -56,11 +56,19 @@ class Located(NamedTuple):
 
 
 def read_proposals(repository: Repository, tip: Oid) -> tuple[Proposal, ...]:
-    """Return the proposals in the history of a commit, oldest first, without retracted ones."""
-    heads = [head for head in walk_headers_oldest_first(repository, [tip]) if head.kind == KIND]
-    found = (_read(repository, head) for head in heads if not is_retracted(repository, tip, head.id))
-    stated = [proposal for proposal in found if proposal is not None]
-    state = state_of(repository, tip)
+    """Return the proposals in the history of a commit, oldest first.
+
+    A retracted one is left out, unless it was applied before: it can still be rolled back.
+    """
+    state, stated = state_of(repository, tip), []
+    for head in walk_headers_oldest_first(repository, [tip]):
+        proposal = _read(repository, head) if head.kind == KIND else None
+        if proposal is not None:
+            claim = find_claim(repository, tip, head.id)
+            if claim.get("retracted") is not True:
+                stated.append(replace(proposal, is_amended="amended" in claim))
+            elif (_read_review(repository, state, proposal) or {}).get("status") == APPLIED:
+                stated.append(replace(proposal, claims={}))
     successors = _Successors(repository, stated)
     return tuple(_with_state(repository, state, each, successors.of(each)) for each in stated)
 
@@ -119,7 +127,19 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
             raise Ambiguous(f"{name!a} matches {len(found)} proposals", hint=f"name one of: {names}")
         if found:
             return Located(branch, tip, proposals, found[0])
+        retracted = _find_retracted(repository, tip, name)
+        if retracted is not None:
+            text = f"proposal {retracted.id[:8]} is withdrawn: its message was retracted"
+            raise NotFound(text, hint=f"propose it again: scopes proposals create {branch} TYPE/ID FIELD=VALUE")
     raise NotFound(f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {where} --all")
+
+
+def _find_retracted(repository: Repository, tip: Oid, name: str) -> MessageHeader | None:
+    """Return the message of a retracted proposal, by its id or a prefix of it; None if there is none."""
+    for head in walk_headers_oldest_first(repository, [tip]):
+        if name and head.kind == KIND and head.id.startswith(name) and is_retracted(repository, tip, head.id):
+            return head
+    return None
 
 
 def _find_conversation(repository: Repository, name: str) -> str:
@@ -176,7 +196,7 @@ def _changes(objects: Objects, state: Oid | None, entity: str, name: str, change
 def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, successors: list[Proposal]) -> Proposal:
     """Return a proposal with its state; `successors` are the newer ones of its agent about its fields."""
     review = _read_review(repository, state, proposal)
-    if review is not None:
+    if review is not None and not (proposal.is_amended and review["status"] == ACCEPTED):
         after = review.get("after")
         modified = after if isinstance(after, dict) else {}
         return replace(
@@ -187,8 +207,8 @@ def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, s
             changes=with_values(proposal.changes, modified),
             approvals=_read_approvals(repository, state, proposal),
         )
-    if _is_superseded(repository, state, proposal, successors):
-        if successors and _had_expired(proposal, successors[0]):
+    if proposal.is_amended or _is_superseded(repository, state, proposal, successors):
+        if successors and not proposal.is_amended and _had_expired(proposal, successors[0]):
             return replace(proposal, state=EXPIRED)
         return replace(proposal, state=SUPERSEDED, superseded_by=successors[0].id if successors else None)
     expiry = parse_time(proposal.expires_at or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -51,3 +52,31 @@ def test_a_transcript_that_was_not_imported_exits_with_4(folder):
 
 def test_without_a_source_the_store_is_checked(folder):
     assert json.loads(run(folder, "verify", "--json").stdout)["kind"] == "verification"
+
+
+def test_a_damaged_fact_and_a_damaged_agent_exit_with_7(folder):
+    """They were found by no command: lists left them out."""
+    run(folder, "agents", "register", "ann")
+    run(folder, "facts", "propose", "conv-001", "Seeds", "slow", "--id", "s")
+    run(folder, "facts", "promote", "conv-001", "s")
+    assert run(folder, "verify").returncode == 0
+    for ref, end in (("refs/scopes/facts", "/s="), ("refs/scopes/agents", "agents/000001.json")):
+        damage(folder / "store.git", ref, end)
+    done = run(folder, "verify")
+    assert (done.returncode, done.stdout.count("error\trefs/scopes/")) == (7, 2)
+    assert "facts cannot be read" in run(folder, "facts", "list").stderr
+
+
+def damage(store, ref, end):
+    """Replace the file of a ref whose path ends so, with plain git."""
+
+    def git(*words, data=b"", index=store / "damage.index"):
+        environ = {**os.environ, "GIT_INDEX_FILE": str(index)}
+        command = ["git", "-C", str(store), "-c", "user.name=x", "-c", "user.email=x", *words]
+        return subprocess.run(command, input=data, env=environ, check=True, capture_output=True).stdout.decode().strip()
+
+    (path,) = [name for name in git("ls-tree", "-r", "--name-only", ref).splitlines() if name.endswith(end)]
+    git("read-tree", ref)
+    git("update-index", "--cacheinfo", f"100644,{git('hash-object', '-w', '--stdin', data=b'{{{')},{path}")
+    git("update-ref", ref, git("commit-tree", git("write-tree"), "-p", ref, "-m", "damage"))
+    os.remove(store / "damage.index")

@@ -10,7 +10,9 @@ from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
+from scopes.errors import Invalid
 from scopes.facts.cycle import FactAgent
+from scopes.facts.cycle_record import encode_cycle
 from scopes.facts.decide import decide, promote
 from scopes.facts.list import list_facts, list_proposed
 from scopes.facts.programs import UnreadableEffects, read_effects
@@ -53,6 +55,60 @@ def test_a_confidence_that_is_none_is_left_out_and_the_others_stay(run, number):
     assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
     assert "is not between 0 and 1" in done.cycles[0].applied[0].reason
     assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+
+
+@pytest.mark.parametrize(
+    ("long", "reason"),
+    [
+        ({"id": "a" * 5000}, "is no id"),
+        ({"id": "\N{SNOWMAN}" * 5000}, "is no id"),
+        ({"invalidates": "b" * 6000}, "which is no fact of Signals"),
+        ({"key": "k" * 5000}, "is unknown"),
+        ({"key": "k" * 5000, "id": "a" * 5000}, "is unknown"),
+    ],
+)
+def test_a_name_that_is_too_long_for_a_path_is_left_out_and_the_others_stay(run, long, reason):
+    """It ended the run with an error, and what other agents had returned in the cycle was lost."""
+    done = run({"facts": [{"key": "Signals", "content": "x", **long}, {"key": "Signals", "content": "kept"}]})
+    assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
+    assert reason in done.cycles[0].applied[0].reason
+    assert len(done.cycles[0].applied[0].reason) < 1000
+    assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+    assert verify(run.repository).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("huge", "reason"),
+    [
+        ({"key": "k" * 2_000_000}, "is unknown"),
+        ({"key": "\N{SNOWMAN}" * 200_000}, "is unknown"),
+        ({"id": "i" * 2_000_000}, "is no id"),
+        ({"model": "m" * 2_000_000}, "the model has over 1,000 characters"),
+        ({"prompt_hash": "p" * 2_000_000}, "the prompt hash has over 1,000 characters"),
+        ({"sources": ["a" * 40] * 1001}, "it has over 1,000 sources"),
+        ({"invalidates": "b" * 2_000_000}, "which is no fact of Signals"),
+    ],
+)
+def test_what_is_huge_is_not_stored_nor_repeated_in_the_record(run, huge, reason):
+    """A key of 8 MB was in the record of the cycle several times, and a model of 3 MB in a fact."""
+    done = run({"facts": [{"key": "Signals", "content": "x", **huge}]})
+    assert [each.outcome for each in done.cycles[0].applied] == ["invalid"]
+    assert reason in done.cycles[0].applied[0].reason
+    assert len(encode_cycle(done.cycles[0])) < 4000
+
+
+def test_a_huge_unknown_field_is_cut_in_the_problem():
+    """It was compared with the known ones as a whole, which took 21 seconds for 8 MB."""
+    with pytest.raises(UnreadableEffects) as caught:
+        read_effects(json.dumps({"q" * 2_000_000: []}).encode(), ANN)
+    assert str(caught.value) == f"wrote the unknown field '{'q' * 80}' in output; fields are facts, questions, traces"
+
+
+def test_a_proposal_of_a_person_has_the_same_limits(run):
+    with pytest.raises(Invalid, match="the model has over 1,000 characters"):
+        propose(run.repository, CONV, Proposal(key="Seeds", content="x", agent="ann", model="m" * 1001))
+    with pytest.raises(Invalid, match="is no id: letters, digits"):
+        propose(run.repository, CONV, Proposal(key="Seeds", content="x", agent="ann", id="i" * 5000))
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "q" * 101, "Seeds/slow", "\x1b[31m", "../..", "  "])

@@ -14,6 +14,7 @@ from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import ScopesError
 from scopes.facts.cycle import Acceptance, FactAgent
+from scopes.facts.damage import walk_fact_defects
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.fact import ProposedFact, decode_fact
 from scopes.facts.propose import Proposal, propose
@@ -127,7 +128,7 @@ def test_no_fact_is_edited_and_none_comes_without_validation(tmp_path_factory, s
         for fact in added:
             assert fact.validation == ("rules, approved by carol" if verb == "accept" else "rules")
             assert find_problems(as_proposal(fact), context) == []
-    assert verify(repository).findings == ()
+    assert verify(repository, (walk_fact_defects,)).findings == ()
 
 
 def subtree(repository, conversation):

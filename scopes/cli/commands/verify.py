@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.verify import verify as run_verify
+from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
 
@@ -20,8 +22,8 @@ def verify(
 ) -> int:
     """Check the whole store, or one imported transcript.
 
-    Checks every object, ref and operation, and prints each defect with the message that it affects. Changes nothing.
-    The exit code is 7 if data is damaged.
+    Checks every object, ref, operation, agent and fact, and prints each defect with the message that it affects.
+    Changes nothing. The exit code is 7 if data is damaged.
 
     With --source, compares a transcript on disk with its import and prints what every byte became: part of a message, a
     state record, or a record that is kept unread. If the file has changed since, prints where the difference starts.
@@ -35,4 +37,6 @@ def verify(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    return invocation.show(run_verify(repository) if source is None else verify_source(repository, source, FORMATS))
+    if source is not None:
+        return invocation.show(verify_source(repository, source, FORMATS))
+    return invocation.show(run_verify(repository, (walk_agent_defects, walk_fact_defects)))

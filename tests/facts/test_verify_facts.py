@@ -1,0 +1,111 @@
+"""`verify` reports every stored agent, inbox entry, fact, proposal and context that cannot be read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes import clock
+from scopes.agents.damage import walk_agent_defects
+from scopes.agents.inbox import read_inbox
+from scopes.agents.list import list_agents
+from scopes.agents.register import register
+from scopes.agents.send import send
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
+from scopes.facts.damage import walk_fact_defects
+from scopes.facts.decide import accept
+from scopes.facts.propose import Proposal, add_key, propose
+from scopes.facts.run import RunLimits, run_programs
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import plain_message
+from scopes.history.metadata import write_metadata
+from scopes.history.transaction import RefTransaction
+from scopes.ids import ConversationId, Oid
+from scopes.store.refs import AGENTS, FACTS, PROPOSED_FACTS
+from scopes.store.repository import read_commit
+from scopes.store.transactions import exclusive_write
+from scopes.store.trees import find_blob, walk_blobs
+from tests.support.random_ids import hashed_counter
+
+CONV = ConversationId("conv-001")
+CHECKS = (walk_agent_defects, walk_fact_defects)
+
+
+@pytest.fixture
+def store(repository, monkeypatch):
+    """A store with one file of each kind: agent, inbox entry, fact, proposal, cycle, decision, context and key."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    new(repository)
+    register(repository, "ann", dependencies=["Seeds"])
+    send(StoreHandle(repository).branch(CONV), plain_message("carol", "hello"), ["ann"])
+    add_key(repository, "Costs-Müll")
+    for name in ("s", "p"):
+        propose(repository, CONV, Proposal(key="Seeds", content="x", agent="ann", id=name))
+    accept(repository, CONV, "s", actor="carol")
+    run_programs(repository, CONV, {"ann": "true"}, RunLimits())
+    return repository
+
+
+def change_file(repository, ref, end, data):
+    """Replace the file of a ref whose path ends so; as a commit of another program would. Return its path."""
+    commit = Oid(repository.find_ref(ref))
+    tree = read_commit(repository, commit).tree
+    (path,) = [path for path, _ in walk_blobs(repository, tree) if path.endswith(end)]
+    if isinstance(data, dict):
+        data = json.dumps({**json.loads(find_blob(repository, tree, path)), **data}).encode()
+    with exclusive_write(repository):
+        transaction = RefTransaction(repository)
+        transaction.move_ref(ref, commit, write_metadata(repository, commit, {path: data}, "damage"))
+        transaction.commit("damage", "damage")
+    return path
+
+
+def test_a_store_without_damage_has_no_finding(store):
+    assert verify(store, CHECKS).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("ref", "end", "data"),
+    [
+        (AGENTS, "agents/000001.json", b"{{{"),
+        (AGENTS, "agents/000001.json", {"number": 7}),
+        (AGENTS, "inbox/000001/000000000001.json", b"{{{"),
+        (AGENTS, "inbox/000001/000000000001.json", {"sequence": 2}),
+        (AGENTS, "next", b"two"),
+        (FACTS, "/s=", b"{{{"),
+        (FACTS, "/s=", {"id": "other"}),
+        (FACTS, "cycles/000001.json", b"[]"),
+        (FACTS, "decisions/Seeds%2Fs=", {"decision": "maybe"}),
+        (FACTS, "context.json", b"["),
+        (FACTS, "context.json", b"[]"),
+        (FACTS, "context.json", b'{"count":1e400}'),
+        (PROPOSED_FACTS, "/p=", b""),
+        (PROPOSED_FACTS, "/p=", {"state": "rejected"}),
+        (PROPOSED_FACTS, "/p=", {"key": "Signals"}),
+    ],
+)
+def test_each_damaged_file_is_a_finding(store, ref, end, data):
+    """The lists were empty and named `scopes verify`, which found nothing."""
+    path = change_file(store, ref, end, data)
+    done = verify(store, CHECKS)
+    assert [(each.severity, each.where) for each in done.findings] == [("error", f"{ref}:{path}")]
+    assert done.findings[0].cure == f"see what it was: git -C {store.path} log -p {ref} -- {path}"
+    assert done.exit_code == 7
+
+
+def test_a_proposal_of_a_newer_version_is_no_damage(store):
+    change_file(store, PROPOSED_FACTS, "/p=", {"v": 99})
+    done = verify(store, CHECKS)
+    assert [(each.severity, each.cure) for each in done.findings] == [("warning", "update scopes")]
+    assert done.exit_code == 0
+
+
+def test_the_lists_of_agents_and_messages_name_what_they_left_out(store):
+    change_file(store, AGENTS, "000000000001.json", b"{{{")
+    (note,) = read_inbox(store, "ann").notes
+    assert (note.text, note.hint) == ("1 entry of the inbox cannot be read", "see: scopes verify")
+    change_file(store, AGENTS, "agents/000001.json", b"{{{")
+    (note,) = list_agents(store).notes
+    assert note.text == "files of the registry that are no agents were ignored: 000001.json"

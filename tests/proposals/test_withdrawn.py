@@ -1,0 +1,78 @@
+"""The message of a proposal is amended or retracted: the proposal is withdrawn, unless it was applied before."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.verify import verify
+from scopes.errors import NotFound, Refused
+from scopes.model.message import Author
+from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
+from scopes.proposals.list import list_proposals, show_proposal
+from scopes.proposals.review import accept_proposal, modify_proposal, reject_proposal
+from tests.proposals.support import create, states, values
+
+CAROL = Author("carol", "human")
+MOVES = {
+    "accept": lambda r, name: accept_proposal(r, None, name, author=CAROL),
+    "apply": lambda r, name: apply_proposal(r, None, name, author=CAROL),
+    "modify": lambda r, name: modify_proposal(r, None, name, {"status": "m"}, author=CAROL),
+    "test": lambda r, name: try_proposal(r, None, name, author=CAROL),
+    "reject": lambda r, name: reject_proposal(r, None, name, reason="too-risky", author=CAROL),
+}
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+@pytest.mark.parametrize("verb", MOVES)
+def test_what_was_amended_cannot_be_decided_about(team, verb, accepted):
+    """It stayed accepted, and what the log did not show any more was applied."""
+    made = create(team, "status=done")
+    if accepted:
+        accept_proposal(team, None, made.id, author=CAROL, apply=False)
+    amend(team, "conv-001", made.id, "something else", author=CAROL)
+    with pytest.raises(Refused, match=f"proposal {made.id[:8]} is withdrawn, because its message was amended, and "):
+        MOVES[verb](team, made.id)
+    assert (states(team), values(team)) == (["superseded"], {})
+    assert list_proposals(team, "conv-001").rows == ()
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+@pytest.mark.parametrize("verb", MOVES)
+def test_what_was_retracted_cannot_be_decided_about(team, verb, accepted):
+    made = create(team, "status=done")
+    if accepted:
+        accept_proposal(team, None, made.id, author=CAROL, apply=False)
+    retract(team, "conv-001", made.id, "a mistake", author=CAROL)
+    with pytest.raises(NotFound, match=f"proposal {made.id[:8]} is withdrawn: its message was retracted"):
+        MOVES[verb](team, made.id)
+    assert (states(team), values(team)) == ([], {})
+
+
+@pytest.mark.parametrize("withdraw", [amend, retract])
+def test_what_was_applied_before_stays_listed_and_can_be_rolled_back(team, withdraw):
+    """Its value stayed, it was in no list, and nothing could take it back."""
+    made = create(team, "status=done")
+    accept_proposal(team, None, made.id, author=CAROL)
+    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
+    assert (states(team), values(team)) == (["applied"], {"status": "done"})
+    assert show_proposal(team, None, made.id).proposal.state == "applied"
+    rollback_proposal(team, None, made.id, author=CAROL)
+    assert (states(team), values(team)) == (["applied"], {})
+    assert verify(team).findings == ()
+
+
+def test_what_was_rejected_stays_rejected(team):
+    made = create(team, "status=done")
+    MOVES["reject"](team, made.id)
+    amend(team, "conv-001", made.id, "something else", author=CAROL)
+    assert states(team) == ["rejected"]
+
+
+def test_a_proposal_of_the_same_value_after_a_withdrawn_one_is_a_new_one(team):
+    made = create(team, "status=done")
+    accept_proposal(team, None, made.id, author=CAROL, apply=False)
+    amend(team, "conv-001", made.id, "something else", author=CAROL)
+    again = create(team, "status=done")
+    accept_proposal(team, None, again.id, author=CAROL)
+    assert (states(team), values(team)) == (["superseded", "applied"], {"status": "done"})
