@@ -105,7 +105,7 @@ def test_a_proposal_of_a_newer_version_is_no_damage(store):
 def test_the_lists_of_agents_and_messages_name_what_they_left_out(store):
     change_file(store, AGENTS, "000000000001.json", b"{{{")
     (note,) = read_inbox(store, "ann").notes
-    assert (note.text, note.hint) == ("1 entry of the inbox cannot be read", "see: scopes verify")
+    assert note.text == "damaged files of the inbox of ann were left out: 000000000001.json"
     change_file(store, AGENTS, "agents/000001.json", b"{{{")
     (note,) = list_agents(store).notes
     assert note.text == "files of the registry that are no agents were ignored: 000001.json"
