@@ -108,12 +108,16 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) 
         return _inbox(registry, registry.find(name))
     with exclusive_write(repository):
         registry = Registry(repository)
-        found = _without_under_way(repository, _inbox(registry, registry.find(name)))
+        unread = _inbox(registry, registry.find(name))
+        found = _without_under_way(repository, unread)
         if not found.messages:
             return found
         count = len(found.messages)
+        kept = {each.entry.sequence for each in unread.messages if each not in found.messages}
         read = (entry for entry in walk_entries(registry, found.agent.number) if not entry.queued)
-        taken: dict[str, BlobChange] = {_path(found.agent.number, entry): None for entry in read}
+        taken: dict[str, BlobChange] = {
+            _path(found.agent.number, entry): None for entry in read if entry.sequence not in kept
+        }
         summary = f"acknowledge {count} {plural(count, 'message')} for {found.agent.name}"
         return replace(found, operation=store_registry(registry, taken, summary))
 

@@ -161,7 +161,8 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
     entries, collaboration = read_collaboration(handle)
     conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
     stated = list_positions(entries)
-    positions = (*stated, *_positions_of(handle.conversation, conflicts))
+    found = (*stated, *_positions_of(handle.conversation, conflicts))
+    positions = tuple({each.message: each for each in found}.values())  # after the merge the branch has both
     return CollaborationReport(
         collaboration=collaboration,
         positions=positions,

@@ -23,6 +23,7 @@ from scopes.proposals.state import KIND, read_proposals
 from scopes.result import Result
 
 _ABSOLUTE = re.compile(r"[0-9]{4}-")
+_PAST = re.compile(r"\b(?:ago|last|yesterday)\b", re.IGNORECASE)
 
 
 class NewChange(NamedTuple):
@@ -221,6 +222,6 @@ def _parse_expiry(text: str) -> str:
         end = parse_time(text.strip()) or 0
     else:
         end = 2 * now - _parse_past(text, now)
-    if end <= now:
+    if end <= now or _PAST.search(text) is not None:
         raise Invalid(f"--expires {text!a} is not in the future", hint="for example: --expires 7d")
     return format_time(end)

@@ -268,6 +268,7 @@ def _write(path: str, text: str, mode: int) -> None:
     with ExitStack() as cleanup:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         cleanup.callback(os.unlink, temporary)
+        os.fchmod(descriptor, mode)  # whatever the umask is
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()

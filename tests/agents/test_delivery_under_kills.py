@@ -169,6 +169,15 @@ def test_a_message_whose_program_failed_can_be_acknowledged_again(team, tmp_path
     assert [each.message.text for each in read_inbox(team, "ann", acknowledge=True).messages] == ["one"]
 
 
+def test_a_message_whose_program_failed_is_still_there_after_others_were_acknowledged(team, tmp_path):
+    for text in ("one", "two", "three"):
+        sent(team, text)
+    done = deliver_unread(with_program(team, f"{taking(team, tmp_path / 'taken')}; false"), "ann")
+    assert done.failed is not None
+    assert (tmp_path / "taken").read_text().splitlines()[:2] == ["two", "three"]
+    assert texts(team) == ["one"]
+
+
 def test_a_program_is_not_run_again_for_a_message_that_is_gone(team, tmp_path):
     """The program itself undoes what was sent, and then fails."""
     for text in ("one", "two"):

@@ -9,7 +9,7 @@ import pytest
 from scopes import clock
 from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
-from scopes.collaboration.contribute import argue, close, join
+from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import choose_neutral
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
@@ -181,6 +181,17 @@ def test_the_closing_message_has_the_decision_that_a_conflict_ended_with(team):
         "Decisions: auth: jwt, then sessions (lead), instead of jwt (ann)",
         "Conflicts: decisions/auth resolved, jwt, then sessions, by lead",
     ]
+
+
+def test_positions_about_a_conflict_are_there_once_after_its_merge_into_the_collaboration(team):
+    """The branch of the collaboration has the messages of the conflict-resolution branch then."""
+    decide(team, BRANCH, "ann", "jwt")
+    decide(team, "main", "bob", "sessions")
+    merge(team, CONV, source="main", target=BRANCH)
+    argue_about_conflict(team, CONV, "1", Argument(about="", position="Sessions"), author=BOB)
+    resolve_conflict(team, CONV, "1", take="source", author=LEAD, continue_after=True)
+    report = show_collaboration(team, CONV, BRANCH)
+    assert [(each.author, each.argument.position) for each in report.positions] == [("ann", "JWT"), ("bob", "Sessions")]
 
 
 def test_who_argues_takes_part_and_has_read_the_request(team):

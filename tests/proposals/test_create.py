@@ -139,7 +139,7 @@ def test_a_proposal_expires_when_its_base_changes(team):
     assert states(team) == ["expired"]
 
 
-@pytest.mark.parametrize("expires", ["2020-01-01", "now", "someday"])
+@pytest.mark.parametrize("expires", ["2020-01-01", "now", "someday", "yesterday", "last month", "2 weeks ago"])
 def test_an_expiry_is_in_the_future(team, expires):
     with pytest.raises(Invalid):
         create(team, "status=done", expires=expires)
