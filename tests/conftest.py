@@ -41,9 +41,9 @@ settings.load_profile("suite")
 
 
 def pytest_configure(config):
-    """Handle SIGINT and SIGQUIT even if the parent ignored them.
+    """Handle SIGINT, SIGQUIT and SIGHUP even if the parent ignored them.
 
-    A background job or a service starts the suite with both ignored. Child processes would inherit that, and a command
+    A background job or a service starts the suite with them ignored. Child processes would inherit that, and a command
     that ignores SIGINT never ends at Ctrl-C.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)

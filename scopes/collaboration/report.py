@@ -10,9 +10,10 @@ from scopes.agents.inbox import walk_entries
 from scopes.agents.registry import Registry
 from scopes.collaboration.debate import Debate, find_debates, folded
 from scopes.collaboration.records import PURPOSE, Entry, list_entries, name_of
+from scopes.conversation.decisions import decisions_at
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
-from scopes.history.messages import display_time
+from scopes.history.messages import display_time, headers_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
 from scopes.merge.conflict_keys import comparable_key
 from scopes.merge.conflict_list import ConflictRow, walk_conflicts
@@ -23,7 +24,7 @@ from scopes.model.claims import DECISIONS
 from scopes.model.conflicts import ENDED, Conflict, Resolution
 from scopes.model.path_encoding import encode_component
 from scopes.result import Result
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
 OPEN, MERGED, CLOSED = "open", "merged", "closed"
@@ -168,7 +169,7 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
         positions=positions,
         debates=find_debates(positions),
         consensus=find_consensus(stated),
-        decisions=tuple(_decisions(entries, conflicts)),
+        decisions=tuple(_with_merged(handle, _decisions(entries, conflicts))),
         conflicts=conflicts,
     )
 
@@ -333,6 +334,28 @@ def _decisions(entries: Sequence[Entry], conflicts: Sequence[ConflictRow]) -> li
             if conflict is not None and conflict.resolution is not None and value not in {None, decision}:
                 stated = stated._replace(decided=value, decided_by=conflict.resolution.actor)
             found.append(stated)
+    return found
+
+
+def _with_merged(handle: BranchHandle, stated: Sequence[StatedDecision]) -> list[StatedDecision]:
+    """Return decisions with what replaced them, also where that came from a branch that was merged into this one."""
+    fork = handle.conversation.metadata.branches[handle.name].fork
+    commits = walk_newest_first(handle.repository, [handle.tip], [] if fork is None else [fork])
+    heads = list(headers_of(commits))[::-1] if stated else []
+    own = {each.message for each in stated}
+    ends = {
+        each.row.comparable_topic: each
+        for each in decisions_at(handle.repository, handle.tip, heads)
+        if each.row.current and each.row.head.id not in own
+    }
+    found = []
+    for each in stated:
+        end = ends.get(comparable_key(f"{DECISIONS}/{encode_component(each.topic)}"))
+        if each.decided is None and end is not None and end.row.decision != each.decision:
+            actor = AgentName(end.resolved_by or end.row.head.author)
+            found.append(each._replace(decided=end.row.decision, decided_by=actor))
+        else:
+            found.append(each)
     return found
 
 

@@ -183,6 +183,20 @@ def test_the_closing_message_has_the_decision_that_a_conflict_ended_with(team):
     ]
 
 
+@pytest.mark.parametrize("resolution", [{"value": "both"}, {"take": "source"}])
+def test_the_report_has_a_decision_of_branches_that_were_merged_into_the_collaboration(team, resolution):
+    """Two try it apart from each other, and the lead resolves their conflict before either is merged."""
+    for name, author, decision in (("f1", "ann", "jwt"), ("f2", "bob", "sessions")):
+        branch(team, CONV, name=name, start=BRANCH, switch=False)
+        decide(team, name, author, decision)
+    merge(team, CONV, source="f2", target="f1")
+    resolve_conflict(team, CONV, "1", author=LEAD, continue_after=True, **resolution)
+    merge(team, CONV, source="f1", target=BRANCH)
+    (stated,) = show_collaboration(team, CONV, BRANCH).decisions
+    assert (stated.decision, stated.author) == ("jwt", "ann")
+    assert stated.decided == ("both" if "value" in resolution else "sessions")
+
+
 def test_positions_about_a_conflict_are_there_once_after_its_merge_into_the_collaboration(team):
     """The branch of the collaboration has the messages of the conflict-resolution branch then."""
     decide(team, BRANCH, "ann", "jwt")
