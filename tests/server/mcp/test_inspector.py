@@ -57,7 +57,7 @@ def test_every_tool_has_a_description_a_schema_and_hints(inspect):
         assert "readOnlyHint" in tool["annotations"]
 
 
-def test_what_was_said_is_found(inspect):
+def test_a_message_is_found(inspect):
     [content] = inspect("tools/call", "conversation_search", query="floats")["content"]
     assert json.loads(content["text"])["hits"] == 1
 
