@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now, now_nanoseconds
-from scopes.errors import Conflicted, Invalid, NotFound
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
@@ -72,7 +72,7 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
     Raises:
         NotFound, Ambiguous: the conversation or a source.
         Invalid: the key is unknown, the text empty, the id or the confidence impossible.
-        Conflicted: a proposal of this id waits already, with other content.
+        Refused: a proposal of this id waits already, with other content.
     """
     conversation_id = resolve_conversation(repository, conversation)
     sources = tuple(_find_source(repository, conversation_id, each) for each in given.sources)
@@ -147,13 +147,13 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
         if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
             return None
         see = f"see: scopes facts show {store.conversation} {fact.key}/{fact.id}"
-        raise Conflicted(
+        raise Refused(
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
             hint=f"decide about that one first, or give another --id; {see}",
         )
     if earlier is None and store.holds_proposal(fact.key, fact.id):
         text = f"a stored proposal {fact.key}/{fact.id} cannot be read, and is not replaced"
-        raise Conflicted(text, hint="see: scopes verify; give another --id")
+        raise Refused(text, hint="see: scopes verify; give another --id")
     changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
     changes.propose(store.proposal_change(fact.key, fact.id, fact))
     return changes.commit("facts-propose")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorName, ConversationArgument
+from scopes.cli.arguments import AuthorName, ConversationArgument, read_share
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
@@ -38,7 +38,9 @@ def facts_propose(
     fact_id: Annotated[
         str | None, usage.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
     ] = None,
-    confidence: Annotated[float, usage.Option("--confidence", metavar="0..1", help="How sure the author is")] = 1.0,
+    confidence: Annotated[
+        str, usage.Option("--confidence", metavar="SHARE", help="How sure the author is: 0.85 or 85%")
+    ] = "1",
     model: Annotated[str | None, usage.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
     prompt_hash: Annotated[
         str | None, usage.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
@@ -72,7 +74,7 @@ def facts_propose(
         content=_read_content(invocation) if text == "-" else text,
         agent=author or invocation.repository().caller.actor,
         id=fact_id,
-        confidence=confidence,
+        confidence=read_share("--confidence", confidence) or 0.0,
         model=model,
         prompt_hash=prompt_hash,
         sources=sources or (),
@@ -227,8 +229,8 @@ def facts_run(
         int | None, usage.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
     ] = None,
     min_confidence: Annotated[
-        float, usage.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
-    ] = 0.0,
+        str, usage.Option("--min-confidence", metavar="SHARE", help="Below it a person decides: 0.85 or 85%")
+    ] = "0",
     review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
     expires: Annotated[
         str | None,
@@ -265,14 +267,12 @@ def facts_run(
         check_not_negative(value, what, "0 or more")
     if timeout is not None and timeout < 1:
         raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
-    if not 0 <= min_confidence <= 1:
-        raise Invalid(f"the confidence {min_confidence:g} is not between 0 and 1", hint="for example: 0.8")
     limits = RunLimits(
         cycles=max_cycles,
         all_keys=all_keys,
         seconds=timeout,
         expires_seconds=None if expires is None else _read_duration(expires),
-        acceptance=Acceptance(review, min_confidence, max_facts),
+        acceptance=Acceptance(review, read_share("--min-confidence", min_confidence) or 0.0, max_facts),
     )
     repository = invocation.repository()
     with progress(invocation.output(), "running cycles") as on_progress:
