@@ -95,7 +95,7 @@ def count_conversations(repository: Repository) -> Counter[AgentName]:
 
 
 def _note_unknown(registry: Registry, capability: str) -> tuple[Note, ...]:
-    """Return a note that no registered agent has a capability; its hint has the nearest one, or those that there are."""
+    """Return a note if no registered agent has a capability; its hint has the nearest one, or all that there are."""
     known = sorted({word for agent in registry.agents for word in agent.capabilities})
     if capability in known:
         return ()

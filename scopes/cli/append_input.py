@@ -174,9 +174,7 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
         raise Invalid(f"{name} has an integer of more than {digits}", hint="put it in quotes, as a text") from error
 
 
-def compose_message(
-    author: Author, text: str | None, fields: Fields, *, has_short_forms: bool = False
-) -> Message:
+def compose_message(author: Author, text: str | None, fields: Fields, *, has_short_forms: bool = False) -> Message:
     """Build the message; a plain text without further fields needs no validation, and so no pydantic.
 
     has_short_forms: the command has the options of SHORT_FORMS, so a hint may name them

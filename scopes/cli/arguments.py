@@ -281,8 +281,8 @@ def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) ->
         raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
 
 
-def read_share(option: str, text: str | None) -> float | None:
-    """Return the number from 0 to 1 of an option, given as `0.85` or `85%`; None if it was not given.
+def read_confidence(option: str, text: str | None) -> float | None:
+    """Return the confidence that an option states, from 0 to 1, given as `0.85` or `85%`; None if it was not given.
 
     Raises:
         Invalid: it is something else.
@@ -294,7 +294,8 @@ def read_share(option: str, text: str | None) -> float | None:
         share = float(digits) / 100 if text.strip().endswith("%") else float(digits)
         if 0 <= share <= 1:
             return share
-    raise Invalid(f"{option} {text[:40]!a} is not a number from 0 to 1", hint=f"for example: {option} 0.85, or 85%")
+    hint = f"for example: {option} 0.8, or {option} 80%"
+    raise Invalid(f"the confidence {text[:40]} is not between 0 and 1", hint=hint)
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

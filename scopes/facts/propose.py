@@ -13,6 +13,7 @@ from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import find_problems, is_expired, is_same
+from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
 from scopes.loading import load
@@ -106,10 +107,21 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
         if operation is None:
             fact = store.find_proposal(key, fact_id) or fact
         problems = find_problems(fact, context)
-    reject = f"reject it: scopes facts reject {conversation_id} {key}/{fact_id} --reason TEXT"
-    hint = f"{reject}; to propose it under another id: --id ID"
+        hint = _cure(fact, context, conversation_id) if problems else ""
     notes = (Note(f"it cannot be promoted as it is: {'; '.join(problems)}", hint),) if problems else ()
     return FactProposed(conversation=conversation_id, fact=fact, operation=operation, notes=notes)
+
+
+def _cure(fact: ProposedFact, context: FactContext, conversation: ConversationId) -> str:
+    """Return what to do about a proposal that cannot be promoted."""
+    reject = f"reject it: scopes facts reject {conversation} {fact.key}/{fact.id} --reason TEXT"
+    target = fact.invalidates
+    if target is None or context.find(fact.key, target) is not None:
+        return f"{reject}; to propose it under another id: --id ID"
+    near = find_nearest(target, [each.id for each in context.walk([fact.key])])
+    meant = f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {conversation}"
+    listed = meant if near else f"{meant} --key {fact.key}"
+    return f"{listed}\n{reject}, and propose it again with --invalidates ID"
 
 
 def _find_source(repository: Repository, conversation: ConversationId, name: str) -> Oid:

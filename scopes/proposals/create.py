@@ -163,7 +163,8 @@ def _note_unknown_approvers(branch: BranchHandle, names: Sequence[str]) -> tuple
             near = find_nearest(name, candidates)
             register = shlex.join(["scopes", "agents", "register", name])
             hint = f"did you mean {' or '.join(near)}?" if near else f"register it: {register}"
-            notes.append(Note(f"the approval of {name} is needed, who is not registered and has not written here", hint))
+            text = f"the approval of {name} is needed, who is not registered and has not written here"
+            notes.append(Note(text, hint))
     return tuple(notes)
 
 

@@ -193,13 +193,11 @@ def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, s
             changes=with_values(proposal.changes, modified),
             approvals=_read_approvals(repository, state, proposal),
         )
-    newer = successors[0].id if successors else None
-    if proposal.is_withdrawn:
-        return replace(proposal, state=WITHDRAWN, superseded_by=newer)
-    if _is_superseded(repository, state, proposal, successors):
-        if successors and _had_expired(proposal, successors[0]):
+    if proposal.is_withdrawn or _is_superseded(repository, state, proposal, successors):
+        if successors and not proposal.is_withdrawn and _had_expired(proposal, successors[0]):
             return replace(proposal, state=EXPIRED)
-        return replace(proposal, state=SUPERSEDED, superseded_by=newer)
+        ended = WITHDRAWN if proposal.is_withdrawn else SUPERSEDED
+        return replace(proposal, state=ended, superseded_by=successors[0].id if successors else None)
     expiry = parse_time(proposal.expires_at or "")
     if expiry is not None and expiry <= now_nanoseconds():
         return replace(proposal, state=EXPIRED)

@@ -302,7 +302,9 @@ def test_an_id_of_no_proposal_is_not_found_as_such(team):
     assert missing.value.hint.startswith("list them: scopes proposals list CONV --all")
 
 
-@pytest.mark.parametrize(("name", "cure"), [("anne", "did you mean ann?"), ("x y", "register it: scopes agents register 'x y'")])
+@pytest.mark.parametrize(
+    ("name", "cure"), [("anne", "did you mean ann?"), ("x y", "register it: scopes agents register 'x y'")]
+)
 def test_a_required_approval_of_an_unknown_name_is_noted(team, name, cure):
     """The proposal can never be accepted if the name is misspelled."""
     (note,) = create(team, "status=done", details={"required_approvals": ["ann", name]}).notes

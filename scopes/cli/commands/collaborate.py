@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_share, split_branch
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_confidence, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
@@ -209,5 +209,5 @@ def read_argument(
         evidence=tuple(map(parse_evidence, evidence or ())),
         trade_offs=tuple(trade_offs or ()),
         alternatives=tuple(alternatives or ()),
-        confidence=read_share("--confidence", confidence),
+        confidence=read_confidence("--confidence", confidence),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorName, ConversationArgument, read_share
+from scopes.cli.arguments import AuthorName, ConversationArgument, read_confidence
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
@@ -74,7 +74,7 @@ def facts_propose(
         content=_read_content(invocation) if text == "-" else text,
         agent=author or invocation.repository().caller.actor,
         id=fact_id,
-        confidence=read_share("--confidence", confidence) or 0.0,
+        confidence=read_confidence("--confidence", confidence) or 0.0,
         model=model,
         prompt_hash=prompt_hash,
         sources=sources or (),
@@ -250,7 +250,9 @@ def facts_run(
     depend on who was faster. An agent that fails contributes nothing.
 
     The run has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it
-    waits: decide, and run it again. If every agent that ran failed, the run has failed, with exit code 1.
+    waits: decide, and run it again. The exit code is 1 if an agent failed and did not succeed later in the run; the
+    others go on all the same, and the next run tries it again. `failed` of --json names those agents. Of two runs of a
+    conversation at once the second one is refused, with exit code 6.
 
     Each cycle is stored as it ends. At a limit the exit code is 9 and what was added stays; undo takes the whole run
     back. The program of an agent is in the setting scopes.agent.<name>.command of your own configuration, never in that
@@ -272,7 +274,7 @@ def facts_run(
         all_keys=all_keys,
         seconds=timeout,
         expires_seconds=None if expires is None else _read_duration(expires),
-        acceptance=Acceptance(review, read_share("--min-confidence", min_confidence) or 0.0, max_facts),
+        acceptance=Acceptance(review, read_confidence("--min-confidence", min_confidence) or 0.0, max_facts),
     )
     repository = invocation.repository()
     with progress(invocation.output(), "running cycles") as on_progress:

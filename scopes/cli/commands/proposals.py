@@ -16,7 +16,7 @@ from scopes.cli.arguments import (
     ScopeOrLatestArgument,
     author_of,
     find_conversation,
-    read_share,
+    read_confidence,
     split_branch,
 )
 from scopes.cli.invocation import Invocation
@@ -125,10 +125,10 @@ def proposals_create(
     """Propose to change fields of an entity.
 
     Appends a message of the kind proposal. Nothing changes before the proposal is accepted and applied. It remembers
-    the values that the fields have now; when one of them has changed, it expires. It takes the place of your earlier
-    proposals about the same field. If a field has another value than --before states, nothing is proposed (exit code 1).
-    Without a branch it goes to the active one; a note says so while that is where a
-    conflict is being resolved. Words such as categories and levels are read in any letter case.
+    the values that the fields have now; when one of them has changed, it expires. If one is not what --before says,
+    nothing is proposed (exit code 1). A proposal takes the place of your earlier ones about the same field. Without a
+    branch it goes to the active one; a note says so while that is where a conflict is being resolved. Words such as
+    categories and levels are read in any letter case.
 
     Examples:
       scopes proposals create conv-001 task/42 status=done --rationale "all tests pass" --confidence 0.85
@@ -150,7 +150,7 @@ def proposals_create(
     }
     given = {
         "rationale": rationale,
-        "confidence": read_share("--confidence", confidence),
+        "confidence": read_confidence("--confidence", confidence),
         "category": category,
         "request_type": request,
         "impact_assessment": _known(impact) or None,
@@ -185,9 +185,9 @@ def proposals_list(
 ) -> int:
     """List the proposals of a conversation, open ones first.
 
-    Open are the pending and the accepted ones. The others are applied, rejected, superseded by a later one of the same
-    agent, expired, or withdrawn because their message was amended or retracted. The state is that on the active branch, or on the first branch that has
-    the proposal; with CONV/BRANCH it is that on the branch.
+    Open are the pending and the accepted ones. The others were applied, rejected, superseded by a later one of the same
+    agent, withdrawn by an amendment of their message, or have expired. The state is that on the active branch, or on
+    the first branch that has the proposal; with CONV/BRANCH it is that on the branch.
 
     Examples:
       scopes proposals list conv-001
