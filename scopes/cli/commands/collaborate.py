@@ -105,6 +105,7 @@ def collaborate_show(context: usage.Context, collaboration: Collaboration) -> in
     """Report on a collaboration.
 
     It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
+    CONV alone means the only open collaboration, else the only merged one, else the newest one.
 
     Examples:
       scopes collaborate show conv-001
