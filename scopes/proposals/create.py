@@ -156,7 +156,7 @@ def _note_unknown_approvers(branch: BranchHandle, names: Sequence[str]) -> tuple
     if not unknown:
         return ()
     known = {*participants_of(branch.repository, [read_commit(branch.repository, branch.tip)])}
-    candidates = sorted({agent.name for agent in registry.agents} | known)
+    candidates: list[str] = sorted({agent.name for agent in registry.agents} | known)
     notes = []
     for name in unknown:
         if name not in known:

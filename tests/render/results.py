@@ -1348,6 +1348,10 @@ SAMPLES = {
             queued_for=("planner",), operation=OPERATION,
         ),
         "inbox": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Look at it.\nIs it safe?")), ReceivedMessage(entry=INBOX_ENTRY, message=None)), waiting=2),
+        "inbox-with-ended": Inbox(
+            agent=AGENT, ended=1,
+            messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Join us"), ended="the collaboration is closed"),),
+        ),
         "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
         "crowded-inbox": CROWDED_INBOX,
         "empty-inbox": Inbox(agent=AGENT, messages=()),

@@ -117,9 +117,10 @@ def render_inbox(result: Inbox, view: View) -> None:
             view.line()
         entry = received.entry
         where = Span(f"{entry.conversation}/{entry.branch}", "branch")
+        ended = () if received.ended is None else (", ", Span(received.ended, "dim"))
         view.line(
             identifier(view, entry.message), " from ", Span(entry.sender, "agent"), " in ", where, ", ",
-            short_time(view, entry.sent),
+            short_time(view, entry.sent), *ended,
         )  # fmt: skip
         view.body(_text_of(received), indent=4)
     if result.messages:
