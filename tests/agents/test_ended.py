@@ -67,7 +67,7 @@ def opened(repository):
     return start(repository, CONV, Request(type="consensus", task=TASK, agents=["ann"]), author=CAROL).branch
 
 
-def said(repository, text="hello"):
+def greet(repository, text="hello"):
     send(StoreHandle(repository).branch(CONV), plain_message("carol", text), ["ann"])
 
 
@@ -198,7 +198,7 @@ def test_what_was_left_out_is_noted_with_the_way_to_see_it(team):
     """An escalation was gone without a word, and nothing said so."""
     applied(team, proposed(team))
     close(team, CONV, opened(team), author=CAROL)
-    said(team)
+    greet(team)
     found = read_inbox(team, "ann")
     assert ([each.message.text for each in found.messages], found.ended) == (["hello"], 2)
     (note,) = found.notes
@@ -209,7 +209,7 @@ def test_what_was_left_out_is_noted_with_the_way_to_see_it(team):
 
 def test_an_acknowledgement_takes_out_what_has_ended_too_and_says_so(team):
     applied(team, proposed(team))
-    said(team)
+    greet(team)
     done = read_inbox(team, "ann", acknowledge=True)
     (note,) = done.notes
     assert (note.text, note.hint) == (
@@ -232,7 +232,7 @@ def test_without_another_message_nothing_is_taken_unless_all_are_wanted(team):
 def test_what_a_program_is_running_for_stays_in_the_inbox_also_if_it_has_ended(team, everything):
     """The program would be acknowledged for a message that somebody else has taken."""
     proposal = proposed(team)
-    said(team)
+    greet(team)
     agent = Registry(team).find("ann")
     (first, _) = walk_entries(Registry(team), 1)
     with claim_deliveries(team, agent) as record:
@@ -246,7 +246,7 @@ def test_what_a_program_is_running_for_stays_in_the_inbox_also_if_it_has_ended(t
 
 def test_a_program_gets_nothing_that_has_ended(team, tmp_path):
     applied(team, proposed(team))
-    said(team)
+    greet(team)
     program = f"""{sys.executable} -c "import sys; open('{tmp_path}/got', 'a').write(sys.stdin.read())" """
     name = "scopes.agent.ann.delivery"
     deliver_unread(open_repository(team.path, {name: Setting(name, program, "flag")}), "ann")
