@@ -114,14 +114,14 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
 
 def _cure(fact: ProposedFact, context: FactContext, conversation: ConversationId) -> str:
     """Return what to do about a proposal that cannot be promoted."""
-    reject = f"reject it: scopes facts reject {conversation} {fact.key}/{fact.id} --reason TEXT"
+    reject = f"scopes facts reject {conversation} {fact.key}/{fact.id} --reason TEXT"
     target = fact.invalidates
     if target is None or context.find(fact.key, target) is not None:
-        return f"{reject}; to propose it under another id: --id ID"
+        return f"reject it: {reject}; to propose it under another id: --id ID"
     near = find_nearest(target, [each.id for each in context.walk([fact.key])])
     meant = f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {conversation}"
     listed = meant if near else f"{meant} --key {fact.key}"
-    return f"{listed}\n{reject}, and propose it again with --invalidates ID"
+    return f"{listed}\nto propose it again with another --invalidates, reject this one: {reject}"
 
 
 def _find_source(repository: Repository, conversation: ConversationId, name: str) -> Oid:

@@ -157,3 +157,8 @@ def test_the_hint_of_send_names_only_options_that_it_has(registered, kind):
     assert error["hint"].startswith(f"for example: --kind {kind} --data ")
     appended = registered.run_refused("append", registered.id, "--kind", kind, "SQLite", code=2)
     assert " or --kind " in appended["hint"]
+
+
+def test_a_misspelled_capability_of_a_receiver_is_suggested(registered):
+    error = registered.run_refused("send", registered.id, "--to", "@reviwe", "hello", "--as", "carol", code=4)
+    assert error["hint"] == "did you mean @review?"

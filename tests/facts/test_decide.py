@@ -307,7 +307,7 @@ def test_a_proposal_that_takes_back_no_fact_says_which_it_could(store, target, c
     assert note.text == f"it cannot be promoted as it is: it takes back '{target}', which is no fact of Seeds"
     first, second = note.hint.splitlines()
     assert first == cure
-    assert second.startswith("reject it: scopes facts reject conv-001 Seeds/more ")
+    assert second.endswith("reject this one: scopes facts reject conv-001 Seeds/more --reason TEXT")
 
 
 def test_a_refused_proposal_is_no_conflict_of_a_merge(store):

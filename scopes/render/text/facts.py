@@ -193,7 +193,8 @@ def render_fact_decided(result: FactDecided, view: View) -> None:
 @render_text.register
 def render_fact_run(result: FactRun, view: View) -> None:
     """Write a row for each cycle and why the run ended."""
-    _write_cycles(result.cycles, view)
+    if result.cycles or not view.terminal:
+        _write_cycles(result.cycles, view)
     text, style = _ENDINGS.get(result.ending, (result.ending, "warn"))
     parts = f": {counted(len(result.cycles), 'cycle')}, {counted(result.added, 'new fact')}, version {result.version}"
     verb = "waits" if result.waiting == 1 else "wait"

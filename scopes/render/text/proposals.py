@@ -70,7 +70,7 @@ def render_proposal_list(result: ProposalList, view: View) -> None:
     if not view.terminal:
         view.rows(_COLUMNS, (_row(row, view) for row in result.rows))
     elif not result.rows:
-        view.line("no proposals")
+        view.line("no open proposals" if result.notes else "no proposals")
         write_hint(view, f"propose a change: scopes proposals create {result.conversation} TYPE/ID FIELD=VALUE")
     else:
         crowded = {"Confidence"} if view.width < WIDE else set()
@@ -143,7 +143,7 @@ def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
         " for ",
         Span(proposal.entity, "heading"),
         " is still " if result.waiting_for or result.decision == "outcome" else " is now ",
-        _state(proposal),
+        Span("rolled back", "dim") if result.decision == "rollback" else _state(proposal),
     )
     for value in result.values:
         view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", indent=4)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.result import Note
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
 
@@ -29,3 +30,14 @@ def test_a_withdrawn_proposal_says_why(field):
     lines = seen_lines(replace(VIEW, proposal=proposal))
     assert " withdrawn " in lines[0]
     assert f"Message: {field.removeprefix('is_')} since: scopes changes {VIEW.conversation}" in lines
+
+
+def test_a_proposal_that_was_rolled_back_is_called_so():
+    """It was `now applied, rolled back`."""
+    assert " is now rolled back" in seen(SAMPLES["proposals"]["rolled-back"])
+
+
+def test_a_list_without_open_proposals_does_not_say_that_there_are_none():
+    empty = SAMPLES["proposals"]["empty-list"]
+    assert seen_lines(empty)[0] == "no proposals"
+    assert seen_lines(replace(empty, notes=(Note("1 closed proposal not listed"),)))[0] == "no open proposals"
