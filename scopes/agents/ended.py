@@ -38,6 +38,8 @@ class EndedSubjects:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._open_conflicts: dict[ConversationId, set[str]] = {}
+        self._tips: dict[ConversationId, tuple[Mapping[BranchName, Oid], BranchName]] = {}
+        self._states: dict[Oid, Oid | None] = {}
 
     def find(self, conversation: ConversationId, branch: BranchName, oid: Oid, message: Message) -> str | None:
         """Return what has ended that a message is about; None if nothing has, or that cannot be told.
@@ -56,6 +58,18 @@ class EndedSubjects:
                 return self._find_end_of_proposal(conversation, branch, oid, message)
         return None
 
+    def _read_tips(self, conversation: ConversationId) -> tuple[Mapping[BranchName, Oid], BranchName]:
+        """Return the tips of a conversation by branch, and its active branch."""
+        if conversation not in self._tips:
+            handle = ConversationHandle(self._repository, conversation)
+            self._tips[conversation] = handle.tips, handle.active_branch.name
+        return self._tips[conversation]
+
+    def _state_of(self, tip: Oid) -> Oid | None:
+        if tip not in self._states:
+            self._states[tip] = state_of(self._repository, tip)
+        return self._states[tip]
+
     def _list_open_conflicts(self, conversation: ConversationId) -> set[str]:
         if conversation not in self._open_conflicts:
             rows = walk_conflicts(self._repository, conversation)
@@ -63,8 +77,8 @@ class EndedSubjects:
         return self._open_conflicts[conversation]
 
     def _find_end_of_collaboration(self, conversation: ConversationId, name: BranchName, request: Oid) -> str | None:
-        handle = ConversationHandle(self._repository, conversation)
-        tip = handle.tips.get(name)
+        tips, _ = self._read_tips(conversation)
+        tip = tips.get(name)
         if tip is None:
             return None
         oid: Oid | None = tip
@@ -74,39 +88,38 @@ class EndedSubjects:
                 case {"event": "close"}:
                     return "the collaboration is closed"
             oid = commit.parents[0] if commit.parents else None
-        branch = handle.metadata.branches.get(name)
-        parent = None if branch is None or branch.parent is None else handle.tips.get(branch.parent)
+        branch = ConversationHandle(self._repository, conversation).metadata.branches.get(name)
+        parent = None if branch is None or branch.parent is None else tips.get(branch.parent)
         is_merged = parent is not None and is_ancestor(self._repository, tip, parent)
         return "the collaboration was merged" if is_merged else None
 
     def _find_end_of_proposal(
         self, conversation: ConversationId, branch: BranchName, oid: Oid, message: Message
     ) -> str | None:
-        handle = ConversationHandle(self._repository, conversation)
-        tip = handle.tips.get(branch)
+        tips, active = self._read_tips(conversation)
+        tip = tips.get(branch)
         statuses = {
             status
-            for each in (tip, handle.active_branch.tip)
+            for each in {tip, tips.get(active)}
             if each is not None
             for status in self._read_reviews(each, message)
         }
         final = next((status for status in _FINAL if status in statuses), None)
         if final is not None:
             return f"the proposal {'has expired' if final == 'expired' else f'is {final}'}"
-        if tip is None or not is_ancestor(self._repository, oid, tip):
-            return None
-        if find_claim(self._repository, tip, message.id):
-            return "the proposal is withdrawn"
-        if statuses:
-            return None  # accepted: it is to be applied
+        is_withdrawn = tip is not None and bool(find_claim(self._repository, tip, message.id))
+        if tip is None or is_withdrawn or statuses:  # one that is accepted is to be applied
+            return "the proposal is withdrawn" if is_withdrawn else None
         expiry = parse_time(str((message.payload or {}).get("expires_at") or ""))
         if expiry is not None and expiry <= now_nanoseconds():
             return "the proposal has expired"
-        return None if self._has_claims(tip, stated_claims(message)) else "the proposal is superseded"
+        if self._has_claims(tip, stated_claims(message)) or not is_ancestor(self._repository, oid, tip):
+            return None  # of two commits the second question costs more
+        return "the proposal is superseded"
 
     def _read_reviews(self, tip: Oid, message: Message) -> list[str]:
         """Return the states of a proposal that reviews recorded; a merge may have kept two."""
-        state = state_of(self._repository, tip)
+        state = self._state_of(tip)
         blob = None if state is None else find_blob(self._repository, state, leaf(REVIEWS, message.id))
         claim: Any = None if blob is None else encoding.load(blob)
         both = claim.get("both") if isinstance(claim, dict) else None
@@ -114,7 +127,7 @@ class EndedSubjects:
         return [str(each["status"]) for each in claims if isinstance(each, dict) and "status" in each]
 
     def _has_claims(self, tip: Oid, claims: Mapping[str, bytes]) -> bool:
-        state = state_of(self._repository, tip)
+        state = self._state_of(tip)
         return state is not None and all(
             find_blob(self._repository, state, path) == each for path, each in claims.items()
         )
