@@ -151,6 +151,7 @@ def watch_inbox(
                     looked = object()  # one is being delivered: if that fails, no ref moves
                 new = found.messages
             else:
+                found = replace(found, notes=() if shown else found.notes)  # not again for each message
                 shown = frozenset(map(_key, found.messages))
             if new:
                 yield replace(found, messages=new)

@@ -11,7 +11,7 @@ import pytest
 from scopes import clock
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.delivery_record import claim_deliveries
-from scopes.agents.inbox import read_inbox, walk_entries
+from scopes.agents.inbox import read_inbox, walk_entries, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
@@ -262,3 +262,15 @@ def test_the_reason_is_shown_on_a_terminal_and_in_json(team):
     (message,) = document(found)["messages"]
     assert (message["ended"], document(found)["ended"]) == ("the proposal is applied", 1)
     assert "ended" not in document(replace(found, messages=(replace(found.messages[0], ended=None),)))["messages"][0]
+
+
+def test_a_watch_notes_once_what_has_ended(team, monkeypatch):
+    monkeypatch.setattr("scopes.agents.inbox._POLL_SECONDS", 0.01)
+    applied(team, proposed(team))
+    greet(team, "one")
+    watch = watch_inbox(team, "ann", idle_seconds=30)
+    assert [note.text for note in next(watch).notes] == ["1 message about what has ended not listed"]
+    greet(team, "two")
+    second = next(watch)
+    assert ([each.message.text for each in second.messages], second.notes) == (["two"], ())
+    watch.close()
