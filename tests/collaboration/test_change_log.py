@@ -143,7 +143,7 @@ def test_a_collaboration_is_opened_joined_argued_in_and_closed(team):
     assert rows(team, "collaborations") == [
         ("CREATE", path, None, {"status": "open", **payload}, "user:carol"),
         ("CREATE", f"{path}.participants.ann", None, "joined", "agent:ann"),
-        ("CREATE", f"{path}.positions.ann", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
+        ("CREATE", f"{path}.positions.ann.the task", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
         ("UPDATE", path, {"status": "open"}, {"status": "closed", "outcome": "JWT"}, "user:carol"),
     ]
     assert [row[:2] for row in rows(team, "inbox")] == [

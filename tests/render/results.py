@@ -33,7 +33,8 @@ from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
-from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.change import Change
+from scopes.conversation.changes import ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
