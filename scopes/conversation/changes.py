@@ -19,6 +19,7 @@ from scopes.conversation.message_changes import walk_message_changes
 from scopes.conversation.moved_effects import MovedEffects
 from scopes.conversation.operation_changes import (
     ConversationOperation,
+    find_effective,
     moved_branches,
     walk_conversation_operations,
     walk_operation_changes,
@@ -153,10 +154,15 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     moves = {each.record.id: moved_branches(each.record, each.conversation) for each in own}
     order.read_moves(conversation, moves, {commit.oid: commit.parents for commit in commits})
     effects: dict[MessageId, list[FieldChange]] = {}
-    found = list(walk_message_changes(repository, commits, order, effects))
-    moved = MovedEffects(repository, list_branch_tips(repository, conversation), effects)
+    tips = list_branch_tips(repository, conversation)
+    found = list(walk_message_changes(repository, commits, order, effects, tips.values()))
+    moved = MovedEffects(repository, tips, effects)
+    effective = find_effective(reversed(own))
     rows = {
-        each.record.id: [*walk_operation_changes(repository, each), *moved.walk(each.record, moves[each.record.id])]
+        each.record.id: [
+            *walk_operation_changes(repository, each, effective[each.record.id]),
+            *moved.walk(each.record, moves[each.record.id]),
+        ]
         for each in own
     }
     uuid, causes = read_uuid(repository, conversation), Causes(repository)

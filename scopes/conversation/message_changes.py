@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.change import Change, FieldChange, cause_of
 from scopes.conversation.message_effects import MessageEffects
 from scopes.conversation.recording_order import Position, RecordingOrder
@@ -27,11 +27,13 @@ def walk_message_changes(
     commits: Iterable[Commit],
     order: RecordingOrder,
     effects_of: dict[MessageId, list[FieldChange]],
+    tips: Collection[Oid],
 ) -> Iterator[tuple[Position, Change]]:
     """Yield the changes of each message once, with its place in the order of recording; commits come parents first.
 
     What is at the same place is ordered by depth and by id, so that the order does not depend on the branches.
-    `effects_of` gets what messages changed beside being messages.
+    `effects_of` gets what messages changed beside being messages. The last rows are proposals of the tips, the time of
+    which was over before anybody had decided: the system is their cause.
     """
     recorded = RecordedTimes(repository)  # for the names in the titles of merges
     depths: dict[Oid, int] = {}
@@ -60,6 +62,8 @@ def walk_message_changes(
         for effect in effects.walk(head, message):
             effects_of.setdefault(head.id, []).append(effect)
             yield position, effect.to_row(time, cause, head.id)
+    for name, time, effect in effects.walk_lapsed(tips, now_nanoseconds()):
+        yield order.place_time(time), effect.to_row(time, cause_of("system", ""), name)
 
 
 def _changes_of_message(head: MessageHeader, message: Message, participants: set[str]) -> Iterator[FieldChange]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from scopes.conversation.change import FieldChange
+from scopes.conversation.proposal_effects import ProposalEffects
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
@@ -37,7 +38,8 @@ class MessageEffects:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._states: dict[str, str] = {}  # of proposals
+        self._proposals = ProposalEffects(repository)
+        self._commits: dict[MessageId, Oid] = {}
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
         self._stated: dict[Oid, _States] = {}  # as of a commit
@@ -45,7 +47,8 @@ class MessageEffects:
 
     def walk(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
         """Yield what a message changed."""
-        yield from self._walk_proposal(head, message)
+        self._commits[head.id] = head.oid
+        yield from self._proposals.walk(head, message)
         yield from self._walk_collaboration(head, message)
         for effect in self._walk_conflict(head, message):
             self._stated_by.setdefault(head.id, {})[effect.field_path] = effect.after
@@ -60,18 +63,12 @@ class MessageEffects:
         request = self._requests_of_messages.get(head.id)
         if request is not None:
             self._requests[head.oid] = request
+        self._proposals.keep(head, self._commits[head.id])
         self._keep_stated(head)
 
-    def _walk_proposal(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
-        """Yield that a proposal was made or reviewed; whether it was superseded or has expired, a reader finds."""
-        match head.kind, message.payload, message.extra.get("review"):
-            case "proposal", {"entity_type": str(entity), "entity_id": str(name)}, _:
-                self._states[head.id] = "pending"
-                yield FieldChange(f"proposals.{head.id}", None, {"entity": f"{entity}/{name}", "state": "pending"})
-            case _, _, {"proposal": str(proposal), "state": str(state), "decision": str(decision)}:
-                before = {"state": self._states.get(proposal, "pending")}
-                self._states[proposal] = state
-                yield FieldChange(f"proposals.{proposal}", before, {"state": state, "decision": decision})
+    def walk_lapsed(self, tips: Iterable[Oid], nanoseconds: int) -> Iterator[tuple[MessageId, str, FieldChange]]:
+        """Yield the proposals of branches whose time was over before anybody had decided, each with that time."""
+        yield from self._proposals.walk_lapsed(tips, nanoseconds)
 
     def _walk_collaboration(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
         """Yield that a collaboration was opened, joined, argued in or closed; its id is that of the request."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from scopes.conversation.change import FieldChange, cause_of
 from scopes.history.metadata import Metadata, read_metadata_at
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.records import open_conflicts_at
 from scopes.model.conversation import BranchEntry
 from scopes.model.merge_request import MergeRequest
@@ -74,7 +74,27 @@ def moved_branches(record: Operation, conversation: ConversationId) -> dict[Bran
     return {BranchName(c.ref.removeprefix(heads)): c for c in record.changes if c.ref.startswith(heads)}
 
 
-def walk_operation_changes(repository: Repository, operation: ConversationOperation) -> Iterator[FieldChange]:
+class Effective(NamedTuple):
+    """The kind of an operation; of an undo or redo, that of the first operation, and whether that is taken back."""
+
+    kind: str
+    is_taken_back: bool = False
+
+
+def find_effective(operations: Iterable[ConversationOperation]) -> Mapping[OperationId, Effective]:
+    """Return what operations of a conversation do, by id; they are given oldest first."""
+    found: dict[OperationId, Effective] = {}
+    for record, *_ in operations:
+        undone = None if record.undoes is None else found.get(record.undoes)
+        found[record.id] = (
+            Effective(record.kind) if undone is None else Effective(undone.kind, not undone.is_taken_back)
+        )
+    return found
+
+
+def walk_operation_changes(
+    repository: Repository, operation: ConversationOperation, effective: Effective
+) -> Iterator[FieldChange]:
     """Yield the changes of one operation, but not what messages say; the agent of a created branch is the cause."""
     record, conversation, old_id = operation
     if old_id is not None:
@@ -84,25 +104,14 @@ def walk_operation_changes(repository: Repository, operation: ConversationOperat
     before, after = _read_metadata(repository, meta.old), _read_metadata(repository, meta.new)
     branches = moved_branches(record, conversation)
     cause = _find_agent(record, branches, after.branches)
-    for change in _walk_changes(repository, record, branches, before, after):
+    for change in _metadata_changes(before, after):
         yield change._replace(cause=cause)
+    for name, move in branches.items():
+        yield _branch_change(record, name, move, after.branches.get(name))._replace(cause=cause)
+    yield from _conflict_changes(repository, branches.values(), effective)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):
             yield FieldChange("active_branch", _branch_in(moved.old), _branch_in(moved.new), cause=cause)
-
-
-def _walk_changes(
-    repository: Repository,
-    record: Operation,
-    branches: Mapping[BranchName, RefChange],
-    before: Metadata,
-    after: Metadata,
-) -> Iterator[FieldChange]:
-    yield from _metadata_changes(before, after)
-    for name, change in branches.items():
-        yield _branch_change(record, name, change, after.branches.get(name))
-    if record.kind.endswith("-conflict"):
-        yield from _conflict_changes(repository, branches.values())
 
 
 def _find_agent(
@@ -122,12 +131,18 @@ def _branch_change(record: Operation, name: BranchName, change: RefChange, entry
     return FieldChange(f"branches.{name}", before, after, "MERGE" if record.kind == "merge" else None)
 
 
-def _conflict_changes(repository: Repository, branches: Iterable[RefChange]) -> Iterator[FieldChange]:
-    """Yield the conflicts that stopped a merge, rebase or cherry-pick."""
-    for tip in (Oid(change.new) for change in branches if change.new is not None):
-        for conflict in open_conflicts_at(repository, tip):
-            after = {"type": conflict.type, "key": conflict.key, "status": conflict.status}
-            yield FieldChange(f"conflicts.{conflict.id}", None, after)
+def _conflict_changes(
+    repository: Repository, branches: Iterable[RefChange], effective: Effective
+) -> Iterator[FieldChange]:
+    """Yield the conflicts that stopped a merge, rebase or cherry-pick, or that ended when it was aborted."""
+    is_stop, is_abort = effective.kind.endswith("-conflict"), effective.kind.endswith("-abort")
+    for change in branches if is_stop or is_abort else ():
+        tip = change.new if is_stop != effective.is_taken_back else change.old
+        for conflict in () if tip is None else open_conflicts_at(repository, Oid(tip)):
+            details = {"type": conflict.type, "key": conflict.key, "status": conflict.status}
+            states = (None, details) if is_stop else ({"status": conflict.status}, {"status": "aborted"})
+            before, after = reversed(states) if effective.is_taken_back else states
+            yield FieldChange(f"conflicts.{conflict.id}", before, after)
 
 
 def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[FieldChange]:

@@ -75,6 +75,10 @@ class RecordingOrder:
         time, moment = self.records[number].time, self._moments[number]
         return time if parse_time(time) == moment else format_time(moment)
 
+    def place_time(self, time: str) -> Position:
+        """Return the place of what happened at a time, without an operation or a message."""
+        return Position(parse_time(time) or 0, 2 * len(self.records))
+
     def read_moves(
         self,
         conversation: ConversationId,
