@@ -8,8 +8,9 @@ from hashlib import sha1
 from scopes.agents.agent import Agent
 from scopes.agents.card import AgentCard
 from scopes.agents.delivery import Delivered
-from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
+from scopes.agents.inbox import Inbox
 from scopes.agents.list import AgentList, AgentRow, AgentView
+from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.register import AgentChanged
 from scopes.agents.send import Routed
 from scopes.check.check import Checked, CheckedRun
