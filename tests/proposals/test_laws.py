@@ -18,8 +18,8 @@ from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.proposals.steps import TRANSITIONS
-from tests.proposals.support import create, values
 from tests.support.examples import examples
+from tests.support.proposals import create, values
 from tests.support.store import files_of, make_store
 
 CAROL = Author("carol", "human")

@@ -11,7 +11,7 @@ from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import accept_proposal, modify_proposal, reject_proposal
-from tests.proposals.support import create, states, values
+from tests.support.proposals import create, states, values
 
 CAROL = Author("carol", "human")
 MOVES = {
