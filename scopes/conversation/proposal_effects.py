@@ -14,8 +14,9 @@ from scopes.clock import parse_time
 from scopes.conversation.change import FieldChange
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
+from scopes.merge.statements import stated_claims
 from scopes.model import encoding
-from scopes.model.claims import ENTITIES
+from scopes.model.claims import ENTITIES, REVIEWS
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Repository, read_commit
@@ -29,7 +30,7 @@ _OPEN: Final = frozenset({_PENDING, "accepted"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """A proposal as of a commit. `expected` are the values of its fields when it was made.
+    """A proposal as of a commit. `expected` are the values of its fields when it was made, `claims` what it wrote.
 
     `lapsed`: its time was over before anything else happened to it.
     """
@@ -38,6 +39,7 @@ class _Known:
     agent: str = ""
     entity: tuple[str, str] = ("", "")
     expected: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, bytes] = field(default_factory=dict)
     expires: str | None = None
     lapsed: bool = False
 
@@ -103,9 +105,12 @@ class ProposalEffects:
                 yield _moved(proposal, reviewed.state, state, decision=decision)
                 known[MessageId(proposal)] = replace(reviewed, state=state)
         yield from self._withdraw(message, known, now)
-        if len(head.parents) > 1 or (known and self._find_values(head.oid) != self._find_values(head.parents[0])):
-            stale = [name for name, one in known.items() if one.state == _PENDING and self._is_stale(head, one)]
-            yield from _replace_all(known, stale, "expired", now)
+        if len(head.parents) > 1 or (known and self._find_state(head.oid) != self._find_state(head.parents[0])):
+            waiting = {name: one for name, one in known.items() if one.state == _PENDING}
+            for name, one in waiting.items():
+                end = self._find_end(head, name, one)
+                if end is not None:
+                    yield from _replace_all(known, [name], end, now)
 
     def _withdraw(self, message: Message, known: dict[MessageId, _Known], now: int) -> Iterator[FieldChange]:
         """Yield that a proposal is void because its message was amended or retracted, unless it was applied."""
@@ -132,20 +137,26 @@ class ProposalEffects:
             agent=head.author,
             entity=entity,
             expected=expected,
+            claims=stated_claims(message),
             expires=expires if isinstance(expires, str) else None,
         )
 
-    def _is_stale(self, head: MessageHeader, one: _Known) -> bool:
-        """Return True if a field has another value now than a proposal expects."""
-        return any(
-            encoding.dump(self._read_value(head.oid, one.entity, name)) != encoding.dump(value)
-            for name, value in one.expected.items()
-        )
+    def _find_end(self, head: MessageHeader, name: MessageId, one: _Known) -> str | None:
+        """Return the state of a proposal that waited if a message has ended that; None if it waits still.
 
-    def _find_values(self, commit: Oid) -> Oid | None:
-        entry = find_entry(
-            self._repository, read_commit(self._repository, commit).tree, f"{STATE_DIRECTORY}/{ENTITIES}"
-        )
+        One that expects another value than it has now has expired; a review of another one records that. Without its
+        claim, which a conflict may have been resolved against, it is superseded.
+        """
+        state = self._find_state(head.oid)
+        claims = {path: None if state is None else find_blob(self._repository, state, path) for path in one.claims}
+        if claims != one.claims:
+            review = None if state is None else find_blob(self._repository, state, leaf(REVIEWS, name))
+            return "superseded" if review is None else "expired"
+        values = ((self._read_value(head.oid, one.entity, field), value) for field, value in one.expected.items())
+        return "expired" if any(encoding.dump(now) != encoding.dump(before) for now, before in values) else None
+
+    def _find_state(self, commit: Oid) -> Oid | None:
+        entry = find_entry(self._repository, read_commit(self._repository, commit).tree, STATE_DIRECTORY)
         return None if entry is None else entry.oid
 
     def _read_value(self, commit: Oid, entity: tuple[str, str], name: str) -> Any:

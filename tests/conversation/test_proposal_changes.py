@@ -8,8 +8,9 @@ from scopes import clock
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import redo, undo
 from scopes.model.message import Author
 from scopes.proposals.apply import rollback_proposal
@@ -166,7 +167,9 @@ def test_another_branch_does_not_change_a_proposal_before_it_is_merged(store):
     accepted_value(store, "status", "b", where=f"{CONV}/fix")
     assert [move[2] for move in moves(store, made)] == ["pending"]
     merge(store, CONV, source="fix", target="main")
-    assert moves(store, made)[1:] == [(0, "pending", "expired", "system")]
+    resolve_conflict(store, CONV, "1", take="source", author=CAROL)
+    continue_merge(store, CONV)
+    assert moves(store, made)[1:] == [(0, "pending", "superseded", "user:carol")]
     assert is_listed(store, made)
 
 
