@@ -74,7 +74,7 @@ def stop_merge(repository):
     merge(repository, CONV, source="fix", target="main")
 
 
-def test_what_was_said_in_a_conflict_comes_after_the_merge_that_stopped_on_it(repository, ticking):
+def test_what_was_written_in_a_conflict_comes_after_the_merge_that_stopped_on_it(repository, ticking):
     """The merge had the time at which it was continued, so what was said before that came after it with earlier times."""
     stop_merge(repository)
     ticking.wait(20)

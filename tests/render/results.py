@@ -366,6 +366,15 @@ CHANGES = (
     ),
 )
 
+_REVIEWER = {"number": 3, "name": "reviewer", "type": "ai", "capabilities": ["review", "go"], "available": True}
+REGISTRY_CHANGES = (
+    change("agents.reviewer", "CREATE", None, _REVIEWER, cause="user:carol"),
+    change("agents.reviewer.available", "UPDATE", True, False, cause="user:carol"),
+    change("agents.reviewer.capabilities", "UPDATE", ["review", "go"], ["review"]),
+    change("context_keys.Risks", "CREATE", None, "added", cause="user:carol"),
+    change("agents.reviewer", "DELETE", _REVIEWER, None, cause="user:carol"),
+)
+
 _MAIN, _FIX = (DiffSide(name=name, revision=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
 DIFFERENCE = Difference(
     left=_MAIN,
@@ -1036,6 +1045,7 @@ SAMPLES = {
     },
     "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
+        "registry-changes": ChangeLog(conversation=None, items=REGISTRY_CHANGES),
         "change": CHANGES[1],
     },
     "conflicts": {
