@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from shlex import quote
 from time import monotonic, sleep
 from typing import cast
@@ -110,8 +111,8 @@ def watch_inbox(
         if value != looked:
             looked = value
             found = read_inbox(repository, name)
-            known, received = shown, _received(found)
-            new = received.select(lambda entry, known=known: _key(entry) not in known)
+            received = _received(found)
+            new = received.select(partial(_is_new, shown))
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
                 if len(found.messages) < len(new):
@@ -255,6 +256,10 @@ def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
 def _received(inbox: Inbox) -> ReceivedMessages:
     """Return the messages of an inbox that was read here."""
     return cast("ReceivedMessages", inbox.messages)
+
+
+def _is_new(shown: Container[tuple[int, MessageId]], entry: InboxEntry) -> bool:
+    return _key(entry) not in shown
 
 
 def _key(entry: InboxEntry) -> tuple[int, MessageId]:

@@ -23,9 +23,8 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob, find_entry
 
 _PENDING: Final = "pending"
-_APPLIED: Final = "applied"
 _MATTER: Final = frozenset({"proposal", "decision", "notice"})  # kinds of messages; the last two change values
-_OPEN: Final = frozenset({_PENDING, "accepted"})
+_MAY_BE_WITHDRAWN: Final = frozenset({_PENDING, "accepted", "superseded"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +112,13 @@ class ProposalEffects:
                     yield from _replace_all(known, [name], end, now)
 
     def _withdraw(self, message: Message, known: dict[MessageId, _Known], now: int) -> Iterator[FieldChange]:
-        """Yield that a proposal is void because its message was amended or retracted, unless it was applied."""
-        target = message.retracts or message.amends
-        one = known.get(MessageId(target or ""))
-        if target is None or one is None or one.state == _APPLIED:
-            return
-        if message.amends and one.state in _OPEN:
-            yield from _replace_all(known, [MessageId(target)], "superseded", now)
-        elif message.retracts:
-            yield FieldChange(f"proposals.{target}", {"state": "expired" if one.has_lapsed(now) else one.state}, None)
-            known[MessageId(target)] = replace(one, state="withdrawn", lapsed=one.has_lapsed(now))
+        """Yield that a proposal is void because its message was amended or retracted, unless a review ended it."""
+        target = MessageId(message.retracts or message.amends or "")
+        one = known.get(target)
+        if one is not None and (one.state in _MAY_BE_WITHDRAWN or one.lapsed):
+            lapsed = one.has_lapsed(now)
+            yield _moved(target, "expired" if lapsed else one.state, "withdrawn")
+            known[target] = replace(one, state="withdrawn", lapsed=lapsed)
 
     def _read(self, head: MessageHeader, message: Message, entity: tuple[str, str]) -> _Known:
         payload = message.payload or {}

@@ -76,7 +76,7 @@ def test_json_is_written_in_pieces_and_is_one_document(store):
     write_all()
     assert peak_bytes(write_all) < COUNT * TEXT_BYTES / 3
     document = json.loads(result_line(read_inbox(store, "ann")))
-    assert list(document) == ["scopes", "kind", "agent", "number", "messages", "waiting"]
+    assert list(document) == ["scopes", "kind", "agent", "number", "messages", "waiting", "ended"]
     assert [each["text"][:4] for each in document["messages"]][:2] == ["0 xx", "1 xx"]
     assert len(document["messages"]) == COUNT
 
