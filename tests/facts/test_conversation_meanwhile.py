@@ -41,18 +41,18 @@ def store(repository, monkeypatch):
 
 @pytest.fixture
 def run(store, monkeypatch, tmp_path):
-    """A function that runs the agent, and `act` after the first time that it has run; it returns what it was told."""
+    """A function that runs the agent, and `act` after the first time that it has run; it returns the ids of the conversation that it got."""
 
     def run(act):
         def command(*arguments, **options):
-            told.append(options["environ"]["SCOPES_CONVERSATION"])
-            if len(told) == 1:
+            given.append(options["environ"]["SCOPES_CONVERSATION"])
+            if len(given) == 1:
                 act(open_repository(store.path))
             return FACTS.encode()
 
-        told = []
+        given = []
         monkeypatch.setattr("scopes.facts.programs.run_command", command)
-        return run_programs(store, CONV, {"ann": "an agent"}, RunLimits()), told
+        return run_programs(store, CONV, {"ann": "an agent"}, RunLimits()), given
 
     return run
 
@@ -63,9 +63,9 @@ def facts_of(repository, conversation):
 
 def test_a_run_follows_a_conversation_that_is_renamed(run, store):
     """Its programs get the new id in the next cycle; the work of the first one is not lost."""
-    done, told = run(lambda repository: rename_conversation(repository, CONV, "renamed"))
+    done, given = run(lambda repository: rename_conversation(repository, CONV, "renamed"))
     assert (done.conversation, done.ending, done.added) == ("renamed", "waiting", 1)
-    assert told == ["conv-001", "renamed"]
+    assert given == ["conv-001", "renamed"]
     assert facts_of(store, "renamed") == ["more", "slow"]
 
 
