@@ -41,7 +41,7 @@ def store(repository, monkeypatch):
 
 @pytest.fixture
 def run(store, monkeypatch, tmp_path):
-    """A function that runs the agent, and `act` after the first time that it has run; it returns the ids of the conversation that it got."""
+    """A function that runs the agent, and `act` when it has run first; returns the ids that the agent got, too."""
 
     def run(act):
         def command(*arguments, **options):
