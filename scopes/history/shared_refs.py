@@ -82,7 +82,7 @@ class ConversationFilter:
         self.conversation = conversation
         self._entries = EntryConversations(repository)
         self._uuid: str | None = None
-        with suppress(NotFound, StopIteration):  # it was deleted
+        with suppress(NotFound):  # it was deleted
             self._uuid = read_uuid(repository, conversation)
 
     def matches(self, record: Operation) -> bool:
@@ -139,7 +139,7 @@ class NamesOfUuids:
         if self._names is None:
             self._names = {}
             for name in conversation_ids(self._repository):
-                with suppress(NotFound, Corrupt, StopIteration):
+                with suppress(NotFound, Corrupt):
                     self._names[read_uuid(self._repository, name)] = name
         return self._names.get(uuid)
 
@@ -181,7 +181,7 @@ class EntryConversations:
     def _uuid_of_id(self, name: ConversationId) -> str | None:
         if name not in self._by_id:
             self._by_id[name] = None
-            with suppress(NotFound, Corrupt, StopIteration):
+            with suppress(NotFound, Corrupt):
                 self._by_id[name] = read_uuid(self._repository, name)
         return self._by_id[name]
 
