@@ -17,7 +17,7 @@ from scopes.model.message import Author
 from scopes.model.path_encoding import leaf
 from scopes.proposals.apply import apply_proposal, rollback_proposal
 from scopes.proposals.review import accept_proposal, modify_proposal
-from tests.proposals.support import create, states, values
+from tests.support.proposals import create, states, values
 from tests.support.store import git
 
 CAROL = Author("carol", "human")
