@@ -8,6 +8,7 @@ segment names its commits; it is used only for a history that has the newest of 
 from __future__ import annotations
 
 import marshal
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -26,6 +27,8 @@ _MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are
 _CUT_WITHIN: Final = 64  # commits among which the end of a segment is chosen
 _KEY: Final = b"line "
 _OID_BYTES: Final = 20
+_START: Final = "I"
+_START_BYTES: Final = struct.calcsize(_START)
 
 
 class Segment(NamedTuple):
@@ -83,6 +86,11 @@ class CommitLine(Sequence[Commit]):
         """The message ids of the commits."""
         return tuple(chain.from_iterable(segment.ids for segment in self.segments))
 
+    @cached_property
+    def message_id_set(self) -> frozenset[MessageId]:
+        """The message ids of the commits as a set."""
+        return frozenset(self.message_ids)
+
     def read_segment(self, segment: Segment) -> Sequence[Commit]:
         """Return the commits of a segment, oldest first."""
         known = self._known.get(segment.newest)
@@ -130,6 +138,11 @@ def message_ids(commits: Sequence[Commit]) -> tuple[MessageId, ...]:
     return commits.message_ids if isinstance(commits, CommitLine) else tuple(map(message_id_of, commits))
 
 
+def message_id_set(commits: Sequence[Commit]) -> frozenset[MessageId]:
+    """Return the message ids of commits as a set."""
+    return commits.message_id_set if isinstance(commits, CommitLine) else frozenset(map(message_id_of, commits))
+
+
 def stating_commits(commits: Sequence[Commit]) -> Iterator[Commit]:
     """Yield the commits that can state a claim, in the same order."""
     return commits.read_stating() if isinstance(commits, CommitLine) else filter(can_state, commits)
@@ -158,10 +171,13 @@ def split_sides(
 
 
 class _Descent:
-    """Goes down a linear history by segments; where none is kept, by some single commits."""
+    """Goes down a linear history by segments; where none is kept, by some single commits.
+
+    starts: the first bytes of the ids of all commits so far, which are compared much faster than whole ids
+    """
 
     def __init__(self, repository: Repository, chunks: CommitChunks, tip: Oid) -> None:
-        self.names: set[bytes] = set()
+        self.starts: set[int] = set()
         self.is_finished = False
         self.is_given_up = False
         self._repository = repository
@@ -171,8 +187,8 @@ class _Descent:
         self._steps: list[Segment | Commit] = []
         self._singles = 0
 
-    def go_on(self) -> list[bytes]:
-        """Take a segment or a commit; return the ids of its commits as bytes, newest first."""
+    def go_on(self) -> bytes:
+        """Take a segment or a commit; return the ids of its commits as bytes, oldest first."""
         step: Segment | Commit | None = _find_segment(self._chunks, self._next)
         if step is None:
             step = read_commit(self._repository, self._next)
@@ -180,16 +196,19 @@ class _Descent:
             self.is_given_up = self._singles > _MAX_SINGLE
             self.is_finished = self.is_given_up or len(step.parents) != 1
             if self.is_finished:
-                return []
-        if isinstance(step, Segment):
-            names = [step.oids[at : at + _OID_BYTES] for at in range(0, len(step.oids), _OID_BYTES)][::-1]
-            self._next = step.below
-        else:
-            names = [bytes.fromhex(step.oid)]
-            self._next = step.parents[0]
+                return b""
+        self._next = step.below if isinstance(step, Segment) else step.parents[0]
         self._steps.append(step)
-        self.names.update(names)
-        return names
+        oids = step.oids if isinstance(step, Segment) else bytes.fromhex(step.oid)
+        self.starts.update(_starts_of(oids))
+        return oids
+
+    def has(self, name: bytes) -> bool:
+        """Return True if an id, as bytes, is that of one of the commits so far."""
+        oid = Oid(name.hex())
+        return any(
+            step.position_of(oid) is not None if isinstance(step, Segment) else step.oid == oid for step in self._steps
+        )
 
     def line_above(self, base: Oid) -> CommitLine:
         """Return the commits above a base that was met."""
@@ -216,12 +235,20 @@ class _Descent:
 def _find_meeting(one: _Descent, two: _Descent) -> Oid | None:
     """Return the commit in which two linear histories meet; None if they do not, or too little of them is kept."""
     while not (one.is_given_up or two.is_given_up or (one.is_finished and two.is_finished)):
-        is_first_behind = two.is_finished or (not one.is_finished and len(one.names) <= len(two.names))
+        is_first_behind = two.is_finished or (not one.is_finished and len(one.starts) <= len(two.starts))
         behind, other = (one, two) if is_first_behind else (two, one)
-        shared = next((name for name in behind.go_on() if name in other.names), None)
-        if shared is not None:
-            return Oid(shared.hex())
+        oids = behind.go_on()
+        if not other.starts.isdisjoint(_starts_of(oids)):
+            names = (oids[at - _OID_BYTES : at] for at in range(len(oids), 0, -_OID_BYTES))
+            shared = next(filter(other.has, names), None)
+            if shared is not None:
+                return Oid(shared.hex())
     return None
+
+
+def _starts_of(oids: bytes) -> list[int]:
+    """Return the first bytes of ids as numbers, given the ids one after the other."""
+    return memoryview(oids).cast(_START)[:: _OID_BYTES // _START_BYTES].tolist()
 
 
 def _line_of(

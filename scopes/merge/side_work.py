@@ -110,8 +110,7 @@ class _WorkReader:
 
     def read(self) -> SideWork | None:
         """Return the work; None if a segment cannot be read without the commits below it."""
-        identities = self._commits.message_ids
-        if len(set(identities)) != len(identities):
+        if len(self._commits.message_id_set) != len(self._commits):
             return None
         base = read_commit(self._messages.objects, self._base)
         unanswered = list_calls(self._messages, base, *_WANTED)

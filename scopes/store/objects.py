@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, starmap
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -126,8 +126,11 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, T
     Raises:
         Corrupt: the bytes are not a tree.
     """
+    if not old:
+        added = {entry.name: (None, entry) for entry in starmap(_entry, _read_lines(new))}
+        return {name: added[name] for name in sorted(added)}
     old_lines, new_lines = _line_set(old), _line_set(new)
-    entries = ((_entry(*line) for line in lines) for lines in (old_lines - new_lines, new_lines - old_lines))
+    entries = (starmap(_entry, lines) for lines in (old_lines - new_lines, new_lines - old_lines))
     before, after = ({entry.name: entry for entry in side} for side in entries)
     return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
 

@@ -59,12 +59,20 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
         for name, (left, right) in compare_trees(*data).items():
             path = prefix + name
-            trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (left, right)]
-            if trees != [None, None]:
-                stack.append((f"{path}/", trees[0], trees[1]))
-            blobs = [entry.oid if entry is not None and not entry.is_tree else None for entry in (left, right)]
-            if blobs != [None, None]:
-                yield path, blobs[0], blobs[1]
+            old_tree, old_blob = _by_kind(left)
+            new_tree, new_blob = _by_kind(right)
+            if old_tree or new_tree:
+                stack.append((f"{path}/", old_tree, new_tree))
+            if old_blob or new_blob:
+                yield path, old_blob, new_blob
+
+
+def _by_kind(entry: TreeEntry | None) -> tuple[Oid | None, Oid | None]:
+    """Return the id of an entry as that of a tree, or as that of a blob."""
+    if entry is None:
+        return None, None
+    _, oid, is_tree = entry
+    return (oid, None) if is_tree else (None, oid)
 
 
 def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
