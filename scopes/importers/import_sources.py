@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_names import SHORT_ID
@@ -36,6 +37,7 @@ from scopes.importers.worker_pool import rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
+from scopes.store.commit_chunks import CHUNK_COMMITS
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -173,6 +175,7 @@ def _import_queue(
                 if not run.is_overtaken():
                     result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
+                _keep_digests(repository, result)
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
@@ -189,6 +192,14 @@ def _feed_index(
         repository, [queued.source for queued in queue], directory
     )
     return feed
+
+
+def _keep_digests(repository: Repository, result: Imported) -> None:
+    """Keep what later merges need of long conversations; meanwhile the process of the search index finishes."""
+    for each in result.conversations:
+        if each.new_messages >= CHUNK_COMMITS:
+            tips = list_branch_tips(repository, each.id).values()
+            load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import marshal
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Final, NamedTuple, overload
@@ -23,7 +23,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 
 MIN_KEPT: Final = 32  # commits of a segment that is kept
-_MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are read one by one
+MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are read one by one
 _CUT_WITHIN: Final = 64  # commits among which the end of a segment is chosen
 _KEY: Final = b"line "
 _OID_BYTES: Final = 20
@@ -189,11 +189,11 @@ class _Descent:
 
     def go_on(self) -> bytes:
         """Take a segment or a commit; return the ids of its commits as bytes, oldest first."""
-        step: Segment | Commit | None = _find_segment(self._chunks, self._next)
+        step: Segment | Commit | None = find_segment(self._chunks, self._next)
         if step is None:
             step = read_commit(self._repository, self._next)
             self._singles += 1
-            self.is_given_up = self._singles > _MAX_SINGLE
+            self.is_given_up = self._singles > MAX_SINGLE
             self.is_finished = self.is_given_up or len(step.parents) != 1
             if self.is_finished:
                 return b""
@@ -228,7 +228,7 @@ class _Descent:
             if part is not step:
                 break
         new |= _cut(singles, found)
-        _keep(self._chunks, [each for each in found if each.newest in new])
+        keep_segments(self._chunks, [each for each in found if each.newest in new])
         return CommitLine(self._repository, self._tip, base, found[::-1], new)
 
 
@@ -262,7 +262,7 @@ def _line_of(
     known: dict[Oid, Sequence[Commit]] = {}
     end = gap = len(commits)  # the commits from `end` to `gap` are in no kept segment
     while end:
-        segment = _find_segment(chunks, commits[end - 1].oid)
+        segment = find_segment(chunks, commits[end - 1].oid)
         if segment is None:
             end -= 1
             continue
@@ -276,7 +276,7 @@ def _line_of(
         end = gap
     new = _cut(commits[:gap][::-1], found)
     known |= new
-    _keep(chunks, [each for each in found if not chunks.has_digest(_key_of(each.newest))])
+    keep_segments(chunks, [each for each in found if not chunks.has_digest(_key_of(each.newest))])
     return CommitLine(repository, commits[-1].oid, base, found[::-1], known)
 
 
@@ -295,17 +295,50 @@ def _key_of(newest: Oid) -> bytes:
     return _KEY + bytes.fromhex(newest)
 
 
-def _keep(chunks: CommitChunks, segments: Iterable[Segment]) -> None:
-    kept = [each for each in segments if len(each.ids) >= MIN_KEPT]
-    chunks.add_digests({_key_of(each.newest): marshal.dumps(tuple(each)) for each in kept})
-
-
-def _find_segment(chunks: CommitChunks, newest: Oid) -> Segment | None:
+def find_segment(chunks: CommitChunks, newest: Oid) -> Segment | None:
     """Return the kept segment of a commit."""
     key = _key_of(newest)
     data = chunks.find_digest(key) if chunks.has_digest(key) else None
     segment = None if data is None else Segment(*marshal.loads(data))  # noqa: S302 - our own file, with a checksum
     return segment if segment is not None and segment.newest == newest else None
+
+
+def walk_new_segments(
+    repository: Repository, chunks: CommitChunks, tip: Oid, ends: Container[Oid], most: int
+) -> Iterator[tuple[Segment, Sequence[Commit]]]:
+    """Yield segments of a linear history that are not kept, newest first, each with its commits, oldest first.
+
+    They reach from a tip down to a kept segment, a root or a merge, and have at most `most` commits together. Where a
+    commit is in `ends`, a segment ends: with a fork point no part of a segment is on one side of a merge only.
+    """
+    line: list[Commit] = []  # newest first
+    oid = tip
+    for _ in range(most):
+        commit = None if chunks.has_digest(_key_of(oid)) else read_commit(repository, oid)
+        if commit is None or len(commit.parents) != 1:
+            break
+        if oid in ends:
+            yield from _cut_all(line)
+            line = []
+        line.append(commit)
+        if len(line) > CHUNK_COMMITS:
+            size = _length_of_next(line)
+            yield from _cut_all(line[:size])
+            line = line[size:]
+        oid = commit.parents[0]
+    yield from _cut_all(line)
+
+
+def _cut_all(line: Sequence[Commit]) -> list[tuple[Segment, Sequence[Commit]]]:
+    found: list[Segment] = []
+    commits = _cut(line, found)
+    return [(segment, commits[segment.newest]) for segment in found]
+
+
+def keep_segments(chunks: CommitChunks, segments: Iterable[Segment]) -> None:
+    """Keep those of the segments that are long enough."""
+    kept = [each for each in segments if len(each.ids) >= MIN_KEPT]
+    chunks.add_digests({_key_of(each.newest): marshal.dumps(tuple(each)) for each in kept})
 
 
 def _cut(line: Sequence[Commit], found: list[Segment]) -> dict[Oid, Sequence[Commit]]:

@@ -171,9 +171,9 @@ def list_calls(messages: ToolMessages, commit: Commit, *wanted: Callable[[bytes]
     return set() if message is None else {*calls_by_id(message.parts)}
 
 
-def agents_moved_before(messages: ToolMessages, bases: Sequence[Oid]) -> frozenset[str]:
-    """Return the agents that changed the directory of their shell in the history of the bases."""
-    return _DirectoryMoves(messages, bases, ()).agents
+def agents_moved_in(messages: ToolMessages, tips: Sequence[Oid], most: int) -> frozenset[str]:
+    """Return the agents that changed the directory of their shell in the last `most` commits of the history of tips."""
+    return _DirectoryMoves(messages, (), [*islice(walk_newest_first(messages.objects, tips), most)][::-1]).agents
 
 
 def _add_to_all(found: Iterable[_CallList], data: bytes, *, is_before: bool) -> None:

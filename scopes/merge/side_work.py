@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 from scopes.history.activity import CheckRun, find_test_command, read_test_run
 from scopes.history.messages import message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import MIN_KEPT, CommitLine, Segment, segment_of
+from scopes.merge.commit_line import MAX_SINGLE, MIN_KEPT, CommitLine, Segment, find_segment, segment_of
 from scopes.merge.plans_and_answers import MARKS, deciding_calls
 from scopes.merge.side_calls import (
     COMMAND_NAMES,
     MAX_COMMITS,
     SideCall,
     ToolMessages,
-    agents_moved_before,
+    agents_moved_in,
     list_calls,
     read_segment_calls,
     read_side_calls,
@@ -30,7 +30,7 @@ from scopes.merge.side_calls import (
 from scopes.merge.unclaimed_changes import Touch, list_touches, may_touch
 from scopes.store.commit_chunks import CommitChunks
 from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import read_commit
 
 MAX_TESTS: Final = 5  # test commands of a side that are reported, the last ones
 _TEST_WORDS: Final = (b"test", b"tox", b"nox", b"rspec", b"phpunit", b"make check")
@@ -86,11 +86,11 @@ _WANTED: Final = is_work, may_touch
 
 
 def read_side_work(
-    repository: Repository, messages: ToolMessages, commits: Sequence[Commit], bases: Sequence[Oid]
+    messages: ToolMessages, commits: Sequence[Commit], bases: Sequence[Oid], chunks: CommitChunks | None = None
 ) -> SideWork:
     """Return what the calls in commits above merge bases did; the commits are oldest first."""
-    if isinstance(commits, CommitLine) and len(bases) == 1 and repository.open_commit_chunks is not None:
-        found = _WorkReader(repository.open_commit_chunks(), messages, commits, bases[0]).read()
+    if isinstance(commits, CommitLine) and len(bases) == 1 and chunks is not None:
+        found = _WorkReader(chunks, messages, commits, bases[0]).read()
         if found is not None:
             return found
     work, touching = read_side_calls(messages, commits, bases, *_WANTED)
@@ -137,13 +137,12 @@ class _WorkReader:
         return found[::-1]
 
     def _digest_of(self, segment: Segment) -> _Digest:
-        key = b"%s%s %d" % (_WORK_KEY, bytes.fromhex(segment.newest), len(segment.ids))
-        data = self._chunks.find_digest(key) if self._chunks.has_digest(key) else None
-        if data is not None:
-            return _unpack(data)
+        found = _find_digest(self._chunks, segment)
+        if found is not None:
+            return found
         digest = _read_digest(self._messages, self._commits.read_segment(segment)[-len(segment.ids) :])
         if len(segment.ids) >= MIN_KEPT:
-            self._new[key] = _pack(digest)
+            self._new[_key_of(segment)] = _pack(digest)
         return digest
 
     def _read_call(self, segment: Segment, place: _Place) -> SideCall:
@@ -174,9 +173,46 @@ class _WorkReader:
         data = self._chunks.find_digest(key)
         if data is not None:
             return frozenset(marshal.loads(data))  # noqa: S302 - our own file, with a checksum
-        found = agents_moved_before(self._messages, (self._base,))
+        found = self._read_moved_before()
         self._chunks.add_digests({key: marshal.dumps(sorted(found))})
         return found
+
+    def _read_moved_before(self) -> frozenset[str]:
+        """Read which agents moved, in the segments below the merge base that are kept and in all other commits."""
+        found: set[str] = set()
+        oid, left, singles = self._base, MAX_COMMITS, 0
+        while left > 0:
+            segment = find_segment(self._chunks, oid)
+            digest = None if segment is None or len(segment.ids) > left else _find_digest(self._chunks, segment)
+            if segment is not None and digest is not None:
+                found |= digest.moved
+                oid, left = segment.below, left - len(segment.ids)
+                continue
+            commit = read_commit(self._messages.objects, oid)
+            if len(commit.parents) != 1 or singles == MAX_SINGLE:
+                return frozenset(found | agents_moved_in(self._messages, (oid,), left))
+            found |= agents_moved_in(self._messages, (oid,), 1)
+            oid, left, singles = commit.parents[0], left - 1, singles + 1
+        return frozenset(found)
+
+
+def keep_work(
+    messages: ToolMessages, chunks: CommitChunks, segments: Iterable[tuple[Segment, Sequence[Commit]]]
+) -> None:
+    """Keep what the calls of segments did, given their commits, oldest first; of those that are long enough."""
+    kept = [(segment, commits) for segment, commits in segments if len(segment.ids) >= MIN_KEPT]
+    chunks.add_digests({_key_of(segment): _pack(_read_digest(messages, commits)) for segment, commits in kept})
+
+
+def _key_of(segment: Segment) -> bytes:
+    return b"%s%s %d" % (_WORK_KEY, bytes.fromhex(segment.newest), len(segment.ids))
+
+
+def _find_digest(chunks: CommitChunks, segment: Segment) -> _Digest | None:
+    """Return the kept digest of a segment."""
+    key = _key_of(segment)
+    data = chunks.find_digest(key) if chunks.has_digest(key) else None
+    return None if data is None else _unpack(data)
 
 
 def _read_digest(messages: ToolMessages, commits: Sequence[Commit]) -> _Digest:

@@ -59,8 +59,8 @@ on_store = settings(
 def _small_segments(monkeypatch):
     monkeypatch.setattr(commit_line, "CHUNK_COMMITS", 4)
     monkeypatch.setattr(commit_line, "_CUT_WITHIN", 3)
-    monkeypatch.setattr(commit_line, "_MAX_SINGLE", 5)
     for module in (commit_line, side_work):
+        monkeypatch.setattr(module, "MAX_SINGLE", 5)
         monkeypatch.setattr(module, "MIN_KEPT", 2)
 
 
