@@ -37,7 +37,6 @@ from scopes.importers.worker_pool import rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
-from scopes.store.commit_chunks import CHUNK_COMMITS
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -52,6 +51,7 @@ OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, str], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
+LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,7 @@ def _feed_index(
 def _keep_digests(repository: Repository, result: Imported) -> None:
     """Keep what later merges need of long conversations; meanwhile the process of the search index finishes."""
     for each in result.conversations:
-        if each.new_messages >= CHUNK_COMMITS:
+        if each.new_messages >= LONG_MESSAGES:
             tips = list_branch_tips(repository, each.id).values()
             load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
 

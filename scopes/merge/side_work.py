@@ -8,7 +8,7 @@ is the same: a test compares both ways.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from scopes.merge.side_calls import (
     SideCall,
     ToolMessages,
     agents_moved_in,
+    has_any,
     list_calls,
     read_segment_calls,
     read_side_calls,
@@ -77,9 +78,7 @@ class _Digest(NamedTuple):
 
 def is_work(data: bytes) -> bool:
     """Return True if the stored bytes of a message may have a plan, an answer or a call that runs tests."""
-    if any(mark in data for mark in MARKS):
-        return True
-    return any(word in data for word in COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
+    return has_any(data, MARKS) or (has_any(data, COMMAND_NAMES) and has_any(data, _TEST_WORDS))
 
 
 _WANTED: Final = is_work, may_touch
@@ -95,7 +94,7 @@ def read_side_work(
             return found
     work, touching = read_side_calls(messages, commits, bases, *_WANTED)
     touches = [touch._replace(agent=None, absolute=()) for touch in list_touches(touching)]
-    return SideWork(deciding_calls(work), _last_runs(map(_run_of, work)), touches)
+    return SideWork(deciding_calls(work), _last_runs(_walk_runs(work)), touches)
 
 
 class _WorkReader:
@@ -121,7 +120,7 @@ class _WorkReader:
                 return None
             unanswered |= digest.unanswered
         calls = [self._read_call(segment, place) for segment, digest in digests for place in digest.places]
-        runs = _last_runs(run for _, digest in digests for run in digest.runs)
+        runs = _last_runs(run for _, digest in reversed(digests) for run in reversed(digest.runs))
         return SideWork(deciding_calls(calls), runs, self._list_touches([digest for _, digest in digests]))
 
     def _list_newest(self) -> list[Segment]:
@@ -228,7 +227,7 @@ def _read_digest(messages: ToolMessages, commits: Sequence[Commit]) -> _Digest:
         is_complete = len(places) == len(deciding_calls(work))
     return _Digest(
         tuple(places),
-        tuple(_last_runs(map(_run_of, work))),
+        tuple(_last_runs(_walk_runs(work))),
         tuple(list_touches(touching)),
         found.unanswered,
         found.results,
@@ -280,16 +279,22 @@ def _unpack(data: bytes) -> _Digest:
     )
 
 
-def _run_of(call: SideCall) -> CheckRun | None:
-    command = None if call.call is None else find_test_command(call.call)
-    return None if command is None else read_test_run(command, call.result)
+def _walk_runs(calls: Sequence[SideCall]) -> Iterator[CheckRun]:
+    """Yield the last run of each test command, newest first; the result of an earlier one is not read."""
+    seen: set[str] = set()
+    for call in reversed(calls):
+        command = None if call.call is None else find_test_command(call.call)
+        run = None if command is None or command in seen else read_test_run(command, call.result)
+        if run is not None:
+            seen.add(run.command)
+            yield run
 
 
-def _last_runs(runs: Iterable[CheckRun | None]) -> list[CheckRun]:
-    """Return the last run of each of the last test commands, the one that ran last at the end."""
+def _last_runs(runs: Iterable[CheckRun]) -> list[CheckRun]:
+    """Return the last run of each of the last test commands, the one that ran last at the end, of runs newest first."""
     found: dict[str, CheckRun] = {}
     for run in runs:
-        if run is not None:
-            found.pop(run.command, None)
-            found[run.command] = run
-    return list(found.values())[-MAX_TESTS:]
+        found.setdefault(run.command, run)
+        if len(found) == MAX_TESTS:
+            break
+    return list(found.values())[::-1]

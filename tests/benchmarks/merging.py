@@ -24,6 +24,7 @@ from scopes.history.messages import plain_message
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.importers.import_sources import LONG_MESSAGES
 from scopes.index.commit_cache import CommitCache
 from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit
@@ -34,7 +35,6 @@ from scopes.merge.plan import merged_state
 from scopes.merge.recorded_work import RecordedWork
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
-from scopes.store.commit_chunks import CHUNK_COMMITS
 from scopes.store.graph import list_merge_bases, split_histories
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
@@ -142,7 +142,7 @@ class Fork:
             heads = zip(("main", "idea"), self._tips, strict=True)
             write_refs(self._store, refs | {f"refs/heads/conv-001/{side}": tip for side, tip in heads})
             pack(repository)
-        if apart >= CHUNK_COMMITS:  # as an import decides
+        if 2 * apart >= LONG_MESSAGES:  # as an import decides
             repository = self._open(self._store, f"{self._store}-written")
             keep_digests(repository, _CONVERSATION, self._tips, 2 * apart)
         _, *sides = split_histories(repository, *self._tips)
@@ -211,7 +211,7 @@ class Fork:
     def _run(self, name: str, action: Callable[[Repository], object]) -> float:
         """Run an action in a copy, with the index that it is to have: none unless it is said otherwise."""
         kept, copy = self._work.new_path("index"), self._work.copy(self._store)
-        if name == "merge" and self.apart >= CHUNK_COMMITS:
+        if name == "merge" and 2 * self.apart >= LONG_MESSAGES:
             shutil.copytree(f"{self._store}-written", kept)
         elif name == "merge after a dry run":
             merge(self._open(copy, kept), _CONVERSATION, "idea", target="main", dry_run=True)

@@ -202,7 +202,7 @@ def test_an_append_succeeds_if_an_older_message_is_missing(repository, kept, mon
 
 
 def test_an_import_keeps_digests_of_a_long_conversation(repository, kept, monkeypatch, tmp_path):
-    monkeypatch.setattr(import_sources, "CHUNK_COMMITS", 10)
+    monkeypatch.setattr(import_sources, "LONG_MESSAGES", 10)
     words = " ".join(f"w{number}" for number in range(12))
     path = write_transcript(tmp_path / "a.jsonl", *session_records("s1", f"{words} fork<w5"))
     short = write_transcript(tmp_path / "b.jsonl", *session_records("s2", "a b c"))
