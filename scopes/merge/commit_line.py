@@ -199,9 +199,7 @@ class _Descent:
                 return b""
         self._next = step.below if isinstance(step, Segment) else step.parents[0]
         self._steps.append(step)
-        oids = step.oids if isinstance(step, Segment) else bytes.fromhex(step.oid)
-        self.starts.update(_starts_of(oids))
-        return oids
+        return step.oids if isinstance(step, Segment) else bytes.fromhex(step.oid)
 
     def has(self, name: bytes) -> bool:
         """Return True if an id, as bytes, is that of one of the commits so far."""
@@ -238,7 +236,9 @@ def _find_meeting(one: _Descent, two: _Descent) -> Oid | None:
         is_first_behind = two.is_finished or (not one.is_finished and len(one.starts) <= len(two.starts))
         behind, other = (one, two) if is_first_behind else (two, one)
         oids = behind.go_on()
-        if not other.starts.isdisjoint(_starts_of(oids)):
+        starts = _starts_of(oids)
+        behind.starts.update(starts)
+        if not other.starts.isdisjoint(starts):
             names = (oids[at - _OID_BYTES : at] for at in range(len(oids), 0, -_OID_BYTES))
             shared = next(filter(other.has, names), None)
             if shared is not None:

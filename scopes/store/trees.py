@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree, list_tree
 from scopes.store.repository import Objects, read_data, read_tree
 
 BlobChange = bytes | Oid | None
@@ -57,6 +57,13 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
     while stack:
         prefix, before, after = stack.pop()
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
+        if not data[0]:  # a long branch adds directories with very many files
+            for name, oid, is_tree in list_tree(data[1]):
+                if is_tree:
+                    stack.append((f"{prefix}{name}/", None, oid))
+                else:
+                    yield prefix + name, None, oid
+            continue
         for name, (left, right) in compare_trees(*data).items():
             path = prefix + name
             old_tree, old_blob = _by_kind(left)
@@ -90,8 +97,10 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange
     subtrees: dict[str, dict[str, BlobChange]] = {}
     for path, change in changes.items():
         name, slash, rest = path.partition("/")
-        if slash:
-            subtrees.setdefault(name, {})[rest] = change
+        if slash and name in subtrees:
+            subtrees[name][rest] = change
+        elif slash:
+            subtrees[name] = {rest: change}
         elif change is None:
             if name in entries and not entries[name].is_tree:
                 del entries[name]
