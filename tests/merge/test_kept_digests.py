@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
+from scopes.history.activity import CheckRun
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips
 from scopes.index import commit_cache
@@ -89,6 +90,33 @@ def test_sides_have_the_commits_that_git_has(tmp_path_factory, drawn):
         assert [[*reversed(side)] for side in sides] == [[*reversed(side)] for side in commits]
         lines = [(side.message_ids, side) for side in sides if isinstance(side, CommitLine)]
         assert all(found == tuple(map(message_id_of, side)) for found, side in lines)
+
+
+def test_ids_that_begin_alike_are_told_apart(tmp_path, repository, monkeypatch):
+    """Only the first bytes of ids are compared first; here they are all equal."""
+    draw(repository, [])
+    branch(repository, "conv-001", name="alt", switch=False)
+    for number in range(12):
+        for where in BRANCHES:
+            act(repository, where, "claude", ("run", str(number), "pytest -q"))
+    tips = [list_branch_tips(repository, "conv-001")[name] for name in BRANCHES]
+    expected, *commits = split_histories(repository, *tips)
+    monkeypatch.setattr(commit_line, "_starts_of", lambda oids: [0] * (len(oids) // 20))
+    cache = CommitCache(str(tmp_path / "kept"), repository.path)
+    repository.open_commit_chunks = lambda: cache
+    for _ in range(2):
+        bases, *sides = split_sides(repository, *tips)
+        assert (bases, [[*side] for side in sides]) == (expected, [[*side] for side in commits])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans(), st.sampled_from([None, 0, 1])), max_size=20))
+def test_the_last_runs_are_those_of_the_last_commands(drawn):
+    runs = [CheckRun(*each) for each in drawn]
+    last = {}
+    for run in runs:
+        last.pop(run.command, None)
+        last[run.command] = run
+    assert side_work._last_runs(reversed(runs)) == [*last.values()][-side_work.MAX_TESTS :]
 
 
 @pytest.fixture
