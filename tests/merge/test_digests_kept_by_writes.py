@@ -133,7 +133,7 @@ def test_only_the_commits_since_the_last_digests_are_read(repository, kept, monk
     assert count_reads(monkeypatch, lambda: keep(repository)) < first / 20
 
 
-def test_the_commits_that_are_read_beside_new_ones_are_limited(repository, kept, monkeypatch):
+def test_the_number_of_old_commits_that_are_read_is_limited(repository, kept, monkeypatch):
     """An index that was deleted does not make the next append read a whole history."""
     monkeypatch.setattr(kept_digests, "_MOST_ABOVE", 8)
     draw(repository, [])

@@ -92,7 +92,7 @@ def test_sides_have_the_commits_that_git_has(tmp_path_factory, drawn):
         assert all(found == tuple(map(message_id_of, side)) for found, side in lines)
 
 
-def test_ids_that_begin_alike_are_told_apart(tmp_path, repository, monkeypatch):
+def test_ids_that_begin_alike_are_not_mixed_up(tmp_path, repository, monkeypatch):
     """Only the first bytes of ids are compared first; here they are all equal."""
     draw(repository, [])
     branch(repository, "conv-001", name="alt", switch=False)
