@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_names import SHORT_ID
@@ -50,6 +51,7 @@ OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, str], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
+LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,7 @@ def _import_queue(
                 if not run.is_overtaken():
                     result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
+                _keep_digests(repository, result)
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
@@ -189,6 +192,14 @@ def _feed_index(
         repository, [queued.source for queued in queue], directory
     )
     return feed
+
+
+def _keep_digests(repository: Repository, result: Imported) -> None:
+    """Keep what later merges need of long conversations; meanwhile the process of the search index finishes."""
+    for each in result.conversations:
+        if each.new_messages >= LONG_MESSAGES:
+            tips = list_branch_tips(repository, each.id).values()
+            load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_ids
+from scopes.merge.commit_line import message_id_set
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.later_reviews import find_later_review
@@ -96,7 +96,11 @@ def _by_comparable_key(
     """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
     found: dict[str, dict[str, _Value]] = {}
     for key, by_path in by_key.items():
-        found.setdefault(comparable_key(key, directory), {}).update(by_path)
+        topic = comparable_key(key, directory)
+        if topic in found:
+            found[topic].update(by_path)
+        else:
+            found[topic] = {**by_path}
     return found
 
 
@@ -215,7 +219,7 @@ def _swap_sides(each: Disagreement) -> Disagreement:
 
 def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content."""
-    shared = {*message_ids(target.commits)}.intersection(message_ids(source.commits))
+    shared = message_id_set(target.commits) & message_id_set(source.commits)
     in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
     for message in shared:
         oids = in_target[message].oid, in_source[message].oid

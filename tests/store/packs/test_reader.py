@@ -82,12 +82,43 @@ def is_object(oid, kind, data):
     return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data).hexdigest() == oid
 
 
-def test_every_whole_object_is_found_as_git_reads_it(packed, inflater):
-    reader = PackReader(packs_of(packed))
+@pytest.mark.parametrize("by_offset", ["true", "false"])
+def test_every_object_is_found_as_git_reads_it(packed, inflater, by_offset):
+    """Bases of deltas are named by their offset or by their id."""
+    git(packed, "-c", f"repack.useDeltaBaseOffset={by_offset}", "repack", "-q", "-a", "-d", "-f")
     objects = list_objects(packed)
     assert sum(objects.values()) > 3
-    for oid, is_delta in objects.items():
+    for oids in (list(objects), list(objects)[::-1]):
+        reader = PackReader(packs_of(packed))
+        for oid in oids:
+            assert reader.find(oid) == content_of(packed, oid)
+
+
+def test_the_number_of_deltas_before_an_object_is_limited(packed, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_CHAIN", 0)
+    reader = PackReader(packs_of(packed))
+    for oid, is_delta in list_objects(packed).items():
         assert reader.find(oid) == (None if is_delta else content_of(packed, oid))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_few_bases_are_kept(packed, monkeypatch, most):
+    monkeypatch.setattr(module, "_MAX_BASES", most)
+    reader = PackReader(packs_of(packed))
+    for oid in list_objects(packed):
+        assert reader.find(oid) == content_of(packed, oid)
+        assert all(len(pack._bases) <= most for pack in reader._searched)
+
+
+def test_a_delta_of_a_large_result_is_left_to_libgit2(repository):
+    text = random.Random(1).randbytes(MAX_OBJECT_BYTES)
+    oids = [repository.write(BLOB, text + tail) for tail in (b"", b"x", b"yz")]
+    for oid in oids:
+        git(repository, "update-ref", f"refs/tags/{oid}", oid)
+    git(repository, "repack", "-q", "-a", "-d", "-f")
+    assert sum(list_objects(repository).values()) == 2
+    reader = PackReader(packs_of(repository))
+    assert [reader.find(oid) for oid in oids[1:]] == [None, None]
 
 
 def test_an_object_that_is_in_no_pack_is_not_found(packed):
