@@ -36,6 +36,7 @@ from scopes.index.writer import IndexDocument
 from scopes.model.message import Message as StoredMessage
 from scopes.result import Note
 from scopes.search.message_documents import WrittenDocuments, describe_from
+from scopes.store.libgit2 import limit_mapped_packs
 from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 
@@ -188,6 +189,7 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
         os.close(descriptor)
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+    limit_mapped_packs()
     error = None
     with Caught() as caught:
         error = work()
