@@ -145,7 +145,9 @@ def test_new_sessions_have_a_beginning_when_joins_are_looked_for(tmp_path, store
 
 
 @pytest.mark.parametrize(
-    "options", [{"join": False}, {"since": 0}, {"projects": [Project("/home/carol/shop", None)]}], ids=str
+    "options",
+    [{"join": False}, {"since": 0}, {"projects": [Project("/home/carol/shop", None)]}],
+    ids=["join", "since", "projects"],
 )
 def test_no_beginning_is_read_for_sessions_that_may_be_left_out(tmp_path, store, monkeypatch, options):
     """Nor without joins: most files of other projects are read to their first message only."""
