@@ -15,12 +15,15 @@ from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
+from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
+from scopes.importers.beginning import can_join
 from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_source import COPIES, refuse_unparsed
@@ -33,7 +36,7 @@ from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
-from scopes.importers.worker_pool import rare_garbage_collection
+from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
@@ -114,7 +117,10 @@ def import_sources(
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
-    queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
+    queue = open_sources(
+        sources, formats, all_skipped, strict=options.strict, select=project_filter.select,
+        workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
+    )  # fmt: skip
     all_notes += project_filter.notes()
     count = len(queue)
     if options.since is not None:
@@ -144,6 +150,13 @@ def import_sources(
                 raise errors[0] from None
             all_skipped += found
         on_progress = _ignore_progress
+
+
+def _may_join(repository: Repository, options: ImportOptions, session: Session) -> bool:
+    """Return True if a session that was just opened will surely be compared with the beginnings of others."""
+    if not options.join or options.projects is not None or options.since is not None:
+        return False
+    return can_join(session) and repository.find_ref(SOURCES + source_key_of(session)) is None
 
 
 def _import_queue(
