@@ -15,6 +15,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.commit_line import message_ids
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
+from scopes.merge.later_reviews import find_later_review
 from scopes.merge.statements import Restated
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
@@ -75,7 +76,11 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif _is_same_outcome(target, source) or _is_withdrawal(key, target, source):
+        elif (
+            _is_same_outcome(target, source)
+            or _is_withdrawal(key, target, source)
+            or find_later_review(objects, key, target, source) is not None
+        ):
             kind = None
         else:
             added = all(change.old is None for changes in (target, source) for change in changes.values())

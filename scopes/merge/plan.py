@@ -18,6 +18,7 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.file_comparison import FileComparison
+from scopes.merge.later_reviews import find_later_review
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
@@ -164,11 +165,13 @@ def _take_source(
 ) -> dict[str, BlobChange]:
     """Return the changes of the source to a key without a conflict; equal outcomes get one spelling.
 
-    A proposal of the target stays if the source only withdrew the one before it.
+    A proposal of the target stays if the source only withdrew the one before it, and a review if it is the later one.
     """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
+    ours = divergence.target.changes.get(key, {})
+    if find_later_review(objects, key, ours, source_changes) == "target":
+        return {}
     if group_of(key) == PROPOSALS:
-        ours = divergence.target.changes.get(key, {})
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
     spellings = list_spellings(objects, divergence.target.state, key)
