@@ -17,7 +17,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.ids import ConversationId, Oid, is_oid
 from scopes.model import encoding
 from scopes.model.operation import Operation, RefChange
-from scopes.model.path_encoding import decode_component
+from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
@@ -106,7 +106,8 @@ class ConversationFilter:
         if change.ref not in _FACT_REFS or self._uuid is None:
             return False
         trees = (tree_of(self._repository, commit) for commit in (change.old, change.new))
-        before, after = (None if tree is None else find_entry(self._repository, tree, self._uuid) for tree in trees)
+        name = encode_component(self._uuid)  # another person's store may have any text there
+        before, after = (None if tree is None else find_entry(self._repository, tree, name) for tree in trees)
         return before != after
 
 

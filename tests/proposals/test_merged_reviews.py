@@ -62,7 +62,7 @@ def test_what_was_rolled_back_stays_so_where_it_was_only_accepted(team, made, ap
     accept(team, made, accepted, apply=False)
     assert conflicts(merge(team, "conv-001", "fix", target="main")) == []
     assert (states(team, "conv-001/main"), values(team)) == (["applied"], {})
-    with pytest.raises(Refused, match="rolled back"):
+    with pytest.raises(Refused, match="was rolled back, and cannot be accepted"):
         accept(team, made, "main")
 
 
