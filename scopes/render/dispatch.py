@@ -89,7 +89,9 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.uncompact": "summarize",
     "scopes.memory.update": "memory",
     "scopes.merge.replay_control": "replay",
-    "scopes.server.hosts": "mcp",
+    "scopes.hosts.hook_target": "hooks",
+    "scopes.hosts.mcp_servers": "mcp",
+    "scopes.server.hook_status": "hooks",
     "scopes.search.hits": "search",
 }
 

@@ -70,6 +70,9 @@ from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
+from scopes.hosts.config_file import FileChange
+from scopes.hosts.hook_target import HooksChanged, HookState
+from scopes.hosts.mcp_servers import HostConfigured
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
@@ -115,7 +118,7 @@ from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
-from scopes.server.hosts import HostConfigured
+from scopes.server.hook_status import HooksStatus
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
@@ -515,8 +518,7 @@ FILE_CHANGES = FileChanges(
     comparison=FILE_COMPARISONS[1],
     target_patch="--- base/src/app.py\n+++ target/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+main\n",
     source_patch="--- base/src/app.py\n+++ source/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+alt\n" + "+more\n" * 70,
-    conflict_hunks="@@ line 38 @@\na\n<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n",
-)
+    conflict_hunks="@@ line 38 @@\na\n)
 DECIDED_OTHERWISE = replace(
     DISAGREED,
     status="resolved",
@@ -659,6 +661,7 @@ HOST = HostConfigured(
     state="added",
     text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
 )
+<<<<<<< HEAD
 RESUMED = Resumption(
     conversation=CONVERSATION, branch="main", agent="claude-code", session="own",
     session_id="11111111-2222-4333-8444-555555555555", reason=None, directory="/home/carol/shop",
@@ -668,6 +671,19 @@ RESUMED = Resumption(
 SKILL = SkillChanged(
     agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n"
 )
+HOOK_FILE = "/home/carol/.codex/hooks.json"
+HOOKS = HooksChanged(
+    target="codex", changes=(FileChange(HOOK_FILE, "added", '{\n  "hooks": {}\n}'),), advice="trust them: /hooks"
+)
+HOOK_STATES = (
+    HookState("claude-code", "installed", "/home/carol/.claude/settings.json", last="2025-12-31T23:58:00.5Z"),
+    HookState("codex", "outdated", HOOK_FILE, "bring it up to date: scopes hooks install codex"),
+    HookState(
+        "gemini", "installed", "/home/carol/.gemini/settings.json", last="2025-12-31T22:00:00Z",
+        problem="cannot write the store: No space left on device",
+    ),
+    HookState("opencode", "missing", "/home/carol/.config/opencode/plugins/scopes.js"),
+)  # fmt: skip
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
@@ -1338,6 +1354,17 @@ SAMPLES = {
         "shown": replace(HOST, state="shown"),
         "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
         "absent": replace(HOST, state="absent", text=""),
+    },
+    "hooks": {
+        "added": HOOKS,
+        "replaced": replace(
+            HOOKS, changes=(FileChange(HOOK_FILE, "replaced", "{}", f"{HOOK_FILE}.before-scopes-hooks"),), advice=None
+        ),
+        "unchanged": replace(HOOKS, changes=(FileChange(HOOK_FILE, "unchanged", "{}"),)),
+        "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
+        "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
+        "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
+        "status": HooksStatus(hooks=HOOK_STATES),
     },
     "agents": {
         "list": AgentList(

@@ -21,6 +21,7 @@ import scopes.context
 import scopes.conversation
 import scopes.exporters
 import scopes.facts
+import scopes.hosts
 import scopes.importers
 import scopes.memory
 import scopes.merge
@@ -55,6 +56,7 @@ MODULES = [
         scopes.tokens,
         scopes.proposals,
         scopes.server,
+        scopes.hosts,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]

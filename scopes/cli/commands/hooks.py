@@ -1,0 +1,69 @@
+"""`scopes hooks install`, `status` and `remove`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.host_options import hook_place
+from scopes.cli.invocation import Invocation
+from scopes.server.hook_status import find_target
+from scopes.server.hook_status import hooks_status as read_status
+
+_TARGETS = "claude-code, codex, gemini, opencode"
+
+
+def hooks_install(
+    context: usage.Context,
+    target: Annotated[str, usage.Argument(metavar="AGENT", help=_TARGETS)],
+    only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
+) -> int:
+    """Record every turn of an agent as soon as it ends.
+
+    Adds a hook to the agent's configuration, for all projects. At the end of a turn the agent starts scopes, which
+    takes over what the agent wrote in the background, so that the agent waits for some hundredths of a second only. A
+    hook never fails the agent: what goes wrong is in scopes hooks status. The turn goes into the store that is selected
+    now by --store or SCOPES_STORE, without them into that of the directory where the agent works, as with scopes
+    import.
+
+    Everything else in the configuration stays, and the file as it was is kept beside it with the ending
+    .before-scopes-hooks; scopes hooks remove takes the hook out. A file with comments is not changed: use --print and
+    add the hook yourself. Codex runs a new hook only after you have trusted it. For agents without hooks there is
+    scopes watch.
+
+    Examples:
+      scopes hooks install claude-code
+      scopes hooks install codex --print
+      scopes --store ~/notes.git hooks install opencode
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(find_target(target).install(hook_place(invocation), print_only=only_show))
+
+
+def hooks_status(
+    context: usage.Context,
+    targets: Annotated[list[str] | None, usage.Argument(metavar="AGENT", help="Which agents (default: all)")] = None,
+) -> int:
+    """Show the hooks of agents, and what they did last.
+
+    The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
+    it would start another scopes, or use another store, than one that was installed now.
+
+    Examples:
+      scopes hooks status
+      scopes hooks status codex --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(read_status(hook_place(invocation), invocation.state_directory, tuple(targets or ())))
+
+
+def hooks_remove(context: usage.Context, target: Annotated[str, usage.Argument(metavar="AGENT", help=_TARGETS)]) -> int:
+    """Take the hooks of an agent out of its configuration.
+
+    If nothing else in the file has changed since, it is again what it was before, byte for byte.
+
+    Examples:
+      scopes hooks remove claude-code
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(find_target(target).remove(hook_place(invocation)))
