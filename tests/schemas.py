@@ -75,6 +75,7 @@ DOCUMENTS = {
     "hooks install": "hooks-changed",
     "hooks status": "hooks-status",
     "hooks remove": "hooks-changed",
+    "watch": "source-recorded service-unit",
     "send": "routing",
     "inbox": "inbox delivery",
     "proposals create": "proposal-created",

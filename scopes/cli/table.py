@@ -20,6 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
+    "watch",
 })  # fmt: skip
 
 
@@ -279,6 +280,7 @@ TABLE = Table(
         _command(LIVE, "hooks install", "Record every turn of an agent as soon as it ends"),
         _command(LIVE, "hooks status", "Show the hooks of agents, and what they did last"),
         _command(LIVE, "hooks remove", "Take the hooks of an agent out of its configuration"),
+        _command(LIVE, "watch", "Import transcripts as they change"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

@@ -73,6 +73,7 @@ from scopes.history.usage import Tokens
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.mcp_servers import HostConfigured
+from scopes.hosts.service_units import describe_service
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
@@ -119,6 +120,7 @@ from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.server.hook_status import HooksStatus
+from scopes.server.watch import SourceRecorded
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
@@ -518,7 +520,8 @@ FILE_CHANGES = FileChanges(
     comparison=FILE_COMPARISONS[1],
     target_patch="--- base/src/app.py\n+++ target/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+main\n",
     source_patch="--- base/src/app.py\n+++ source/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+alt\n" + "+more\n" * 70,
-    conflict_hunks="@@ line 38 @@\na\n)
+    conflict_hunks="@@ line 38 @@\na\n<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n",
+)
 DECIDED_OTHERWISE = replace(
     DISAGREED,
     status="resolved",
@@ -661,7 +664,6 @@ HOST = HostConfigured(
     state="added",
     text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
 )
-<<<<<<< HEAD
 RESUMED = Resumption(
     conversation=CONVERSATION, branch="main", agent="claude-code", session="own",
     session_id="11111111-2222-4333-8444-555555555555", reason=None, directory="/home/carol/shop",
@@ -1354,6 +1356,17 @@ SAMPLES = {
         "shown": replace(HOST, state="shown"),
         "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
         "absent": replace(HOST, state="absent", text=""),
+    },
+    "watch": {
+        "recorded": SourceRecorded(
+            time="2025-12-31T23:59:58.5Z", conversation=CONVERSATION, messages=2,
+            source="/home/carol/.claude/projects/-home-carol-shop/0a1b2c3d.jsonl",
+        ),
+        "at-the-start": SourceRecorded(time="2025-12-31T23:59:58Z", conversation=CONVERSATION, messages=1204),
+    },
+    "service_units": {
+        manager: describe_service(manager, ["/home/carol/my tools/python", "scopes", "watch"])
+        for manager in ("systemd", "launchd")
     },
     "hooks": {
         "added": HOOKS,
