@@ -28,7 +28,7 @@ RECENT_SECONDS = 3600.0
 EVERYTHING_SECONDS = 30.0
 _RACY_NANOSECONDS = 2_000_000_000  # a folder may change again without another time
 _STEP_MILLISECONDS = 100
-_TOLD_MILLISECONDS = 1000  # until it is seen that the folders are other ones
+_WAKE_MILLISECONDS = 1000  # until it is seen that the folders are other ones
 
 
 class Seen(NamedTuple):
@@ -175,18 +175,18 @@ class ChangeThread:
 
     def _listen_to(self, folders: tuple[tuple[str, int, int], ...]) -> None:
         watch: Callable[..., Iterator[set[tuple[object, str]]]] = load("watchfiles:watch")
-        told = watch(
+        events = watch(
             *(path for path, _, _ in folders),
             watch_filter=None,
             debounce=2 * _STEP_MILLISECONDS,
             step=_STEP_MILLISECONDS,
             stop_event=self._stopped,
-            rust_timeout=_TOLD_MILLISECONDS,
+            rust_timeout=_WAKE_MILLISECONDS,
             yield_on_timeout=True,
             raise_interrupt=False,
         )
         look_at = 0.0
-        for changes in told:
+        for changes in events:
             for _, path in changes:
                 if path.endswith(self._suffixes):
                     self._changed.put(path)

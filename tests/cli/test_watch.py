@@ -71,7 +71,7 @@ def watch():
             each.process.communicate()
 
 
-each_way = pytest.mark.parametrize("way", [(), ("--poll", "0.1")], ids=["told", "polled"])
+each_way = pytest.mark.parametrize("way", [(), ("--poll", "0.1")], ids=["by-the-system", "polled"])
 
 
 @each_way
@@ -174,7 +174,7 @@ def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch,
     assert agent.texts() == texts_of(1, 2)
 
 
-def test_a_store_that_cannot_be_written_is_told_once_and_written_later(agent, watch, monkeypatch):
+def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, watch, monkeypatch):
     agent.turn(1)
     assert scopes("watch", "--once", table=PRODUCT).returncode == 0
     limit = (0, resource.RLIM_INFINITY)  # every write to a file fails, as on a full disk

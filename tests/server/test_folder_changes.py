@@ -198,7 +198,7 @@ def keep_writing(changed, path):
 
 
 @pytest.mark.parametrize("interval", [None, 0.05])
-def test_a_change_is_told_in_either_way(watching, tmp_path, interval):
+def test_a_change_is_found_in_either_way(watching, tmp_path, interval):
     (tmp_path / "a.jsonl").write_text("x")
     changed = watching(tmp_path, interval=interval)
     (tmp_path / "a.jsonl").write_text("longer")
@@ -208,7 +208,7 @@ def test_a_change_is_told_in_either_way(watching, tmp_path, interval):
     next_change(changed, tmp_path / "new/deep/b.jsonl")
 
 
-def test_what_was_there_before_is_not_told(watching, tmp_path):
+def test_what_was_there_before_is_no_change(watching, tmp_path):
     (tmp_path / "a.jsonl").write_text("x")
     changed = watching(tmp_path, interval=0.05)
     (tmp_path / "b.jsonl").write_text("x")

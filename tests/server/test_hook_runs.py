@@ -240,6 +240,6 @@ def test_the_older_setting_of_codex_gives_the_input_as_an_argument(agent, sealed
     (folder / f"rollout-2026-11-26T01-00-00-{thread}.jsonl").write_text("".join(lines))
     words = agent.commands[0].replace("claude-code", "codex")
     notification = json.dumps({"type": "agent-turn-complete", "thread-id": thread, "cwd": "/it's gone"})
-    done = agent.run(f'{words} "$TOLD"', b"", TOLD=notification)
+    done = agent.run(f'{words} "$INPUT"', b"", INPUT=notification)
     assert done.returncode == 0
     agent.wait_for_texts("hello")

@@ -78,7 +78,7 @@ def test_files_do_not_wait_for_each_other():
     assert [moment for moment, _ in world.imports] == [1.3, 1.4]
 
 
-def test_a_full_disk_is_told_once_and_the_file_is_tried_again():
+def test_a_full_disk_is_one_note_and_the_file_is_tried_again():
     full = [Inaccessible("cannot write: No space left on device", hint="free some space")] * 3
     world = World([(1.0, "a")], 100, full)
     first = 1.0 + QUIET_SECONDS
@@ -90,7 +90,7 @@ def test_a_full_disk_is_told_once_and_the_file_is_tried_again():
     assert len(world.rows) == 1
 
 
-def test_a_problem_that_comes_back_is_told_again():
+def test_a_problem_that_comes_back_is_another_note():
     problem = Busy("the store is busy")
     world = World([(1.0, "a"), (50.0, "a")], 100, [problem, None, problem])
     assert len(world.notes) == 2
