@@ -18,6 +18,8 @@ from scopes.server.hook_inputs import HookTurn, read_turn
 from scopes.server.live_import import Recorded, import_when_quiet
 from scopes.server.source_lock import source_lock
 
+_END = "SessionEnd"  # the event of all agents that tell the end of a session
+
 
 def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[str, str]) -> int:
     """Record the turn that the hook of an agent was told of; what became of it goes into the log.
@@ -46,15 +48,18 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
 
 
 def _import_turn(invocation: Invocation, turn: HookTurn) -> Recorded:
+    """Import the session; one that ends without a file has had no message, which is no failure."""
     if turn.exported is not None:
         name = f"{turn.session}.json"
         source = spool_stream(io.BytesIO(turn.exported), name)
         return import_when_quiet((), lambda _: _import_sources(invocation, [source]))
+    if turn.event == _END and not any(map(os.path.exists, turn.paths)):
+        return Recorded((), 0)
     return import_when_quiet(turn.paths, lambda paths: _import_files(invocation, paths))
 
 
 def _import_files(invocation: Invocation, paths: Sequence[str]) -> Imported:
-    """Import files; those of sub-agents may be missing, the first one not, if it has nothing yet it is no error."""
+    """Import files; those of sub-agents may be missing, the first one not."""
     sources: list[Source] = []
     for path in paths:
         try:

@@ -134,6 +134,13 @@ def test_whatever_the_agent_says_its_hook_succeeds_in_silence_and_the_reason_is_
     assert agent.wait_for_event("failed")["error"]
 
 
+def test_a_session_that_ends_before_its_first_message_is_no_failure(agent):
+    """Its file was never written."""
+    document = {**agent.input, "hook_event_name": "SessionEnd", "transcript_path": "/nowhere/x.jsonl"}
+    agent.stop(json.dumps(document))
+    assert agent.wait_for_event("unchanged")["messages"] == 0
+
+
 def test_a_store_that_cannot_be_written_is_in_the_status_and_in_doctor(agent):
     with open(agent.store, "w", encoding="utf-8"):
         pass
