@@ -88,9 +88,7 @@ def _wrote(
     )
 
 
-def _level(
-    index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare
-) -> LinkLevel:
+def _level(index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare) -> LinkLevel:
     if share.share >= CERTAIN_SHARE:
         return "certain"
     active = share.share >= LIKELY_SHARE and index.is_active(conversation, commit.author_time, LIKELY_SECONDS)

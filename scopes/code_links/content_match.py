@@ -64,9 +64,7 @@ def _last_by_conversation(edits: Sequence[IndexedEdit]) -> dict[ConversationId, 
     return {edit.conversation: edit for edit in edits}
 
 
-def _add(
-    found: dict[ConversationId, ContentShare], edits: Mapping[ConversationId, IndexedEdit], weight: float
-) -> None:
+def _add(found: dict[ConversationId, ContentShare], edits: Mapping[ConversationId, IndexedEdit], weight: float) -> None:
     """Count a line for the conversations that have it."""
     last = max((edit.time for edit in edits.values()), default=0.0)
     for conversation, edit in edits.items():

@@ -6,7 +6,7 @@ so that a branch goes on counting where it began. What a sub-agent did belongs t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -100,6 +100,13 @@ class _Position:
     long_prompt: Oid | None = None
 
 
+def begins_turn(head: MessageHeader) -> bool:
+    """Return True for a prompt of a person, and for a slash command."""
+    if head.author_kind == "human":
+        return head.kind in {"prompt", "plain"}
+    return head.kind == "meta" and head.subject.startswith(_SLASH_COMMAND)
+
+
 def read_conversation_edits(repository: Repository, oldest_first: Iterable[Commit]) -> ConversationEdits:
     """Read the edits of all branches of a conversation; `oldest_first` are its commits, parents before children.
 
@@ -142,9 +149,7 @@ class _Reader:
 
     def _next_position(self, head: MessageHeader, before: _Position) -> _Position:
         """Return the position after a message."""
-        if head.kind == "prompt" and head.author_kind == "human" or (
-            head.kind == "meta" and head.subject.startswith(_SLASH_COMMAND)
-        ) or (head.kind == "plain" and head.author_kind == "human"):  # fmt: skip
+        if begins_turn(head):
             return self._begin_turn(head, before)
         if self._begins_at_root(head):
             spawner = self._find_spawner(head)

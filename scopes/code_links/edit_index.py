@@ -19,6 +19,7 @@ from scopes.code_links.line_hash import hash_lines
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.code_lines import open_code_lines
+from scopes.index.database import read_property
 from scopes.index.sync import tips_by_conversation
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
@@ -38,6 +39,12 @@ _CALLS: Final = """
     SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
     FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
     WHERE ended >= ? AND began <= ? ORDER BY commit_call.began, conversation.id"""
+_TURN_OF_CALL: Final = """
+    SELECT turn FROM edit JOIN conversation ON conversation.number = edit.conversation
+    WHERE conversation.id = ? AND call_id = ? LIMIT 1"""
+_CALL_MESSAGES: Final = """
+    SELECT oid FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
+    WHERE conversation.id = ?"""
 _ACTIVE: Final = """
     SELECT 1 FROM turn JOIN conversation ON conversation.number = turn.conversation
     WHERE conversation.id = ? AND turn.turn > 0 AND began <= ? AND ended >= ? LIMIT 1"""
@@ -89,6 +96,7 @@ class EditIndex:
         self.notes = notes
         self.conversations = conversations
         self._connection = connection
+        self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
         self._edits: dict[int, IndexedEdit] = {}
         self._turns: dict[int, IndexedTurn] = {}
 
@@ -106,7 +114,15 @@ class EditIndex:
             for value, number in self._connection.execute(statement, (*batch, base_name, before)):
                 postings.setdefault(value, []).append(number)
         self._read_edits({number for numbers in postings.values() for number in numbers})
-        return {value: _once(self._edits[number] for number in numbers) for value, numbers in postings.items()}
+        found = ((value, [self._edits[number] for number in numbers]) for value, numbers in postings.items())
+        return {value: _once(edit for edit in edits if not self.is_foreign(edit.path)) for value, edits in found}
+
+    def knows_file(self, base_name: str) -> bool:
+        """Return True if an edit of a file with this name is known."""
+        return (
+            self._connection.execute("SELECT 1 FROM edit WHERE base_name = ? LIMIT 1", (base_name,)).fetchone()
+            is not None
+        )
 
     def _read_edits(self, numbers: set[int]) -> None:
         missing = sorted(numbers - self._edits.keys())
@@ -114,7 +130,7 @@ class EditIndex:
             batch = missing[start : start + _BATCH]
             statement = f"{_EDIT} WHERE edit.number IN ({','.join('?' * len(batch))})"
             for row in self._connection.execute(statement, batch):
-                edit = IndexedEdit(*row[:-1], frozenset(array("q", row[-1])))
+                edit = IndexedEdit._make((*row[:-1], frozenset(array("q", row[-1]))))
                 self._edits[edit.number] = edit
 
     def turn(self, number: int) -> IndexedTurn:
@@ -126,17 +142,30 @@ class EditIndex:
     def find_commit_calls(self, author_time: float) -> list[IndexedCall]:
         """Return the calls that ran `git commit` at a time, the first one first."""
         rows = self._connection.execute(_CALLS, (author_time - TOLERANCE, author_time + TOLERANCE))
-        return [
-            IndexedCall(
-                *row[:5], CommitCall(*row[5:8], printed=tuple((start, subject) for start, subject in json.loads(row[8])))
-            )
-            for row in rows
-        ]
+        return [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+
+    def turn_of_prompt(self, prompt: Oid) -> int | None:
+        """Return the number of the row of the turn that begins with a message of the store; None if there is none."""
+        found = self._connection.execute("SELECT min(number) FROM turn WHERE prompt = ?", (prompt,)).fetchone()[0]
+        return None if found is None else int(found)
+
+    def turn_of_call(self, conversation: ConversationId, call_id: str | None) -> int | None:
+        """Return the number of the row of the turn of an edit; None if there is no such edit."""
+        found = self._connection.execute(_TURN_OF_CALL, (conversation, call_id)).fetchone()
+        return None if found is None else int(found[0])
+
+    def commit_call_messages(self, conversation: ConversationId) -> set[Oid]:
+        """Return the commits in the store of all messages of a conversation that ran `git commit`."""
+        return {oid for (oid,) in self._connection.execute(_CALL_MESSAGES, (conversation,))}
 
     def is_active(self, conversation: ConversationId, time: float, slack: float) -> bool:
         """Return True if a turn of a conversation began before a time, and ended not longer than `slack` before it."""
         found = self._connection.execute(_ACTIVE, (conversation, time + TOLERANCE, time - slack)).fetchone()
         return found is not None
+
+
+def _read_call(command: str, began: float, ended: float, printed: str) -> CommitCall:
+    return CommitCall(command, began, ended, tuple((start, subject) for start, subject in json.loads(printed)))
 
 
 @contextmanager
@@ -152,7 +181,7 @@ def open_edit_index(
     damaged: list[ConversationId] = []
 
     def is_current(connection: sqlite3.Connection) -> bool:
-        return connection.execute("SELECT value FROM property WHERE key = 'refs'").fetchone() == (state,)
+        return read_property(connection, "refs") == state
 
     def update(connection: sqlite3.Connection) -> None:
         damaged.clear()
@@ -160,11 +189,15 @@ def open_edit_index(
         connection.execute("INSERT OR REPLACE INTO property VALUES ('refs', ?)", (state,))
 
     with open_code_lines(directory, repository.path, is_current, update) as (connection, notes):
-        if damaged:
-            text = f"{damaged[0]} is damaged and was left out"
-            notes = (*notes, Note(text if len(damaged) == 1 else f"{text}, with {len(damaged) - 1} others"))
         count = connection.execute("SELECT count(*) FROM conversation").fetchone()[0]
-        yield EditIndex(connection, notes, count)
+        yield EditIndex(connection, (*notes, *_note_damaged(damaged)), count)
+
+
+def _note_damaged(names: Sequence[ConversationId]) -> tuple[Note, ...]:
+    more = f", and {len(names) - 1} others" if len(names) > 1 else ""
+    return (
+        (Note(f"{names[0]}{more} cannot be read completely and was left out", "see: scopes verify"),) if names else ()
+    )
 
 
 def _state_of(refs: Mapping[str, str]) -> str:
@@ -181,8 +214,8 @@ def _update(
     tips = tips_by_conversation(refs)
     states = {name: " ".join(sorted(set(branches.values()))) for name, branches in tips.items()}
     known = dict(connection.execute("SELECT id, tips FROM conversation"))
-    for name in known:
-        if states.get(name) != known[name]:
+    for name, state in known.items():
+        if states.get(name) != state:
             _delete(connection, name)
     changed = [name for name in sorted(tips) if known.get(name) != states[name]]
     damaged = []
@@ -204,7 +237,9 @@ def _read(repository: Repository, tips: Mapping[BranchName, Oid]) -> Conversatio
 
 def _delete(connection: sqlite3.Connection, name: ConversationId) -> None:
     (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
-    for edit, hashes in connection.execute("SELECT number, hashes FROM edit WHERE conversation = ?", (number,)).fetchall():
+    for edit, hashes in connection.execute(
+        "SELECT number, hashes FROM edit WHERE conversation = ?", (number,)
+    ).fetchall():
         rows = [(value, edit) for value in array("q", hashes)]
         connection.executemany("DELETE FROM edit_line WHERE hash = ? AND edit = ?", rows)
     for table in ("edit", "turn", "commit_call"):
@@ -231,11 +266,12 @@ def _insert(connection: sqlite3.Connection, name: ConversationId, tips: str, fou
         ).lastrowid
         connection.executemany("INSERT INTO edit_line VALUES (?, ?)", [(value, inserted) for value in hashes])
     for each in found.commit_calls:
-        values = (number, turns[each.turn], each.message, each.oid, each.call_id)
-        times = (each.call.began, each.call.ended)
+        call = each.call
+        printed = json.dumps(call.printed)
+        place = (number, turns[each.turn], each.message, each.oid, each.call_id)
         connection.execute(
             "INSERT INTO commit_call VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, *times, each.call.command, json.dumps(each.call.printed)),
+            (*place, call.began, call.ended, call.command, printed),
         )
 
 

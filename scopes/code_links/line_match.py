@@ -82,17 +82,20 @@ class CommitContext(NamedTuple):
 
     linked: the conversation that it belongs to, None if that is not known
     contributors: the conversations with a share of its lines that is not accidental
+    since: of lines that are not committed: the time of the last commit, before which no edit counts
     """
 
     author_time: float
     linked: ConversationId | None = None
     contributors: frozenset[ConversationId] = frozenset()
+    since: float | None = None
 
     def agrees(self, match: EditMatch) -> bool:
         """Return True if nothing contradicts an edit: it is of the linked conversation; if there is none, recent."""
         if self.linked is not None:
             return match.edit.conversation == self.linked
-        return self.author_time - match.edit.time <= RECENT_SECONDS
+        since = self.author_time - RECENT_SECONDS if self.since is None else self.since
+        return match.edit.time >= since
 
     def has_contributor(self, match: EditMatch) -> bool:
         """Return True if another conversation than the linked one wrote a part of the commit not long before it."""
@@ -103,9 +106,7 @@ class CommitContext(NamedTuple):
 def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContext:
     """Return what the links of a commit say about it."""
     main = main_link(links)
-    contributors = frozenset(
-        link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE
-    )
+    contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
     return CommitContext(commit.author_time, None if main is None else main.conversation, contributors)
 
 

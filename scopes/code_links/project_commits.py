@@ -5,7 +5,8 @@ Merges are left out: their lines are those of the merged commits. A process for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -62,15 +63,19 @@ class ProjectCommit:
     added: list[AddedLine] = field(default_factory=list)
 
 
-def walk_project_commits(git: ProjectGit, revisions: Sequence[str], stdin: Iterable[str] = ()) -> Iterator[ProjectCommit]:
+def walk_project_commits(
+    git: ProjectGit, revisions: Sequence[str], stdin: Iterable[str] = (), whole: Container[str] = ()
+) -> Iterator[ProjectCommit]:
     """Yield commits with their added lines; `revisions` are words for `git log`, `stdin` further ones, one a line.
+
+    Of a commit with more than MAX_LINES only the first ones are read, and all of the paths in `whole`.
 
     Raises:
         ProjectGitFailed: a revision does not exist, or objects are missing.
     """
     words = "".join(f"{word}\n" for word in stdin).encode()
     given = ("--stdin",) if words else ()
-    yield from _parse(git.walk_lines(*_OPTIONS, *given, *revisions, stdin=words))
+    yield from _parse(git.walk_lines(*_OPTIONS, *given, *revisions, stdin=words), whole)
 
 
 def all_commits() -> tuple[str, ...]:
@@ -78,13 +83,11 @@ def all_commits() -> tuple[str, ...]:
     return (*(f"--exclude={name}" for name in _OTHER_REFS), "--all")
 
 
-def read_project_commit(git: ProjectGit, commit: str) -> ProjectCommit | None:
-    """Return one commit with its added lines; None for a merge.
-
-    Raises:
-        ProjectGitFailed: it does not exist, or objects are missing.
-    """
-    return next(walk_project_commits(git, ("--no-walk", commit)), None)
+def read_project_commits(
+    git: ProjectGit, commits: Iterable[str], whole: Container[str] = ()
+) -> dict[CommitId, ProjectCommit]:
+    """Return commits with their added lines by id, without merges; raises as `walk_project_commits` does."""
+    return {each.id: each for each in walk_project_commits(git, ("--no-walk=unsorted",), commits, whole)}
 
 
 def read_repository_id(git: ProjectGit) -> RepositoryId | None:
@@ -93,36 +96,55 @@ def read_repository_id(git: ProjectGit) -> RepositoryId | None:
     return RepositoryId(f"root:{found.split()[0]}") if found else None
 
 
-def _parse(lines: Iterable[bytes]) -> Iterator[ProjectCommit]:
-    """Yield the commits of the output of `git log -p -U0`.
+def _parse(lines: Iterable[bytes], whole: Container[str]) -> Iterator[ProjectCommit]:
+    """Yield the commits of the output of `git log -p -U0`."""
+    reader = _Reader(whole)
+    for line in lines:
+        if not reader.read_changed(line):
+            finished = reader.read_heading(line)
+            if finished is not None:
+                yield finished
+    if reader.commit is not None:
+        yield reader.commit
 
-    Between hunks only headers begin with `+++ `: how many lines a hunk has is counted, because its lines may look like
-    headers.
-    """
-    commit: ProjectCommit | None = None
-    path, number, added, removed = None, 0, 0, 0
-    for data in lines:
-        if removed and data[:1] == b"-":
-            removed -= 1
-            continue
-        if added and data[:1] == b"+":
-            if commit is not None and path is not None and len(commit.added) < MAX_LINES:
-                text = data[1:].rstrip(b"\r\n").decode("utf-8", "replace")
-                commit.added.append(AddedLine(path, number, text))
-            number, added = number + 1, added - 1
-            continue
-        if data.startswith(b"@@ "):
-            number, added, removed = _read_hunk(data)
-        elif data.startswith(b"+++ "):
-            path = _read_path(data[4:])
-        elif data.startswith(b"diff --git "):
-            path = None
-        elif data.startswith(_MARK.encode()):
-            if commit is not None:
-                yield commit
-            commit, path = _read_heading(data), None
-    if commit is not None:
-        yield commit
+
+class _Reader:
+    """Reads lines in order. How many lines a hunk has is counted, because they may look like headings."""
+
+    def __init__(self, whole: Container[str]) -> None:
+        self.commit: ProjectCommit | None = None
+        self._whole = whole
+        self._path: str | None = None
+        self._number = self._added = self._removed = 0  # of the lines of the hunk that were not read yet
+
+    def read_changed(self, line: bytes) -> bool:
+        """Read a line of a hunk; return False for all other lines."""
+        if self._removed and line[:1] == b"-":
+            self._removed -= 1
+            return True
+        if not self._added or line[:1] != b"+":
+            return False
+        if self.commit is not None and self._path is not None and self._is_wanted(self.commit, self._path):
+            text = line[1:].rstrip(b"\r\n").decode("utf-8", "replace")
+            self.commit.added.append(AddedLine(self._path, self._number, text))
+        self._number, self._added = self._number + 1, self._added - 1
+        return True
+
+    def _is_wanted(self, commit: ProjectCommit, path: str) -> bool:
+        return len(commit.added) < MAX_LINES or path in self._whole
+
+    def read_heading(self, line: bytes) -> ProjectCommit | None:
+        """Read another line; return the commit that is finished, if another one begins."""
+        finished = None
+        if line.startswith(b"@@ "):
+            self._number, self._added, self._removed = _read_hunk(line)
+        elif line.startswith(b"+++ "):
+            self._path = _read_path(line[4:])
+        elif line.startswith(b"diff --git "):
+            self._path = None
+        elif line.startswith(_MARK.encode()):
+            finished, self.commit, self._path = self.commit, _read_heading(line), None
+        return finished
 
 
 def _read_heading(data: bytes) -> ProjectCommit:
@@ -142,14 +164,11 @@ def _read_hunk(data: bytes) -> tuple[int, int, int]:
 def _read_path(data: bytes) -> str | None:
     """Return the path of a `+++` header; None for a deleted file."""
     text = data.rstrip(b"\n").removesuffix(b"\t")
-    if text == b"/dev/null":
-        return None
+    return None if text == b"/dev/null" else unquote_path(text).removeprefix("b/")
+
+
+def unquote_path(text: bytes) -> str:
+    r"""Return a path that git printed: in quotes if it has `\"`, `\\` or control characters."""
     if text.startswith(b'"'):
-        text = _unquote(text)
-    return text.removeprefix(b"b/").decode("utf-8", "surrogateescape")
-
-
-def _unquote(text: bytes) -> bytes:
-    r"""Return a path that git put in quotes, with `\"`, `\\`, `\t`, `\n` and octal numbers."""
-    plain = text.strip(b'"').decode("latin-1")
-    return plain.encode("latin-1", "replace").decode("unicode_escape").encode("latin-1", "replace")
+        text = text.strip(b'"').decode("unicode_escape").encode("latin-1", "replace")
+    return os.fsdecode(text)

@@ -179,7 +179,9 @@ def open_project_git(repository: ProjectRepository) -> Iterator[ProjectGit]:
         _fill(path, repository)
         yield ProjectGit(repository, program, path)
     except OSError as error:
-        raise Inaccessible(f"cannot read {repository.shared}: {error.strerror}", hint="check its permissions") from error
+        raise Inaccessible(
+            f"cannot read {repository.shared}: {error.strerror}", hint="check its permissions"
+        ) from error
     finally:
         shutil.rmtree(path, ignore_errors=True)
 

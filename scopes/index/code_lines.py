@@ -49,6 +49,7 @@ LAYOUT: Final = Layout(
             agreed_to TEXT, long_prompt TEXT, began REAL NOT NULL, ended REAL NOT NULL
         ) STRICT;
         CREATE INDEX turn_conversation ON turn (conversation);
+        CREATE INDEX turn_prompt ON turn (prompt);
         CREATE TABLE edit (
             number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
             oid TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL, base_name TEXT NOT NULL,
