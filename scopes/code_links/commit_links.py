@@ -1,7 +1,7 @@
 """Link a commit of the project with conversations: by the call that made it, else by its content.
 
-The thresholds were chosen on 742 commits with known sessions. Time alone links nothing: it only makes a small share
-likely. Trailers and notes are claims of others, which content overrules.
+The thresholds were chosen on 742 commits with known sessions. Time alone links nothing: it makes a small share likely,
+and it rules out lines that are equal by accident. Trailers and notes are claims of others, which content overrules.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from scopes.ids import ConversationId
 from scopes.result import plural
 
 CERTAIN_SHARE: Final = 0.25  # from 0.15 to 0.5 the precision is the same
+CERTAIN_SECONDS: Final = 72 * 3600.0  # between the last edit and the commit
+FEW_LINES: Final = 6  # lines with a hash: with fewer, older edits have them by accident
+FEW_LINES_SECONDS: Final = 6 * 3600.0
 LIKELY_SHARE: Final = 0.05
 LIKELY_SECONDS: Final = 3600.0  # between the end of a turn and the commit
 
@@ -89,7 +92,8 @@ def _wrote(
 
 
 def _level(index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare) -> LinkLevel:
-    if share.share >= CERTAIN_SHARE:
+    age = commit.author_time - share.last.time
+    if share.share >= CERTAIN_SHARE and age <= (FEW_LINES_SECONDS if share.lines < FEW_LINES else CERTAIN_SECONDS):
         return "certain"
     active = share.share >= LIKELY_SHARE and index.is_active(conversation, commit.author_time, LIKELY_SECONDS)
     return "likely" if active else "candidate"

@@ -33,6 +33,7 @@ from scopes.regular_file import UnusableFile, read_regular
 from scopes.result import Note
 from scopes.store.repository import Repository
 
+AROUND: Final = 10  # lines that are blamed with those in question: git finds moved blocks, not single lines
 MAX_FILE: Final = 32 << 20  # bytes of a file in the working tree
 _IMPORT: Final = "import the sessions of your agents: scopes import"
 
@@ -199,7 +200,8 @@ class _Explainer:
         if not places or self.source.revision is None:
             return {}
         try:
-            span = min(places.values()), max(places.values())
+            count = max(self.source.places.values())
+            span = max(1, min(places.values()) - AROUND), min(count, max(places.values()) + AROUND)
             blamed = {each.number: each for each in blame(self.git, self.source.revision, self.file.path, span)}
         except ProjectGitFailed as error:
             raise Inaccessible(f"git blame failed: {error}", hint="see: git fsck") from error

@@ -44,7 +44,7 @@ class AnswerWriter:
             count = max(UNSURE_ANSWERS, self._candidates) if level == "unsure" else 1
             answers, rest = every[:count], every[count:]
             also = _other_turns(answers[0], rest) if level in ANSWERED and answers else ()
-        rest += [self._of_link(link) for link in found.links if link.level == "candidate"]
+        rest += [self._of_link(link) for link in found.links if link.role == "wrote"]
         known = {(each.conversation, each.turn) for each in answers}
         candidates = [each for each in rest if (each.conversation, each.turn) not in known]
         return WhyLines(
