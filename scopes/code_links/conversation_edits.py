@@ -17,6 +17,7 @@ from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, 
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.history.tool_calls import calls_by_id, results_by_id
 from scopes.ids import MessageId, Oid
+from scopes.model.agent_tools import FILE_TOOLS
 from scopes.model.codec import decode
 from scopes.model.file_edits import edits_of_call
 from scopes.model.message import Message, Part
@@ -28,7 +29,12 @@ SHORT_PROMPT: Final = 25  # characters; a shorter prompt agrees to something, or
 _SLASH_COMMAND: Final = ("<command-name>", "<command-message>")
 _CALL: Final = b'"tool_call"'
 _RESULT: Final = b'"tool_result"'
-_FIRST: Final = -1  # the turn before the first prompt
+# One of these is in every message with a call that edits files or makes a commit: most others need not be parsed.
+_MARKS: Final = (
+    b"*** Begin Patch",
+    b"commit",
+    *(f'"{name}"'.encode() for name, operation in FILE_TOOLS.items() if operation != "read"),
+)
 _SECOND: Final = 1_000_000_000
 
 
@@ -189,7 +195,7 @@ class _Reader:
 
     def _read_calls(self, head: MessageHeader, turn: int) -> None:
         data = read_body_bytes(self._repository, head)
-        has_calls = _CALL in data and head.author_kind != "human"
+        has_calls = _CALL in data and head.author_kind != "human" and any(mark in data for mark in _MARKS)
         has_results = _RESULT in data and (bool(self._pending) or has_calls)
         if not has_calls and not has_results:
             return

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from scopes.code_links.commit_calls import TOLERANCE, CommitCall
 from scopes.code_links.conversation_edits import ConversationEdits, read_conversation_edits
-from scopes.code_links.line_hash import hash_lines
+from scopes.code_links.line_hash import hash_lines, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.code_lines import open_code_lines
@@ -29,6 +29,7 @@ from scopes.store.repository import Repository
 _EDIT: Final = """
     SELECT edit.number, conversation.id, edit.turn, message, oid, call_id, tool, path, time, hashes
     FROM edit JOIN conversation ON conversation.number = edit.conversation"""
+_EDITS_OF: Final = "SELECT number, base_name, hashes FROM edit WHERE conversation = ?"
 _POSTINGS: Final = """
     SELECT edit_line.hash, edit.number FROM edit_line JOIN edit ON edit.number = edit_line.edit
     WHERE hash IN ({}) AND base_name = ? AND time < ?"""
@@ -106,13 +107,14 @@ class EditIndex:
         A call that several conversations have, because one began as a copy of another, counts once: that of the
         conversation with the lower id.
         """
-        wanted = sorted(set(hashes))
+        salt = salt_of(base_name)
+        wanted = sorted(value ^ salt for value in set(hashes))
         postings: dict[int, list[int]] = {}
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
             statement = _POSTINGS.format(",".join("?" * len(batch)))
             for value, number in self._connection.execute(statement, (*batch, base_name, before)):
-                postings.setdefault(value, []).append(number)
+                postings.setdefault(value ^ salt, []).append(number)
         self._read_edits({number for numbers in postings.values() for number in numbers})
         found = ((value, [self._edits[number] for number in numbers]) for value, numbers in postings.items())
         return {value: _once(edit for edit in edits if not self.is_foreign(edit.path)) for value, edits in found}
@@ -219,15 +221,14 @@ def _update(
             _delete(connection, name)
     changed = [name for name in sorted(tips) if known.get(name) != states[name]]
     damaged = []
-    with repository.limit_packed():
-        for done, name in enumerate(changed):
-            on_progress(done, len(changed))
-            try:
-                found = _read(repository, tips[name])
-            except (Corrupt, NotFound):
-                damaged.append(name)
-            else:
-                _insert(connection, name, states[name], found)
+    for done, name in enumerate(changed):
+        on_progress(done, len(changed))
+        try:
+            found = _read(repository, tips[name])
+        except (Corrupt, NotFound):
+            damaged.append(name)
+        else:
+            _insert(connection, name, states[name], found)
     return damaged
 
 
@@ -237,10 +238,9 @@ def _read(repository: Repository, tips: Mapping[BranchName, Oid]) -> Conversatio
 
 def _delete(connection: sqlite3.Connection, name: ConversationId) -> None:
     (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
-    for edit, hashes in connection.execute(
-        "SELECT number, hashes FROM edit WHERE conversation = ?", (number,)
-    ).fetchall():
-        rows = [(value, edit) for value in array("q", hashes)]
+    for edit, base_name, hashes in connection.execute(_EDITS_OF, (number,)).fetchall():
+        salt = salt_of(base_name)
+        rows = [(value ^ salt, edit) for value in array("q", hashes)]
         connection.executemany("DELETE FROM edit_line WHERE hash = ? AND edit = ?", rows)
     for table in ("edit", "turn", "commit_call"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (number,))  # noqa: S608 - names from here
@@ -264,7 +264,8 @@ def _insert(connection: sqlite3.Connection, name: ConversationId, tips: str, fou
             "INSERT INTO edit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, edit.added.base_name, edit.time, array("q", hashes).tobytes()),
         ).lastrowid
-        connection.executemany("INSERT INTO edit_line VALUES (?, ?)", [(value, inserted) for value in hashes])
+        salt = salt_of(edit.added.base_name)
+        connection.executemany("INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in hashes])
     for each in found.commit_calls:
         call = each.call
         printed = json.dumps(call.printed)

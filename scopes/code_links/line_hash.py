@@ -32,6 +32,12 @@ def hash_line(line: str) -> int | None:
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
+def salt_of(base_name: str) -> int:
+    """Return a number that is combined with the hash of a line by XOR: equal lines of other files are then no hits."""
+    digest = sha256(b"file " + base_name.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
 def hash_lines(lines: Iterable[str]) -> set[int]:
     """Return the hashes of those lines that have one."""
     return {value for line in lines if (value := hash_line(line)) is not None}

@@ -3,7 +3,7 @@
 conversation  the conversations that were read, with a digest of their tips and the time of their messages
 turn          a prompt and what belongs to it, as commits of the store
 edit          a call that added lines to a file; `hashes` are those of all its lines, 8 bytes each
-edit_line     an edit by the hash of each of its lines
+edit_line     an edit by the hash of each of its lines, combined with that of the name of the file
 commit_call   a call that ran `git commit`; `printed` is JSON
 
 `code_links/edit_index` fills them: this module knows no messages. A line of the file is read by its hash, so that a

@@ -366,7 +366,7 @@ def test_an_unknown_revision_is_an_error(world, project):
 
 def test_a_line_beyond_the_end_is_an_error_that_tells_the_number_of_lines(world, project):
     begin(project)
-    with pytest.raises(Invalid, match="app.py has 5 lines, not 50"):
+    with pytest.raises(Invalid, match=r"app.py has 5 lines, not 50"):
         world.why("app.py:50")
 
 

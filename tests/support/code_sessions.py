@@ -203,7 +203,12 @@ class CodexSession:
         self.id = str(uuid5(NAMESPACE_URL, name))
         self.records: list[dict[str, Any]] = []
         self._count = 0
-        meta = {"id": self.id, "timestamp": project.clock.read(), "cwd": str(project.path), "originator": "codex_cli_rs"}
+        meta = {
+            "id": self.id,
+            "timestamp": project.clock.read(),
+            "cwd": str(project.path),
+            "originator": "codex_cli_rs",
+        }
         self._add("session_meta", {**meta, "cli_version": "0.120.0", "source": "cli"})
 
     def prompt(self, text: str) -> Self:
@@ -226,7 +231,9 @@ class CodexSession:
         call = {"type": "custom_tool_call", "status": "completed", "call_id": self._call_id, "name": "apply_patch"}
         self._add("response_item", {**call, "input": text})
         self.project.write(name, before.replace(old, new, 1) if before else f"{new}")
-        output = json.dumps({"output": f"Success. Updated the following files:\nM {name}\n", "metadata": {"exit_code": 0}})
+        output = json.dumps(
+            {"output": f"Success. Updated the following files:\nM {name}\n", "metadata": {"exit_code": 0}}
+        )
         result = {"type": "custom_tool_call_output", "call_id": self._call_id, "output": output}
         return self._add("response_item", result)
 
@@ -239,9 +246,7 @@ class CodexSession:
         output = self.project.run(["sh", "-c", command], check=False)
         self.project.clock.skip(seconds=5)
         text = f"Chunk ID: 1a2b3c\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n{output}"
-        return self._add(
-            "response_item", {"type": "function_call_output", "call_id": self._call_id, "output": text}
-        )
+        return self._add("response_item", {"type": "function_call_output", "call_id": self._call_id, "output": text})
 
     def save(self, folder: Path) -> Path:
         """Write the session file where the agent keeps it."""
