@@ -66,7 +66,7 @@ def test_a_line_of_a_person_has_no_answer(world, project):
     assert found.commit.subject == "Begin"
 
 
-def test_what_a_short_prompt_agreed_to_is_told_with_the_longer_prompt_before_it(world, project):
+def test_a_short_prompt_comes_with_what_it_agreed_to_and_the_longer_prompt_before_it(world, project):
     begin(project)
     session = world.claude().prompt("can we have a command that lists the branches?")
     session.say("Yes. I would add run_status to app.py. Shall I?").prompt("yes")

@@ -25,7 +25,7 @@ def why(
         bool, usage.Option("--candidates", help="Name further turns that may have written a line")
     ] = False,
     count: Annotated[
-        int | None, usage.Option("-n", min=1, metavar="N", help="How many candidates: 5 if not given")
+        int | None, usage.Option("-n", min=0, metavar="N", help="How many candidates: 5 if not given")
     ] = None,
 ) -> int:
     """Show which prompt a line of code is from.
@@ -44,7 +44,7 @@ def why(
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
     runs no program that the repository names. The first run reads the edits of all conversations into the index.
 
-    Exit code 1 means that no turn is known with the levels certain, likely or other session, for none of the lines.
+    Exit code 1 means that none of the lines has an answer of the levels certain, likely or other session.
 
     Examples:
       scopes why src/app.py:42
@@ -53,7 +53,7 @@ def why(
       scopes why src/app.py:42 -n 3
     """
     invocation: Invocation = context.obj
-    more = count or (_MORE if candidates else 0)
+    more = count if count is not None else _MORE if candidates else 0
     request = WhyRequest(target=target, cwd=invocation.cwd, revision=revision, candidates=more)
     with progress(invocation.output(), "indexing edits") as meter:
 

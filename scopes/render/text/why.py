@@ -107,7 +107,7 @@ def _write_heading(lines: WhyLines, view: View, *, numbered: bool) -> None:
 
 
 def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
-    name, style = _NAMES[lines.level]
+    name, style = _NAMES.get(lines.level, (lines.level, ""))
     start: tuple[str | Span, ...] = (Span(name, style), "  ")
     if not lines.answers:
         view.hanging(_MEANINGS.get(lines.level, "the edits that have it are too old or too many"), start=start)
@@ -117,7 +117,7 @@ def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
             view.line(*truncate_line((*start, *text), view.width))
         else:
             view.hanging(*text, start=start)
-            _write_details(answer, view, indent=len(name) + 2)
+            _write_details(answer, view, indent=len(name) + 2, committed=lines.commit is not None)
         start = (" " * len(name), "  ")
     for answer in lines.candidates:
         view.hanging(*_describe(answer, ()), Span(f"  ({answer.how})", "dim"), start=(Span("candidate", "dim"), "  "))
@@ -126,12 +126,12 @@ def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
 def _describe(answer: WhyAnswer, also: tuple[int, ...]) -> tuple[str | Span, ...]:
     """Return the turn and its prompt, with other turns that wrote the same lines."""
     turn = f"turn {answer.turn}" if answer.turn else "before the first prompt"
-    more = (Span(f"  also {plural(len(also), 'turn')} {', '.join(map(str, also))}", "dim"),) if also else ()
+    more = (Span(f", also {plural(len(also), 'turn')} {', '.join(map(str, also))}", "dim"),) if also else ()
     prompt = () if answer.prompt is None else ("  ", f'"{_one_line(answer.prompt)}"')
     return Span(answer.conversation, "branch"), f" {turn}", *more, *prompt
 
 
-def _write_details(answer: WhyAnswer, view: View, *, indent: int) -> None:
+def _write_details(answer: WhyAnswer, view: View, *, indent: int, committed: bool) -> None:
     """Write what a prompt agreed to, the longer prompt before it, the command and the evidence."""
     if answer.agreed_to is not None and len(answer.prompt or "") <= _MAX_AGREEING:
         view.hanging(f'"{" ".join(answer.agreed_to.split())}"', start=(Span("agreed to: ", "dim"),), indent=indent)
@@ -139,17 +139,18 @@ def _write_details(answer: WhyAnswer, view: View, *, indent: int) -> None:
         view.hanging(f'"{_one_line(answer.longer_prompt)}"', start=(Span("asked before: ", "dim"),), indent=indent)
     if answer.command is not None:
         view.hanging(_one_line(answer.command), start=(Span("command: ", "dim"),), indent=indent)
-    view.hanging(_evidence(answer), start=(Span("evidence: ", "dim"),), indent=indent)
+    view.hanging(_evidence(answer, committed=committed), start=(Span("evidence: ", "dim"),), indent=indent)
 
 
-def _evidence(answer: WhyAnswer) -> str:
-    call = "" if answer.call_id is None else f" {answer.call_id}"
+def _evidence(answer: WhyAnswer, *, committed: bool) -> str:
     if answer.seconds_before is None:
         made = ", in the conversation that made the commit" if answer.made else ""
-        share = "" if answer.share is None else f", which has {answer.share:.0%} of the commit"
+        share = "" if answer.share is None else f"; {answer.share:.0%} of the commit is of this conversation"
         return f"{answer.how}{made or share}"
+    call = "" if answer.call_id is None else f" {answer.call_id}"
     commit = "the commit that this conversation made" if answer.made else "the commit"
-    return f"{answer.how}{call}, {format_duration(answer.seconds_before)} before {commit}"
+    when = f"before {commit}" if committed else "ago"
+    return f"{answer.how}{call}, {format_duration(answer.seconds_before)} {when}"
 
 
 def _one_line(text: str) -> str:

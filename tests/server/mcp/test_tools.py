@@ -264,7 +264,7 @@ def test_the_hints_say_what_only_reads(agent):
     reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
     assert reads == {
         "conversation_list", "conversation_show", "conversation_read", "conversation_search", "conversation_continue",
-        "decision_list", "memory_search",
+        "decision_list", "memory_search", "why",
     }  # fmt: skip
     assert all(tool.annotations.destructive_hint is not True for tool in tools)
     assert all(tool.description for tool in tools)
