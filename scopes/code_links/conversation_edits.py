@@ -129,7 +129,7 @@ class _Reader:
         self._positions: dict[Oid, _Position] = {}
         self._turn_of: dict[MessageId, int] = {}
         self._pending: dict[str, _Pending] = {}
-        self._done: set[str] = set()  # copies of a message in several commits repeat its calls
+        self._done: set[tuple[MessageId, str]] = set()  # copies of a message in several commits repeat its calls
 
     def read(self, oldest_first: Iterable[Commit]) -> ConversationEdits:
         self._found.turns.append(Turn(0))
@@ -203,12 +203,12 @@ class _Reader:
             return
         message = decode(data)
         for call_id, part in calls_by_id(message.parts).items():
-            if call_id not in self._done and _is_wanted(part):
+            if (head.id, call_id) not in self._done and _is_wanted(part):
                 self._pending[call_id] = _Pending(head, turn, message.time, part)
         for call_id, result in results_by_id(message.parts).items():
             pending = self._pending.pop(call_id, None)
             if pending is not None:
-                self._done.add(call_id)
+                self._done.add((pending.head.id, call_id))
                 self._add(call_id, pending, result, message)
 
     def _add(self, call_id: str, pending: _Pending, result: Part, answer: Message) -> None:

@@ -278,9 +278,9 @@ def _insert(connection: sqlite3.Connection, name: ConversationId, tips: str, fou
 
 def _once(edits: Iterable[IndexedEdit]) -> list[IndexedEdit]:
     """Return the edits by time, each call once, from the conversation that has the lowest id."""
-    first: dict[tuple[str, str], IndexedEdit] = {}
+    first: dict[tuple[str, frozenset[int]], IndexedEdit] = {}
     for edit in sorted(edits, key=_by_conversation):
-        first.setdefault((edit.call_id, edit.path), edit)
+        first.setdefault((edit.call_id, edit.hashes), edit)
     return sorted(first.values(), key=lambda edit: (edit.time, edit.number))
 
 
