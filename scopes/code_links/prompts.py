@@ -18,6 +18,7 @@ from scopes.store.repository import Repository
 
 MAX_PROMPT: Final = 4_000  # characters
 MAX_END: Final = 300  # of an answer
+_BREAKS: Final = (r"\n\s*\n", r"(?<=[.!?:])\s", r"\s")  # of paragraphs, sentences and words
 _COMMAND = compile_lazily(r"(?s)<command-(name|message|args)>(.*?)</command-\1>")
 _REMINDER = compile_lazily(r"(?s)<system-reminder>.*?</system-reminder>|<ide_\w+>.*?</ide_\w+>")
 
@@ -71,5 +72,5 @@ def end_of(answer: str) -> str:
     if len(text) <= MAX_END:
         return text
     end = text[-MAX_END:]
-    found = re.search(r"\n\s*\n|(?<=[.!?:])\s|\s", end)
+    found = next(filter(None, (re.search(pattern, end) for pattern in _BREAKS)), None)
     return f"… {end[found.end() if found else 0 :].strip()}"
