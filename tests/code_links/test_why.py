@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.code_links.why import WhyRequest, why
 from scopes.errors import Inaccessible, Invalid, NotFound
+from tests.support.store import files_of
 
 OLD = """\
 import json
@@ -390,3 +392,22 @@ def test_a_file_that_cannot_be_read_is_an_error(world, project):
     (project.path / "app.py").symlink_to("/dev/zero")
     with pytest.raises(Inaccessible, match=r"cannot read app.py"):
         world.why("app.py:1")
+
+
+def test_asking_changes_neither_the_store_nor_the_project(world, project):
+    begin(project)
+    world.take(work(world))
+    before = files_of(world.repository.path), files_of(str(project.path))
+    assert world.line("app.py:9").level == "certain"
+    assert world.why("app.py").exit_code == 0
+    assert (files_of(world.repository.path), files_of(str(project.path))) == before
+
+
+def test_the_progress_of_the_first_indexing_is_reported(world, project):
+    begin(project)
+    world.take(work(world))
+    told = []
+    request = WhyRequest(target="app.py:9", cwd=str(project.path))
+    for _ in range(2):
+        why(world.repository, world.index_directory, request, lambda done, total: told.append((done, total)))
+    assert told == [(0, 1)]
