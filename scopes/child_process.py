@@ -3,9 +3,10 @@
 Commands of the user are run: the summarizer, the command of `bisect run`, the programs of agents. What they read, write
 and mean is not here.
 
-A process that gets SIGKILL cannot kill what it started. So `run_command` starts a second shell, the guard, which waits
-for the end of a pipe that only this process has open, and then kills the group of the command. The command begins
-after its guard: its own shell waits for the line `go`, and ends if that never comes.
+A process that gets SIGKILL cannot kill what it started. So a second shell is started, the guard, which waits for the
+end of a pipe that only this process has open, and then kills the group of the command. The command begins after its
+guard: in `run_command`, which threads call, its own shell waits for the line `go`, and ends if that never comes; in
+`start_group` the child writes its number to the guard before it becomes the command.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import IO, NamedTuple
 
 _LAUNCH = 'read -r go && exec /bin/sh -c "$1"'
 _GUARD = 'read -r end; kill -9 "-$1"'
+_GUARD_OF_NAMED = f'read -r group || exit; set -- "$group"; {_GUARD}'
 _FATAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READ_BYTES = 65536
 _MAX_STDERR_BYTES = 2000
@@ -41,6 +43,29 @@ class CommandLimits(NamedTuple):
     output_bytes: int
 
 
+class Guard:
+    """Kills the group that a child has named if this process dies, whatever the signal, before `end` was called."""
+
+    def __init__(self) -> None:
+        """Start the shell.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._shell = _start_guard_shell(_GUARD_OF_NAMED)
+
+    def name_group(self) -> None:
+        """Tell the shell that it guards the group of the calling process, which leads it."""
+        if self._shell.stdin is not None:
+            os.write(self._shell.stdin.fileno(), b"%d\n" % os.getpid())
+
+    def end(self) -> None:
+        """End the shell; the group goes on."""
+        self._shell.kill()
+        self._shell.wait()
+        _close(self._shell.stdin)
+
+
 def start_group(
     command: Sequence[str],
     data: bytes | None,
@@ -48,10 +73,12 @@ def start_group(
     stdout: int,
     stderr: int | None = None,
     environ: Mapping[str, str] | None = None,
+    guard: Guard | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command, without a shell, with `data` on standard input; None is the null device.
 
     stdout, stderr: as for subprocess.Popen; None is our own. environ: None is our own.
+    guard: kills the group if this process dies; only for a process with one thread
 
     Raises:
         OSError: it cannot be started.
@@ -66,6 +93,7 @@ def start_group(
             stderr=stderr,
             env=None if environ is None else dict(environ),
             start_new_session=True,
+            preexec_fn=None if guard is None else guard.name_group,  # noqa: PLW1509 - see above: one thread
         )
 
 
@@ -155,15 +183,19 @@ def _start_guarded(
         start_new_session=True,
     )
     try:
-        arguments = ["/bin/sh", "-c", _GUARD, "sh", str(process.pid)]
-        null = subprocess.DEVNULL
-        guard = subprocess.Popen(arguments, stdin=pipe, stdout=null, stderr=null, start_new_session=True)
+        guard = _start_guard_shell(_GUARD, str(process.pid))
     except OSError:
         for stream in (process.stdin, *_streams(process)):
             _close(stream)
         process.wait()
         raise
     return process, guard
+
+
+def _start_guard_shell(script: str, *arguments: str) -> subprocess.Popen[bytes]:
+    words = ["/bin/sh", "-c", script, "sh", *arguments]
+    null = subprocess.DEVNULL
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
 
 
 class _Transfer:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from scopes.child_process import before_fatal_signals, kill_group, start_group
+from scopes.child_process import Guard, before_fatal_signals, kill_group, start_group
 
 
 def shell(script, data=b"", **options):
@@ -69,6 +70,48 @@ def test_a_group_that_has_ended_can_be_killed_again():
     with shell("true") as process:
         process.wait()
         kill_group(process)
+
+
+def test_a_guard_that_was_ended_kills_nothing():
+    guard = Guard()
+    with shell("read -r line; echo $line", b"hello\n", guard=guard) as process:
+        guard.end()
+        assert (process.communicate()[0], process.returncode) == (b"hello\n", 0)
+
+
+def test_a_guard_of_a_command_that_does_not_start_can_be_ended():
+    guard = Guard()
+    with pytest.raises(FileNotFoundError):
+        start_group(["/nowhere/command"], None, stdout=subprocess.DEVNULL, guard=guard)
+    guard.end()
+    guard.end()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"], ids=["before the command", "after its start"])
+def test_the_group_dies_with_the_process_that_had_the_guard(tmp_path, moment):
+    """The child names itself before it is the command, so no moment is without a guard."""
+    script = f"""
+import os, signal, subprocess
+from scopes.child_process import Guard, start_group
+guard = Guard()
+named = guard.name_group
+def name_group():
+    with open("{tmp_path}/pid", "w") as file:
+        file.write(str(os.getpid()))
+    if {moment!r} == "before":
+        os.kill(os.getppid(), signal.SIGKILL)
+    named()
+guard.name_group = name_group
+start_group(["sleep", "60"], None, stdout=subprocess.DEVNULL, guard=guard)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    deadline, command = time.monotonic() + 30, int((tmp_path / "pid").read_text())
+    while is_running(command) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(command)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -151,7 +151,7 @@ def describe_received(received: ReceivedMessage) -> dict[str, object]:
         known = without_none(
             message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
         )
-    return {**_describe_entry(entry), **known}
+    return {**_describe_entry(entry), **known, **without_none(ended=received.ended)}
 
 
 def _describe_entry(entry: InboxEntry) -> dict[str, object]:

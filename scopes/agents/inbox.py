@@ -40,7 +40,7 @@ from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.result import Note, Result, plural
 from scopes.store.objects import TreeEntry
-from scopes.store.refs import AGENTS, meta_ref
+from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
@@ -72,18 +72,20 @@ class InboxEntry:
 class ReceivedMessage:
     """An entry of an inbox, with the present id of its conversation, and its message; None if the store has it no more.
 
-    If the conversation was deleted and another one has its id now, the entry has the uuid in place of the id.
+    If the conversation was deleted and another one has its id now, the entry has the uuid in place of the id. `ended`
+    says what has ended that the message asks for: `the proposal is applied`; None if nothing has.
     """
 
     entry: InboxEntry
     message: Message | None
+    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox(Result):
     """The messages that an agent was given and has not acknowledged, in the order of sending.
 
-    An escalation is left out once its conflict has ended.
+    What asks for something that has ended is left out unless all was wanted; `ended` is how many these are.
 
     `waiting` is how many more were sent while it was away. `operation` is set if these messages were acknowledged.
     """
@@ -91,35 +93,36 @@ class Inbox(Result):
     agent: Agent
     messages: tuple[ReceivedMessage, ...]
     waiting: int = 0
+    ended: int = 0
     operation: OperationId | None = None
 
 
-def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False) -> Inbox:
+def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
     """Return the unread messages of an agent; with `acknowledge` they are taken out of its inbox (S4-33).
 
     Of several processes that acknowledge at once, each message is given to one. The message for which the program of
-    the agent is running now stays in the inbox; a note says so.
+    the agent is running now stays in the inbox; a note says so. What asks for something that has ended is left out,
+    and taken out with the rest; `everything` returns it too.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
     """
     if not acknowledge:
         registry = Registry(repository)
-        return _inbox(registry, registry.find(name))
+        return _note_ended(_inbox(registry, registry.find(name), everything=everything))
     with exclusive_write(repository):
         registry = Registry(repository)
-        unread = _inbox(registry, registry.find(name))
-        found = _without_under_way(repository, unread)
+        unread = _inbox(registry, registry.find(name), everything=everything)
+        under_way = find_under_way(repository, unread.agent)
+        found = _without(unread, under_way)
         if not found.messages:
-            return found
-        count = len(found.messages)
-        kept = {each.entry.sequence for each in unread.messages if each not in found.messages}
+            return _note_ended(found)
         read = (entry for entry in walk_entries(registry, found.agent.number) if not entry.queued)
         taken: dict[str, BlobChange] = {
-            _path(found.agent.number, entry): None for entry in read if entry.sequence not in kept
+            _path(found.agent.number, entry): None for entry in read if entry.sequence != under_way
         }
-        summary = f"acknowledge {count} {plural(count, 'message')} for {found.agent.name}"
-        return replace(found, operation=store_registry(registry, taken, summary))
+        summary = f"acknowledge {len(taken)} {plural(len(taken), 'message')} for {found.agent.name}"
+        return _note_ended(replace(found, operation=store_registry(registry, taken, summary)))
 
 
 def watch_inbox(
@@ -148,6 +151,7 @@ def watch_inbox(
                     looked = object()  # one is being delivered: if that fails, no ref moves
                 new = found.messages
             else:
+                found = replace(found, notes=() if shown else found.notes)  # not again for each message
                 shown = frozenset(map(_key, found.messages))
             if new:
                 yield replace(found, messages=new)
@@ -225,48 +229,50 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
     return {_path(agent.number, each): None for each in walk_entries(registry, agent.number) if each.message == message}
 
 
-def _inbox(registry: Registry, agent: Agent) -> Inbox:
+def _inbox(registry: Registry, agent: Agent, *, everything: bool) -> Inbox:
     files = list(_walk_files(registry, agent.number))
     entries = [entry for _, entry in files if entry is not None]
     delivered = [entry for entry in entries if not entry.queued]
-    conversations, escalations = EntryConversations(registry.repository), _Escalations(registry.repository)
-    messages = (_receive(registry.repository, entry, conversations) for entry in delivered)
-    received = tuple(each for each in messages if not escalations.has_ended(each))
+    received = _with_ended(registry.repository, delivered)
+    ended = sum(each.ended is not None for each in received)
     waiting = len(entries) - len(delivered)
     notes = _note_damaged(agent, [name for name, entry in files if entry is None])
     if waiting:
         hint = f"to get what waits: scopes agents available {quote(agent.name)}"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint), *notes)
-    return Inbox(agent=agent, messages=received, waiting=waiting, notes=notes)
+    messages = tuple(each for each in received if everything or each.ended is None)
+    return Inbox(agent=agent, messages=messages, waiting=waiting, ended=ended, notes=notes)
 
 
-class _Escalations:
-    """Tells which escalations are about conflicts that have ended; the conflicts of a conversation are read once."""
+def _note_ended(inbox: Inbox) -> Inbox:
+    """Add a note about what was left out because it has ended."""
+    hidden = inbox.ended - sum(each.ended is not None for each in inbox.messages)
+    if not hidden:
+        return inbox
+    what = f"{hidden} {plural(hidden, 'message')} about what has ended"
+    note = Note(f"{what} not listed", f"list them too, with the reason: scopes inbox {quote(inbox.agent.name)} --all")
+    if inbox.operation is not None:
+        note = Note(f"{what} taken out too", "to put all of them back: scopes undo")
+    return replace(inbox, notes=(*inbox.notes, note))
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._open: dict[ConversationId, frozenset[str] | None] = {}
 
-    def has_ended(self, received: ReceivedMessage) -> bool:
-        """Return True for an escalation whose conflict was resolved or aborted; False if that cannot be told."""
-        conflict = None if received.message is None else received.message.extra.get("conflict")
-        match conflict:
-            case {"id": str(identity), "status": "escalated"}:
-                known = self._list_open(received.entry.conversation)
-                return known is not None and identity not in known
-        return False
+def _with_ended(repository: Repository, entries: Iterable[InboxEntry]) -> list[ReceivedMessage]:
+    """Return the messages of entries, with what has ended that they are about."""
+    conversations = EntryConversations(repository)
+    found = [_receive(repository, entry, conversations) for entry in entries]
+    subjects = None
+    for position, each in enumerate(found):
+        if each.message is not None and _asks_for_something(each.message):
+            subjects = subjects or load("scopes.agents.ended:EndedSubjects")(repository)
+            found[position] = replace(
+                each, ended=subjects.find(each.entry.conversation, each.entry.branch, each.entry.oid, each.message)
+            )
+    return found
 
-    def _list_open(self, conversation: ConversationId) -> frozenset[str] | None:
-        if conversation not in self._open:
-            self._open[conversation] = None
-            if self._repository.find_ref(meta_ref(conversation)) is None:
-                return None  # it was deleted
-            with suppress(NotFound, Corrupt):
-                rows = load("scopes.merge.conflict_list:walk_conflicts")(self._repository, conversation)
-                self._open[conversation] = frozenset(
-                    row.conflict.id for row in rows if row.conflict.status not in {"resolved", "aborted"}
-                )
-        return self._open[conversation]
+
+def _asks_for_something(message: Message) -> bool:
+    """Return True for messages that are about something which may end."""
+    return message.kind == "proposal" or not message.extra.keys().isdisjoint({"conflict", "collaboration"})
 
 
 def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
@@ -280,11 +286,8 @@ def _key(received: ReceivedMessage) -> tuple[int, MessageId]:
     return received.entry.sequence, received.entry.message
 
 
-def _without_under_way(repository: Repository, inbox: Inbox) -> Inbox:
+def _without(inbox: Inbox, sequence: int | None) -> Inbox:
     """Leave out the message for which the program of the agent is running, and note that."""
-    if not inbox.messages:
-        return inbox
-    sequence = find_under_way(repository, inbox.agent)
     kept = tuple(each for each in inbox.messages if each.entry.sequence != sequence)
     if len(kept) == len(inbox.messages):
         return inbox

@@ -11,10 +11,10 @@ from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry
 from scopes.errors import NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
-from scopes.history.name_syntax import match_prefix
+from scopes.history.name_syntax import find_nearest, match_prefix
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import AgentName
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
 
 
@@ -62,7 +62,8 @@ def list_agents(
     rows = [AgentRow(agent.name, agent, counts[agent.name]) for agent in agents]
     if not registered_only and capability is None and available is None:
         rows += _unregistered(registry, counts)
-    return AgentList(rows=tuple(rows), notes=registry.notes)
+    notes = () if capability is None else _note_unknown(registry, capability.removeprefix("@"))
+    return AgentList(rows=tuple(rows), notes=(*registry.notes, *notes))
 
 
 def show_agent(repository: Repository, name: str) -> AgentView:
@@ -91,6 +92,16 @@ def count_conversations(repository: Repository) -> Counter[AgentName]:
         tips = (read_commit(repository, tip) for tip in list_branch_tips(repository, conversation).values())
         counts.update(participants_of(repository, tips, cache))
     return counts
+
+
+def _note_unknown(registry: Registry, capability: str) -> tuple[Note, ...]:
+    """Return a note if no registered agent has a capability; its hint has the nearest one, or all that there are."""
+    known = sorted({word for agent in registry.agents for word in agent.capabilities})
+    if capability in known:
+        return ()
+    near = find_nearest(capability, known)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"capabilities: {', '.join(known[:10]) or 'none yet'}"
+    return (Note(f"no registered agent has the capability {capability!a}", hint),)
 
 
 def _unregistered(registry: Registry, counts: Counter[AgentName]) -> Iterator[AgentRow]:

@@ -16,6 +16,7 @@ from scopes.conversation.append import message_writers
 from scopes.errors import Invalid, NoAvailableAgents, NotFound
 from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
+from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
@@ -165,7 +166,9 @@ def _resolve(registry: Registry, target: str, author: str) -> list[Agent]:
     found = [agent for agent in others if target[1:] in agent.capabilities]
     if not found:
         known = sorted({word for agent in others for word in agent.capabilities})
+        near = [f"@{word}" for word in find_nearest(target[1:], known)]
         hint = f"capabilities: {', '.join(known[:10])}" if known else "see: scopes agents list"
+        hint = f"did you mean {' or '.join(near)}?" if near else hint
         raise NotFound(f"no other agent has the capability {target[1:]!a}", hint=hint)
     return found
 

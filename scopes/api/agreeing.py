@@ -177,11 +177,12 @@ class AgreeingConversation(ProposingConversation):
         expires_seconds: how long proposals of the run wait for a person.
         all_keys: all keys count as new.
 
-        `ending` of the result says why it ended; its `exit_code` is 9 at a limit.
+        `ending` of the result says why it ended, and `failed` which agents did; its `exit_code` is 9 at a limit.
 
         Raises:
             NotFound, Ambiguous: an agent of `commands`.
             Invalid: no registered agent has a command and depends on a key.
+            Busy: another process runs the agents of the conversation now.
         """
         acceptance = Acceptance(review, min_confidence, max_facts)
         limits = RunLimits(

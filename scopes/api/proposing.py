@@ -117,7 +117,7 @@ class ProposingConversation(ComparingConversation):
 
         Raises:
             NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it was rejected, superseded or applied.
+            Refused: it was rejected, superseded, withdrawn or applied.
         """
         return try_proposal(self.repository, self._name(branch), name, author=self.author)
 

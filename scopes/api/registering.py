@@ -103,15 +103,16 @@ class RegisteringStore(StoreHandle):
         """
         return remove_from_registry(self.repository, name)
 
-    def inbox(self, agent: str, *, acknowledge: bool = False) -> Inbox:
+    def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
         """Return the unread messages of an agent, in the order of sending.
 
         acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.
+        everything: also those that ask for something that has ended
 
         Raises:
             NotFound, Ambiguous: there is no such agent, or several.
         """
-        return read_inbox(self.repository, agent, acknowledge=acknowledge)
+        return read_inbox(self.repository, agent, acknowledge=acknowledge, everything=everything)
 
     def add_fact_key(self, key: str) -> KeyAdded:
         """Add a context key for the facts of all conversations.

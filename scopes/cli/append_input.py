@@ -174,8 +174,10 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
         raise Invalid(f"{name} has an integer of more than {digits}", hint="put it in quotes, as a text") from error
 
 
-def compose_message(author: Author, text: str | None, fields: Fields) -> Message:
+def compose_message(author: Author, text: str | None, fields: Fields, *, has_short_forms: bool = False) -> Message:
     """Build the message; a plain text without further fields needs no validation, and so no pydantic.
+
+    has_short_forms: the command has the options of SHORT_FORMS, so a hint may name them
 
     Raises:
         Invalid: there is no content, or a field is invalid.
@@ -184,7 +186,8 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     if fields.data is None and fields.kind in EXAMPLES:
-        short = f"--kind {fields.kind} {SHORT_FORMS[fields.kind][2]}, or " if fields.kind in SHORT_FORMS else ""
+        is_short = has_short_forms and fields.kind in SHORT_FORMS
+        short = f"--kind {fields.kind} {SHORT_FORMS[fields.kind][2]}, or " if is_short else ""
         hint = f"for example: {short}--kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
         raise Invalid(f"a message of kind {fields.kind} needs its document", hint=hint)
     given = _documents(fields)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 from scopes.store.projects import Project, find_project
 from scopes.store.refs import AGENTS
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 ConversationArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
+_NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
 LATEST = "@"
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
@@ -276,6 +279,23 @@ def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) ->
     """Raise Invalid if both `--project` and `--all-projects` are given."""
     if projects and all_projects:
         raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
+
+
+def read_confidence(option: str, text: str | None) -> float | None:
+    """Return the confidence that an option states, from 0 to 1, given as `0.85` or `85%`; None if it was not given.
+
+    Raises:
+        Invalid: it is something else.
+    """
+    if text is None:
+        return None
+    digits = text.strip().removesuffix("%")
+    if _NUMBER.fullmatch(digits):
+        share = float(digits) / 100 if text.strip().endswith("%") else float(digits)
+        if 0 <= share <= 1:
+            return share
+    hint = f"for example: {option} 0.8, or {option} 80%"
+    raise Invalid(f"the confidence {text[:40]} is not between 0 and 1", hint=hint)
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 EXIT_CODES = (
     ("0", "Success."),
-    ("1", "Refused, and nothing was changed; or a comparison found differences; or a check failed."),
+    ("1", "Refused, and nothing was changed; or a comparison found differences; or a check or an agent failed."),
     ("2", "Usage error: the command line is invalid."),
     ("3", "Stopped on conflicts, which are stored until they are resolved."),
     ("4", "Not found: a conversation, branch, message, operation, file or setting."),
     ("5", "Ambiguous: a prefix matches more than one name."),
-    ("6", "Busy: another process has locked the store; try again."),
+    ("6", "Busy: another process has locked the store, or runs the agents of a conversation; try again."),
     ("7", "Unreadable: corrupt, written by a newer version, or of an unknown format."),
     ("8", "Cannot read or write: disk, permissions or owner."),
     ("9", "A limit was reached; the result is partial."),
@@ -52,6 +52,8 @@ REFS = (
     ("refs/scopes/meta/CONVERSATION", "Title, tags and branch entries."),
     ("refs/scopes/sources/KEY", "The bytes of an imported transcript."),
     ("refs/scopes/memory", "Memory entries, one JSON file each."),
+    ("refs/scopes/agents", "Registered agents and their inboxes."),
+    ("refs/scopes/facts, refs/scopes/proposed-facts", "Facts with decisions and cycles; proposed facts."),
     ("refs/scopes/operations", "The operation log, for undo."),
     ("refs/scopes/trash/...", "What was deleted, until gc --expire."),
 )

@@ -45,7 +45,7 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
     """Print the help of a command or group; commands of the default group can be named without the group.
 
     `schemas` explains the JSON Schemas. Without words, print the overview; with `include_all` all commands, exit codes,
-    environment variables and files, or the further sections of the manual page of a command.
+    environment variables and files, or the further sections of the manual pages of a command or a group.
     """
     if words[:1] == ["schemas"]:
         return int(load("scopes.cli.schemas:explain_schemas")(words[1:], invocation))
@@ -65,18 +65,28 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
         text += format_manual(line.command.path, width) if include_all else ""
     elif line.path or include_all:
         text = format_group(table, line.path, width)
+        text += _format_manuals(table, line.path, width) if include_all else ""
     else:
         text = format_overview(table, (), width)
     _refuse_json(invocation)
-    _print(invocation, text + (format_reference(width) if include_all and line.command is None else ""))
+    _print(invocation, text)
     return 0
 
 
-def format_manual(path: tuple[str, ...], width: int) -> str:
+def _format_manuals(table: Table, path: tuple[str, ...], width: int) -> str:
+    """Return what `--all` adds to the help of a group: the manuals of its commands; of the program, its reference."""
+    if not path:
+        return format_reference(width)
+    commands = [command for command in table.commands.values() if command.path[: len(path)] == path]
+    text = "".join(format_manual(each.path, width, f"{' '.join(table.short_path(each.path))}: ") for each in commands)
+    return f"{text}\nExit codes, global options, environment variables and files: scopes help --all\n"
+
+
+def format_manual(path: tuple[str, ...], width: int, prefix: str = "") -> str:
     """Return the further sections of the manual page of a command; an empty text if it has none."""
     lines: list[str] = []
     for title, text in load("scopes.cli.man_pages:split_manual")(load("scopes.cli.man_pages:read_manual")(path)):
-        lines += ["", f"{title.lower()}:", *fill(text, width)]
+        lines += ["", f"{prefix}{title.lower()}:", *fill(text, width)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -18,7 +18,8 @@ _WRITING = frozenset({
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
     "proposals feedback", "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
-    "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove",
+    "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
+    "skills install", "skills remove",
 })  # fmt: skip
 
 
@@ -270,9 +271,12 @@ TABLE = Table(
         _command(LIVE, "acp", "Record an agent while it works behind an editor"),
         _command(LIVE, "acp stats", "Count the sessions behind scopes acp by agent"),
         _command(LIVE, "acp log", "Show what happened to sessions behind scopes acp"),
+        _command(LIVE, "conv resume", "Go on with a conversation in its agent"),
         _command(LIVE, "mcp", "Serve the store to agents, by MCP"),
         _command(LIVE, "mcp install", "Add the server to the configuration of a program"),
         _command(LIVE, "mcp remove", "Take the server out of the configuration of a program"),
+        _command(LIVE, "skills install", "Teach an agent when and how to use scopes"),
+        _command(LIVE, "skills remove", "Delete the skill file of an agent"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -301,6 +305,7 @@ TABLE = Table(
         Group(("facts", "key"), "Add context keys"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
+        Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),
     ),
     synonyms={"checkout": "switch", "events": "changes", "mr": "merge-requests", "view": "cat"},

@@ -158,7 +158,11 @@ def close(
 
 def sum_up(report: CollaborationReport, outcome: str) -> str:
     """Return the text of a closing message: the outcome, then a line each for positions, decisions and conflicts."""
-    positions = (f"{each.author} on {each.argument.about}: {each.argument.position}" for each in report.positions)
+    conflicts_by_id = {row.conflict.id: decoded_key(row.conflict.key) for row in report.conflicts}
+    positions = (
+        f"{each.author} on {conflicts_by_id.get(each.argument.about, each.argument.about)}: {each.argument.position}"
+        for each in report.positions
+    )
     decisions = (f"{each.topic}: {_decided(each)}" for each in report.decisions)
     conflicts = (_end_of(row.conflict) for row in report.conflicts)
     parts = (("Positions", positions), ("Decisions", decisions), ("Conflicts", conflicts))

@@ -34,10 +34,11 @@ _WEIGHT = compile_lazily(r"0|1|[01]?\.[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A message of a collaboration with its body."""
+    """A message of a collaboration with its body and its commit."""
 
     head: MessageHeader
     message: Message
+    commit: Commit
 
     @property
     def event(self) -> Event | None:
@@ -108,7 +109,9 @@ def list_entries(repository: Repository, fork: Oid | None, tip: Oid) -> list[Ent
     while oid is not None and oid != fork:
         commits.append(read_commit(repository, oid))
         oid = commits[-1].parents[0] if commits[-1].parents else None
-    return [Entry(head=head, message=read_body(repository, head)) for head in headers_of(reversed(commits))]
+    by_oid = {commit.oid: commit for commit in commits}
+    heads = headers_of(reversed(commits))
+    return [Entry(head=head, message=read_body(repository, head), commit=by_oid[head.oid]) for head in heads]
 
 
 def name_of(conversation: ConversationId, branch: BranchName) -> str:

@@ -23,7 +23,7 @@ from scopes.model.argument import Position
 from scopes.model.claims import DECISIONS
 from scopes.model.conflicts import ENDED, Conflict, Resolution
 from scopes.model.path_encoding import encode_component
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
@@ -155,22 +155,27 @@ def list_collaborations(
 def show_collaboration(repository: Repository, conversation: str, branch: str | None = None) -> CollaborationReport:
     """Return a collaboration by its branch; or the only open one of a conversation, or else the only merged one.
 
+    If all are closed it is the newest one; a note says so if there are several.
+
     Raises:
         NotFound, Ambiguous: there is none, or there are several.
     """
-    handle = resolve_collaboration(repository, conversation, branch)
+    handle, notes = _find_shown(repository, conversation, branch)
     entries, collaboration = read_collaboration(handle)
     conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
-    stated = list_positions(entries)
-    found = (*stated, *_positions_of(handle.conversation, conflicts))
-    positions = tuple({each.message: each for each in found}.values())  # after the merge the branch has both
+    ids = {row.conflict.id for row in conflicts}
+    positions = list_positions(entries)  # after a merge of a conflict-resolution branch those about its conflicts too
+    stated = tuple(each for each in positions if each.argument.about not in ids)
+    found = (*stated, *positions, *_positions_of(handle.conversation, conflicts))
+    positions = tuple({each.message: each for each in found}.values())
     return CollaborationReport(
         collaboration=collaboration,
         positions=positions,
         debates=find_debates(positions),
         consensus=find_consensus(stated),
-        decisions=tuple(_with_merged(handle, _decisions(entries, conflicts))),
+        decisions=tuple(_with_merged(handle, entries, _decisions(entries, conflicts))),
         conflicts=conflicts,
+        notes=notes,
     )
 
 
@@ -187,8 +192,8 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
             hint = f"list them: scopes collaborate status {handle.conversation.id}"
             raise NotFound(f"branch {handle} is no collaboration", hint=hint)
         return handle
-    rows = list_collaborations(repository, conversation).rows
-    found = [each for each in rows if each.status == OPEN] or rows
+    rows = list_collaborations(repository, conversation, everything=True).rows
+    found = [each for each in rows if each.status == OPEN] or [each for each in rows if each.status == MERGED]
     identifier = store.conversation(conversation).id
     if len(found) > 1:
         names = ", ".join(each.name for each in found[:8])
@@ -196,10 +201,25 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
             f"{len(found)} collaborations are {found[0].status} in {identifier}: {names}",
             hint="name one as CONV/BRANCH",
         )
-    if not found:
+    if found:
+        return store.branch(found[0].conversation, found[0].branch)
+    if rows:
         hint = f"see those that are closed: scopes collaborate status {identifier} --all"
         raise NotFound(f"no collaboration is open in {identifier}", hint=hint)
-    return store.branch(found[0].conversation, found[0].branch)
+    hint = f"open one: scopes collaborate {identifier} --type TYPE --agents NAMES --task TEXT"
+    raise NotFound(f"there is no collaboration in {identifier}", hint=hint)
+
+
+def _find_shown(repository: Repository, conversation: str, branch: str | None) -> tuple[BranchHandle, tuple[Note, ...]]:
+    """Return the branch of the collaboration to show: also the newest closed one, if none is open or merged."""
+    if branch is None and "/" not in conversation:
+        rows = list_collaborations(repository, conversation, everything=True).rows
+        if rows and rows[0].status == CLOSED:
+            newest = StoreHandle(repository).branch(rows[0].conversation, rows[0].branch)
+            hint = f"see the others: scopes collaborate status {newest.conversation.id} --all"
+            note = Note(f"all {len(rows)} collaborations are closed; this is the newest one", hint)
+            return newest, (note,) if len(rows) > 1 else ()
+    return resolve_collaboration(repository, conversation, branch), ()
 
 
 def read_collaboration(handle: BranchHandle) -> tuple[list[Entry], Collaboration]:
@@ -304,6 +324,8 @@ def _participants(repository: Repository, request: Entry, entries: Sequence[Entr
     counts: dict[str, int] = {}
     joined: dict[str, str | None] = {}
     for each in entries:
+        if each.head.author_kind == "system":
+            continue  # a merge
         counts[each.head.author] = counts.get(each.head.author, 0) + 1
         joined.setdefault(each.head.author, display_time(each.head))
     numbers: dict[str, int] = {agent.name: agent.number for agent in registry.agents}
@@ -337,11 +359,16 @@ def _decisions(entries: Sequence[Entry], conflicts: Sequence[ConflictRow]) -> li
     return found
 
 
-def _with_merged(handle: BranchHandle, stated: Sequence[StatedDecision]) -> list[StatedDecision]:
+def _with_merged(
+    handle: BranchHandle, entries: Sequence[Entry], stated: Sequence[StatedDecision]
+) -> list[StatedDecision]:
     """Return decisions with what replaced them, also where that came from a branch that was merged into this one."""
-    fork = handle.conversation.metadata.branches[handle.name].fork
-    commits = walk_newest_first(handle.repository, [handle.tip], [] if fork is None else [fork])
-    heads = list(headers_of(commits))[::-1] if stated else []
+    heads = [each.head for each in entries] if stated else []
+    if any(len(head.parents) > 1 for head in heads):
+        fork = handle.conversation.metadata.branches[handle.name].fork
+        known = {each.commit.oid: each.commit for each in entries}
+        commits = walk_newest_first(handle.repository, [handle.tip], [] if fork is None else [fork], known)
+        heads = list(headers_of(commits))[::-1]
     own = {each.message for each in stated}
     ends = {
         each.row.comparable_topic: each

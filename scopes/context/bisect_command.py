@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from scopes.child_process import before_fatal_signals, kill_group, start_group
+from scopes.child_process import Guard, before_fatal_signals, kill_group, start_group
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.bisect import SKIP, BisectPoint
@@ -63,8 +63,11 @@ class BisectCommand:
         self.output.flush()
         child = _Child()
         with before_fatal_signals(child.stop):
-            child.start(self.command, environ, data, _descriptor(self.output))
-            return child.wait(self.timeout_seconds)
+            try:
+                child.start(self.command, environ, data, _descriptor(self.output))
+                return child.wait(self.timeout_seconds)
+            finally:
+                child.end_guard()
 
     def _input(self, point: BisectPoint) -> bytes:
         if self.input == "state":
@@ -102,15 +105,17 @@ def check_bisect_command(command: Sequence[str], input_name: str, timeout_second
 
 
 class _Child:
-    """The process of the command; a signal that ends scopes ends the process and all that it started first."""
+    """The process of the command; what ends scopes ends the process and all that it started, SIGKILL too."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._guard: Guard | None = None
         self._is_stopped = False
 
     def start(self, command: Sequence[str], environ: Mapping[str, str], data: bytes | None, output: int) -> None:
         try:
-            self._process = start_group(command, data, stdout=output, environ=environ)
+            self._guard = Guard()
+            self._process = start_group(command, data, stdout=output, environ=environ, guard=self._guard)
         except OSError as error:
             raise Refused(f"cannot start {command[0]}: {error.strerror}", hint="check the command after --") from error
         if self._is_stopped:
@@ -131,6 +136,11 @@ class _Child:
         """Kill the process, or as soon as it starts."""
         self._is_stopped = True
         self._kill()
+
+    def end_guard(self) -> None:
+        """End the guard: the process has ended, or was never started."""
+        if self._guard is not None:
+            self._guard.end()
 
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -6,7 +6,7 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scopes import __version__
@@ -45,8 +45,11 @@ class Diagnosis(Result):
         return 1 if any(check.state == "failed" for check in self.checks) else 0
 
 
-def doctor(path: str, open_store: Repository | ScopesError) -> Diagnosis:
-    """Check the installation and the store at `path`; `open_store` is the opened store or its error (S0-23)."""
+def doctor(path: str, open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> Diagnosis:
+    """Check the installation and the store at `path`; `open_store` is the opened store or its error (S0-23).
+
+    more: checks of what is above the store, which follow.
+    """
     checks = list(_program_checks())
     if isinstance(open_store, ScopesError):
         state = "warning" if open_store.kind == "not-found" else "failed"
@@ -54,7 +57,7 @@ def doctor(path: str, open_store: Repository | ScopesError) -> Diagnosis:
     else:
         checks += _store_checks(open_store)
         checks += _safety_checks(path)
-    return Diagnosis(checks=tuple(checks))
+    return Diagnosis(checks=(*checks, *more))
 
 
 def _program_checks() -> Iterator[Check]:

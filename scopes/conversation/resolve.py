@@ -22,6 +22,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, 
 from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import decoded_key, group_of
 from scopes.merge.conflict_list import list_earlier, read_conflict
+from scopes.merge.discussion import read_discussion
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.manual_resolution import (
@@ -126,13 +127,28 @@ def resolve_conflict(
             resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
+        notes = _note_escalated(repository, in_progress, record, actor.name)
         resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
             text = f"Resolved {decoded_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
-        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
+        result = replace(_write(repository, in_progress, row.number, resolved, actor, text, changes), notes=notes)
     return _continue(repository, result) if continue_after else result
+
+
+def _note_escalated(
+    repository: Repository, in_progress: InProgress, conflict: Conflict, actor: str
+) -> tuple[Note, ...]:
+    """Return a note if a conflict was escalated to somebody else than who resolves it now."""
+    asked = read_discussion(repository, in_progress, conflict).escalated_to
+    if asked is None or asked == actor:
+        return ()
+    holds = any(actor in {each.agent, each.resolved_by} for each in (*conflict.source, *conflict.target))
+    who = f"{actor}, who holds a side of it," if holds else actor
+    return (
+        Note(f"the conflict was escalated to {asked}, and {who} has resolved it", "to let them decide: scopes undo"),
+    )
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:

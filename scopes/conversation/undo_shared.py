@@ -7,6 +7,7 @@ again, in a new commit, if each still has the value that it wrote. Numbers of ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
 from typing import NamedTuple, NoReturn
 
 from scopes.errors import Refused
@@ -151,6 +152,11 @@ class _SharedTree:
         names |= {path.partition("/")[0] for path in inside}
         return {name for name in names if self._exists(prefix + name)}
 
+    def name_of_agent(self, number: str) -> str:
+        """Return the name that an agent has now, or its number if it has none."""
+        name = read_json(self._repository, self._stored(f"{AGENT_FILES}{number}.json")).get("name")
+        return name if isinstance(name, str) else number.lstrip("0")
+
     def write(self, subject: str) -> str | None:
         """Write the commit and return it; the one from before if that has the same files, so that undo restores it."""
         changes: dict[str, BlobChange] = dict(self.changes)
@@ -190,7 +196,7 @@ def _find_problem_of_agents(objects: Objects, shared: _SharedTree) -> _Problem |
         if same:
             other = same[0].removesuffix(".json").lstrip("0")
             text = f"another agent has got the name {names[file]!a}, number {other},"
-            return _Problem(text, f"give that one another name: scopes agents update {other} --name NAME")
+            return _Problem(text, f"give that one another name: scopes agents update {quote(names[file])} --name NAME")
         problem = _find_lost_message(objects, shared, number, is_there=file in names)
         if problem is not None:
             return problem
@@ -199,16 +205,15 @@ def _find_problem_of_agents(objects: Objects, shared: _SharedTree) -> _Problem |
 
 def _find_lost_message(objects: Objects, shared: _SharedTree, number: str, *, is_there: bool) -> _Problem | None:
     """Return a problem if messages would be left for an agent that is gone, or wait for one that is available."""
-    directory, short = INBOX_FILES + number, number.lstrip("0")
+    directory, name = INBOX_FILES + number, shared.name_of_agent(number)
     blobs = [shared.find(f"{directory}/{name}") for name in shared.names(directory)]
     if blobs and not is_there:
-        return _Problem(
-            f"agent {short} has got messages that it has not acknowledged", f"remove it: scopes agents remove {short}"
-        )
+        text = f"agent {name} has got messages that it has not acknowledged"
+        return _Problem(text, f"remove it: scopes agents remove {quote(name)}")
     agent = read_json(objects, shared.find(f"{AGENT_FILES}{number}.json"))
     if agent.get("available") is not False and any(read_json(objects, blob).get("queued") is True for blob in blobs):
-        hint = f"deliver them: scopes agents available {short}"
-        return _Problem(f"messages wait for agent {short}, which were sent", hint)
+        hint = f"deliver them: scopes agents available {quote(name)}"
+        return _Problem(f"messages wait for agent {name}, which were sent", hint)
     return None
 
 
@@ -246,7 +251,8 @@ def _describe_agent_file(repository: Repository, parts: list[str], blobs: Iterat
     if parts[0] == "agents":
         return f"agent {document.get('name', number)}"
     message, where = str(document.get("message", ""))[:8], EntryConversations(repository).find_id(document)
-    return f"message {message} of {where} in the inbox of agent {number}"
+    name = _SharedTree(repository, refs.AGENTS).name_of_agent(parts[1])
+    return f"message {message} of {where} in the inbox of {name}"
 
 
 def _known(blobs: Iterable[Oid | None]) -> Iterator[Oid]:

@@ -53,20 +53,20 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
 
 def _verify(repository: Repository, more_checks: MoreChecks) -> Verification:
     first = check_store(repository)
-    _run_more(repository, first, more_checks)
+    run_more_checks(repository, first, more_checks)
     if not first.failed:
         return _verification(repository, first, first.findings)
     try:
         with repository.lock.exclusive():
             second = check_store(repository, first.failed, locked=True)
-            _run_more(repository, second, more_checks)
+            run_more_checks(repository, second, more_checks)
     except Inaccessible as error:
         note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
         return _verification(repository, first, first.findings, note)
     return _verification(repository, first, second.findings)
 
 
-def _run_more(repository: Repository, result: StoreCheck, more_checks: MoreChecks) -> None:
+def run_more_checks(repository: Repository, result: StoreCheck, more_checks: MoreChecks) -> None:
     """Add the findings of further checks; nothing is read through a damaged pack index, which might crash."""
     if not any(finding.where.endswith(".idx") for finding in result.findings):
         for check in more_checks:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now, now_nanoseconds
-from scopes.errors import Conflicted, Invalid, NotFound
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import find_problems, is_expired, is_same
+from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
 from scopes.loading import load
@@ -72,7 +73,7 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
     Raises:
         NotFound, Ambiguous: the conversation or a source.
         Invalid: the key is unknown, the text empty, the id or the confidence impossible.
-        Conflicted: a proposal of this id waits already, with other content.
+        Refused: a proposal of this id waits already, with other content.
     """
     conversation_id = resolve_conversation(repository, conversation)
     sources = tuple(_find_source(repository, conversation_id, each) for each in given.sources)
@@ -106,10 +107,21 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
         if operation is None:
             fact = store.find_proposal(key, fact_id) or fact
         problems = find_problems(fact, context)
-    reject = f"reject it: scopes facts reject {conversation_id} {key}/{fact_id} --reason TEXT"
-    hint = f"{reject}; to propose it under another id: --id ID"
+        hint = _cure(fact, context, conversation_id) if problems else ""
     notes = (Note(f"it cannot be promoted as it is: {'; '.join(problems)}", hint),) if problems else ()
     return FactProposed(conversation=conversation_id, fact=fact, operation=operation, notes=notes)
+
+
+def _cure(fact: ProposedFact, context: FactContext, conversation: ConversationId) -> str:
+    """Return what to do about a proposal that cannot be promoted."""
+    reject = f"scopes facts reject {conversation} {fact.key}/{fact.id} --reason TEXT"
+    target = fact.invalidates
+    if target is None or context.find(fact.key, target) is not None:
+        return f"reject it: {reject}; to propose it under another id: --id ID"
+    near = find_nearest(target, [each.id for each in context.walk([fact.key])])
+    meant = f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {conversation}"
+    listed = meant if near else f"{meant} --key {fact.key}"
+    return f"{listed}\nto propose it again with another --invalidates, reject this one: {reject}"
 
 
 def _find_source(repository: Repository, conversation: ConversationId, name: str) -> Oid:
@@ -147,13 +159,13 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
         if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
             return None
         see = f"see: scopes facts show {store.conversation} {fact.key}/{fact.id}"
-        raise Conflicted(
+        raise Refused(
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
             hint=f"decide about that one first, or give another --id; {see}",
         )
     if earlier is None and store.holds_proposal(fact.key, fact.id):
         text = f"a stored proposal {fact.key}/{fact.id} cannot be read, and is not replaced"
-        raise Conflicted(text, hint="see: scopes verify; give another --id")
+        raise Refused(text, hint="see: scopes verify; give another --id")
     changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
     changes.propose(store.proposal_change(fact.key, fact.id, fact))
     return changes.commit("facts-propose")

@@ -27,6 +27,7 @@ from scopes.facts.cycle import (
     update_unseen,
 )
 from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
+from scopes.facts.run_lock import claim_run
 from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import is_expired
@@ -80,10 +81,16 @@ class FactRun(Result):
 
     @property
     def exit_code(self) -> int:
-        """The code of a used-up budget if a limit was reached; one if every agent failed."""
-        if self.ending == "failed":
-            return ScopesError.exit_code
-        return BudgetExhausted.exit_code if self.ending in {"cycles", "facts"} else 0
+        """The code of a used-up budget if a limit was reached; one if an agent failed."""
+        if self.ending in {"cycles", "facts"}:
+            return BudgetExhausted.exit_code
+        return ScopesError.exit_code if self.failed else 0
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The agents that failed when they ran last in this run, by number; the next run tries them again."""
+        last = {each.agent: each for cycle in self.cycles for each in cycle.ran}
+        return tuple(last[number].name for number in sorted(last) if last[number].problem is not None)
 
 
 class Asks(Protocol):
@@ -109,6 +116,7 @@ def run_programs(
     Raises:
         NotFound, Ambiguous: the conversation, or an agent of `commands`.
         Invalid: no agent has a command and a dependency.
+        Busy: another process runs the agents of the conversation now.
     """
     conversation_id = resolve_conversation(repository, conversation)
     agents, away, notes = list_agents(repository)
@@ -119,11 +127,12 @@ def run_programs(
         hint = 'scopes agents register NAME --depends-on KEY, then --agent NAME="COMMAND"'
         raise Invalid("no registered agent depends on a key and has a command", hint=hint)
     runner = ProgramRunner(conversation_id, programs)
-    run = Runner(repository, conversation_id, agents, runner.ask, limits, others=[*without, *away])
-    notes = (*notes, *note_no_command(without), *note_unknown_keys(agents, run.context))
-    for cycle in run.walk_cycles():
-        on_cycle(cycle)
-    return run.result(notes)
+    with claim_run(repository, conversation_id):
+        run = Runner(repository, conversation_id, agents, runner.ask, limits, others=[*without, *away])
+        notes = (*notes, *note_no_command(without), *note_unknown_keys(agents, run.context))
+        for cycle in run.walk_cycles():
+            on_cycle(cycle)
+        return run.result(notes)
 
 
 def list_agents(repository: Repository) -> tuple[list[FactAgent], list[FactAgent], tuple[Note, ...]]:

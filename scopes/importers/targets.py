@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_body, write_root_commit
@@ -16,12 +17,14 @@ from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import STREAM, Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of, stream_key
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
-from scopes.model.conversation import Root, decode_root
+from scopes.model.conversation import BranchEntry, Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
 UNDATED = format_seconds(0)
+_ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch
+_MIN_SESSION_ID = 16  # shorter ids are not unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,13 @@ class TargetMatch:
     joined: str | None = None
 
 
+class _Conversations(NamedTuple):
+    """The conversations of a store by root, and the roots of those that `scopes acp` recorded, by session id."""
+
+    by_root: dict[Oid, ConversationId]
+    by_live_session: dict[str, Oid]
+
+
 class ImportTargets:
     """The conversations of one run, by root commit. Those of the store are read when a session needs them.
 
@@ -124,7 +134,7 @@ class ImportTargets:
         self._objects = objects
         self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
-        self._conversations: dict[Oid, ConversationId] | None = None
+        self._conversations: _Conversations | None = None
         self._stored: dict[str, StoredRecord | None] = {}
         self._groups: dict[int, dict[Oid, ImportTarget]] = {}
         self._previous_roots: dict[str, Oid] = {}
@@ -156,26 +166,29 @@ class ImportTargets:
         match = None if joined is None else self._match_joined(source_key_of(session), joined, group)
         if match is not None:
             return match
-        root = (
-            self._find_own_root(session, group) or self._find_stream_root(session, group) or self._write_root(session)
-        )
+        root = self._find_own_root(session) or self._find_stream_root(session)
+        live = None if root is not None else self._find_live_root(session)
+        root = root or live or self._write_root(session)
         self._roots[source_key_of(session)] = root
         missing = session.base if session.sub_file is None else None
-        return TargetMatch(self.at(root, group), session.sub_file in {None, STREAM}, missing_base=missing)
+        own = session.sub_file in {None, STREAM} and live is None
+        return TargetMatch(self.at(root, group), own, missing_base=missing)
 
     def at(self, root: Oid, group: int) -> ImportTarget:
         """Return the conversation with this root; it is used by a group of sources from now on."""
         if root not in self._targets:
-            if self._conversations is None:
-                self._conversations = _list_roots(self._repository)
-            tree = read_commit(self._objects, root).tree
-            document = decode_root(find_blob(self._objects, tree, "message.json") or b"")
-            target = self._targets[root] = ImportTarget(root, document, self._conversations.get(root))
+            document = self._read_document(root)
+            target = self._targets[root] = ImportTarget(root, document, self._listed().by_root.get(root))
             if target.conversation is not None:
                 target.tips = sorted(list_branch_tips(self._repository, target.conversation).values())
                 target.unread = [tip for tip in target.tips if tip not in self._reimported]
         self._groups.setdefault(group, {})[root] = self._targets[root]
         return self._targets[root]
+
+    def _read_document(self, root: Oid) -> Root:
+        if root in self._targets:
+            return self._targets[root].document
+        return decode_root(find_blob(self._objects, read_commit(self._objects, root).tree, "message.json") or b"")
 
     def was_imported(self, key: str) -> bool:
         """Return True if the store has a session from a previous import."""
@@ -183,9 +196,12 @@ class ImportTargets:
 
     def has_conversation(self, root: Oid) -> bool:
         """Return True if the store has the conversation with this root."""
+        return root in self._listed().by_root
+
+    def _listed(self) -> _Conversations:
         if self._conversations is None:
-            self._conversations = _list_roots(self._repository)
-        return root in self._conversations
+            self._conversations = _list_conversations(self._repository)
+        return self._conversations
 
     def is_any_deleted(self) -> bool:
         """Return True if a conversation that the run would change was deleted since the run has found it."""
@@ -285,21 +301,28 @@ class ImportTargets:
         parent = joined if current == root else None
         return TargetMatch(self.at(root, group), False, parent, joined=joined)
 
-    def _find_own_root(self, session: Session, group: int) -> Oid | None:
+    def _find_own_root(self, session: Session) -> Oid | None:
         """Return the root of the session's own conversation at its last import, even if its header has changed."""
         root = self._previous_roots.get(source_key_of(session))
         if root is None or not self._repository.has(root):
             return None
-        own = session_uuid(session.format, session.native_id)
-        return root if self.at(root, group).document.uuid == own else None
+        return root if self._read_document(root).uuid == session_uuid(session.format, session.native_id) else None
 
-    def _find_stream_root(self, session: Session, group: int) -> Oid | None:
+    def _find_stream_root(self, session: Session) -> Oid | None:
         """Return the root of the conversation of the session's event stream, if that was imported before its file."""
         root = self._find_root(stream_key(session)) if session.sub_file is None else None
         if root is None or not self._repository.has(root):
             return None
-        own = session_uuid(session.format, session.native_id)
-        return root if self.at(root, group).document.uuid == own else None
+        return root if self._read_document(root).uuid == session_uuid(session.format, session.native_id) else None
+
+    def _find_live_root(self, session: Session) -> Oid | None:
+        """Return the root of the conversation in which `scopes acp` recorded the session, deleted or not."""
+        if len(session.native_id) < _MIN_SESSION_ID or session.sub_file is not None:
+            return None
+        root = self._previous_roots.get(source_key_of(session))
+        if root is not None and self._repository.has(root) and self._read_document(root).format == _ACP:
+            return root
+        return self._listed().by_live_session.get(session.native_id)
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(
@@ -312,18 +335,28 @@ class ImportTargets:
         return write_root_commit(self._objects, document, {})
 
 
-def _list_roots(repository: Repository) -> dict[Oid, ConversationId]:
-    """Return the conversations of the store by root commit."""
-    found: dict[Oid, ConversationId] = {}
+def _list_conversations(repository: Repository) -> _Conversations:
+    """Read which conversations the store has."""
+    found = _Conversations({}, {})
     for conversation in conversation_ids(repository):
-        root = _find_root_of(repository, conversation)
-        if root is not None:
-            found.setdefault(root, conversation)
+        branches = read_metadata(repository, conversation).branches
+        root = _root_in(repository, branches)
+        if root is None:
+            continue
+        found.by_root.setdefault(root, conversation)
+        for entry in branches.values():
+            match entry.extra.get(_ACP):
+                case {"session": str(session)}:
+                    found.by_live_session.setdefault(session, root)
     return found
 
 
 def _find_root_of(repository: Repository, conversation: ConversationId) -> Oid | None:
     """Return the root commit of a conversation, as its metadata names it."""
-    main = read_metadata(repository, conversation).branches.get(MAIN)
+    return _root_in(repository, read_metadata(repository, conversation).branches)
+
+
+def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
+    main = branches.get(MAIN)
     is_known = main is not None and main.fork is not None and is_root(read_commit(repository, main.fork))
     return main.fork if main is not None and is_known else None

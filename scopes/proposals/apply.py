@@ -126,7 +126,7 @@ def try_proposal(repository: Repository, where: str | None, name: str, *, author
 
     Raises:
         NotFound, Ambiguous: there is no such proposal, or there are several.
-        Refused: it was rejected, superseded or applied.
+        Refused: it was rejected, superseded, withdrawn or applied.
     """
     found = locate(repository, where, name)
     proposal = found.proposal

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds, parse_date, parse_time
 from scopes.conversation.append import append_to
-from scopes.errors import Conflicted, Invalid
+from scopes.errors import Invalid, Refused
+from scopes.history.conversations import participants_of
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import check_author, plain_message
+from scopes.history.name_syntax import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
 from scopes.merge.divergence import state_of
@@ -20,7 +24,8 @@ from scopes.model import encoding
 from scopes.model.message import Author
 from scopes.proposals.proposal import PENDING, FieldChange, is_same, read_value, value_path
 from scopes.proposals.state import KIND, read_proposals
-from scopes.result import Result
+from scopes.result import Note, Result
+from scopes.store.repository import read_commit
 
 _ABSOLUTE = re.compile(r"[0-9]{4}-")
 _PAST = re.compile(r"\b(?:ago|last|yesterday)\b", re.IGNORECASE)
@@ -85,7 +90,7 @@ def create_proposal(
 
     Raises:
         Invalid: a field or the entity is not valid.
-        Conflicted: a field has another value than `before` states.
+        Refused: a field has another value than `before` states.
         NotFound, NoAvailableAgents: as `send` does.
     """
     entity_type, slash, entity_id = entity.partition("/")
@@ -137,7 +142,30 @@ def create_proposal(
         supersedes=supersedes,
         delivered_to=delivered_to,
         queued_for=queued_for,
+        notes=_note_unknown_approvers(branch, (details or {}).get("required_approvals") or ()),
     )
+
+
+def _note_unknown_approvers(branch: BranchHandle, names: Sequence[str]) -> tuple[Note, ...]:
+    """Return a note for each required approval of somebody who is not registered and has not written here.
+
+    The proposal cannot be accepted without them: a misspelled name would be seen too late.
+    """
+    registry = Registry(branch.repository)
+    unknown = [name for name in names if registry.find_named(name) is None]
+    if not unknown:
+        return ()
+    known = {*participants_of(branch.repository, [read_commit(branch.repository, branch.tip)])}
+    candidates: list[str] = sorted({agent.name for agent in registry.agents} | known)
+    notes = []
+    for name in unknown:
+        if name not in known:
+            near = find_nearest(name, candidates)
+            register = shlex.join(["scopes", "agents", "register", name])
+            hint = f"did you mean {' or '.join(near)}?" if near else f"register it: {register}"
+            text = f"the approval of {name} is needed, who is not registered and has not written here"
+            notes.append(Note(text, hint))
+    return tuple(notes)
 
 
 def describe_change(change: FieldChange) -> str:
@@ -163,7 +191,7 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
 
     Raises:
         Invalid: there are such changes.
-        Conflicted: a field has another value than `before` states.
+        Refused: a field has another value than `before` states.
     """
     if not changes:
         raise Invalid("no change was given", hint="for example: scopes proposals create conv-001 task/42 status=done")
@@ -180,7 +208,7 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
         raise Invalid(f"--before names the field {unknown!a}, which is not changed", hint="leave it out")
     other = next((each for each in changes if not is_same(each.before, before.get(each.field, each.before))), None)
     if other is not None:
-        raise Conflicted(
+        raise Refused(
             f"{other.field} is {show_value(other.before)}, not {show_value(before[other.field])}",
             hint="nothing was proposed; leave out --before to propose it for the value of now",
         )

@@ -19,7 +19,8 @@ REJECTED: Final = "rejected"
 APPLIED: Final = "applied"
 SUPERSEDED: Final = "superseded"
 EXPIRED: Final = "expired"
-STATES: Final = (PENDING, ACCEPTED, REJECTED, APPLIED, SUPERSEDED, EXPIRED)
+WITHDRAWN: Final = "withdrawn"
+STATES: Final = (PENDING, ACCEPTED, REJECTED, APPLIED, SUPERSEDED, EXPIRED, WITHDRAWN)
 OPEN: Final = frozenset({PENDING, ACCEPTED})
 REJECTION_REASONS: Final = (
     "incorrect-analysis", "unwanted-change", "poor-timing", "insufficient-context", "better-alternative-exists",
@@ -58,6 +59,7 @@ class Proposal:
         superseded_by: The proposal of the same agent that took its place.
         modified: The values that a reviewer gave it instead, by field; they are in `changes` already.
         is_amended: True if its message has another text now: what was accepted is not what it says.
+        is_retracted: True if its message was retracted.
         rolled_back: True if it was applied and taken back.
         approvals: Who has approved it, if it needs several approvals.
     """
@@ -76,6 +78,7 @@ class Proposal:
     superseded_by: MessageId | None = None
     modified: Mapping[str, Any] = field(default_factory=dict)
     is_amended: bool = False
+    is_retracted: bool = False
     rolled_back: bool = False
     approvals: tuple[str, ...] = ()
 
@@ -83,6 +86,11 @@ class Proposal:
     def entity(self) -> str:
         """Type and id of the entity, as people write them: `task/42`."""
         return f"{self.entity_type}/{self.entity_id}"
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """True if its message was amended or retracted; what was applied or rejected before stays that."""
+        return self.is_amended or self.is_retracted
 
     @property
     def fields(self) -> tuple[str, ...]:

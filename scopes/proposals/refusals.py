@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.errors import Refused
-from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, SUPERSEDED
+from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, WITHDRAWN
 from scopes.proposals.state import Located
 from scopes.store.operation_log import walk_operations
 from scopes.store.refs import branch_ref
@@ -21,10 +21,15 @@ def refusal(found: Located, wish: str, text: str) -> Refused:
     wish: `accepted`, `rejected` or `applied`, or one of the words above
     """
     proposal = found.proposal
-    state = "applied and rolled back" if proposal.rolled_back else proposal.state
-    if proposal.is_amended and state == SUPERSEDED:
-        state = "withdrawn, because its message was amended,"
-    return Refused(f"proposal {proposal.id[:8]} is {state} and {text}", hint=_cure(found, wish))
+    name = f"proposal {proposal.id[:8]}"
+    if proposal.rolled_back:
+        what = f"{name} was rolled back already" if wish == ROLLED_BACK else f"{name} was rolled back, and {text}"
+    elif proposal.state == WITHDRAWN:
+        done = "retracted" if proposal.is_retracted else "amended"
+        what = f"{name} is withdrawn, because its message was {done}, and {text}"
+    else:
+        what = f"{name} is {proposal.state} and {text}"
+    return Refused(what, hint=_cure(found, wish))
 
 
 def _cure(found: Located, wish: str) -> str:
@@ -36,7 +41,7 @@ def _cure(found: Located, wish: str) -> str:
 
 
 def _cure_of_ended(found: Located, wish: str) -> str:
-    """Return what can be done about a proposal that is applied, rejected, superseded or expired."""
+    """Return what can be done about a proposal that is applied, rejected, superseded, expired or withdrawn."""
     proposal, name = found.proposal, found.proposal.id[:12]
     is_applied = proposal.state == APPLIED and not proposal.rolled_back
     if is_applied and wish == REJECTED:

@@ -1,7 +1,7 @@
 """The proposals in the history of a commit, each with its state there.
 
 What a review decided is a claim of its own, `reviews/<proposal>=`, so that branches and merges carry it. Whether a
-proposal was superseded or has expired is found when it is read (S4-60).
+proposal was superseded or withdrawn, or has expired, is found when it is read (S4-60).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scopes.clock import known_seconds, now_nanoseconds, parse_time
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.amendments import find_claim, is_retracted
+from scopes.history.amendments import find_claim
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import MessageHeader, read_body, walk_headers_oldest_first
@@ -29,6 +29,7 @@ from scopes.proposals.proposal import (
     EXPIRED,
     REJECTED,
     SUPERSEDED,
+    WITHDRAWN,
     FieldChange,
     Proposal,
     is_same,
@@ -56,19 +57,16 @@ class Located(NamedTuple):
 
 
 def read_proposals(repository: Repository, tip: Oid) -> tuple[Proposal, ...]:
-    """Return the proposals in the history of a commit, oldest first.
-
-    A retracted one is left out, unless it was applied before: it can still be rolled back.
-    """
+    """Return the proposals in the history of a commit, oldest first; retracted ones claim nothing any more."""
     state, stated = state_of(repository, tip), []
     for head in walk_headers_oldest_first(repository, [tip]):
         proposal = _read(repository, head) if head.kind == KIND else None
         if proposal is not None:
             claim = find_claim(repository, tip, head.id)
-            if claim.get("retracted") is not True:
+            if claim.get("retracted") is True:
+                stated.append(replace(proposal, claims={}, is_retracted=True))
+            else:
                 stated.append(replace(proposal, is_amended="amended" in claim))
-            elif (_read_review(repository, state, proposal) or {}).get("status") == APPLIED:
-                stated.append(replace(proposal, claims={}))
     successors = _Successors(repository, stated)
     return tuple(_with_state(repository, state, each, successors.of(each)) for each in stated)
 
@@ -127,19 +125,7 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
             raise Ambiguous(f"{name!a} matches {len(found)} proposals", hint=f"name one of: {names}")
         if found:
             return Located(branch, tip, proposals, found[0])
-        retracted = _find_retracted(repository, tip, name)
-        if retracted is not None:
-            text = f"proposal {retracted.id[:8]} is withdrawn: its message was retracted"
-            raise NotFound(text, hint=f"propose it again: scopes proposals create {branch} TYPE/ID FIELD=VALUE")
     raise NotFound(f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {where} --all")
-
-
-def _find_retracted(repository: Repository, tip: Oid, name: str) -> MessageHeader | None:
-    """Return the message of a retracted proposal, by its id or a prefix of it; None if there is none."""
-    for head in walk_headers_oldest_first(repository, [tip]):
-        if name and head.kind == KIND and head.id.startswith(name) and is_retracted(repository, tip, head.id):
-            return head
-    return None
 
 
 def _find_conversation(repository: Repository, name: str) -> str:
@@ -196,7 +182,7 @@ def _changes(objects: Objects, state: Oid | None, entity: str, name: str, change
 def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, successors: list[Proposal]) -> Proposal:
     """Return a proposal with its state; `successors` are the newer ones of its agent about its fields."""
     review = _read_review(repository, state, proposal)
-    if review is not None and not (proposal.is_amended and review["status"] == ACCEPTED):
+    if review is not None and not (proposal.is_withdrawn and review["status"] == ACCEPTED):
         after = review.get("after")
         modified = after if isinstance(after, dict) else {}
         return replace(
@@ -207,10 +193,11 @@ def _with_state(repository: Repository, state: Oid | None, proposal: Proposal, s
             changes=with_values(proposal.changes, modified),
             approvals=_read_approvals(repository, state, proposal),
         )
-    if proposal.is_amended or _is_superseded(repository, state, proposal, successors):
-        if successors and not proposal.is_amended and _had_expired(proposal, successors[0]):
+    if proposal.is_withdrawn or _is_superseded(repository, state, proposal, successors):
+        if successors and not proposal.is_withdrawn and _had_expired(proposal, successors[0]):
             return replace(proposal, state=EXPIRED)
-        return replace(proposal, state=SUPERSEDED, superseded_by=successors[0].id if successors else None)
+        ended = WITHDRAWN if proposal.is_withdrawn else SUPERSEDED
+        return replace(proposal, state=ended, superseded_by=successors[0].id if successors else None)
     expiry = parse_time(proposal.expires_at or "")
     if expiry is not None and expiry <= now_nanoseconds():
         return replace(proposal, state=EXPIRED)

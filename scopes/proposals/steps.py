@@ -14,7 +14,7 @@ from scopes.model import encoding
 from scopes.model.claims import REVIEWS
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
-from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, Proposal
+from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, WITHDRAWN, Proposal
 from scopes.proposals.refusals import refusal
 from scopes.proposals.state import REVIEW, Located
 from scopes.result import Result
@@ -22,8 +22,8 @@ from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, find_blob
 
 TRANSITIONS: Mapping[str, frozenset[str]] = {
-    PENDING: frozenset({ACCEPTED, REJECTED, SUPERSEDED, EXPIRED}),
-    ACCEPTED: frozenset({APPLIED}),
+    PENDING: frozenset({ACCEPTED, REJECTED, SUPERSEDED, EXPIRED, WITHDRAWN}),
+    ACCEPTED: frozenset({APPLIED, WITHDRAWN}),
 }
 """The states that follow a state (S4-58); the others are final. A proposal that was rolled back stays applied."""
 

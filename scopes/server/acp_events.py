@@ -91,6 +91,16 @@ def acp_log(directory: str, *, limit: int | None = None, agent: str | None = Non
     return AcpLog(events=tuple(map(_logged, newest)))
 
 
+def protocol_versions(directory: str) -> dict[str, int]:
+    """Return the version of the protocol that each agent in the log of a directory spoke last."""
+    found: dict[str, int] = {}
+    for event in read_events(directory):
+        version = event.get("protocol") if event["event"] == "initialize" else None
+        if isinstance(version, int):
+            found[str(event.get("agent", ""))] = version
+    return found
+
+
 def _logged(event: Mapping[str, Any]) -> LoggedEvent:
     pid = event.get("pid")
     return LoggedEvent(

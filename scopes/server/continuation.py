@@ -151,10 +151,12 @@ class Continuations:
         """Look at the answer to a request of the editor before it is passed on."""
         if request.method == "initialize":
             self.agent = self._source.agent or agent_name(message) or self.agent
-            capabilities = (envelope.result_of(message) or {}).get("agentCapabilities")
+            answer = envelope.result_of(message) or {}
+            capabilities, version = answer.get("agentCapabilities"), answer.get("protocolVersion")
             self._capabilities = capabilities if isinstance(capabilities, dict) else {}
             self._log.set_fields(agent=self.agent)
-            self._log.write("initialize", ways=[way for way in _WAYS if self.offers(way)])
+            known = version if isinstance(version, int) else None
+            self._log.write("initialize", ways=[way for way in _WAYS if self.offers(way)], protocol=known)
         elif request.method in _OPENING:
             self._opened(request, message)
         elif request.method == "session/prompt":

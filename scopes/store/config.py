@@ -110,7 +110,7 @@ class Config:
         override = self._overrides.get(key.lower())
         if (
             override is not None
-            and _same_agent(override.key, key)
+            and _same_key(override.key, key)
             and (override.origin in _TRUSTED_WITH_COMMANDS or not names_command(key))
         ):
             return override.value
@@ -151,9 +151,7 @@ class Config:
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
         values = [
-            s.value
-            for s in _walk_settings(self._files)
-            if _folded(s.key) == _folded(key) and s.origin in ("system", "user")
+            s.value for s in _walk_settings(self._files) if _same_key(s.key, key) and s.origin in ("system", "user")
         ]
         return values[-1] if values else None
 
@@ -235,16 +233,11 @@ def names_command(key: str) -> bool:
     return name in COMMANDS or (name.startswith(_AGENT) and not name.endswith(".timeout"))
 
 
-def _folded(key: str) -> str:
-    """Return a key as git compares it: in lower case except for what is between the first and the last dot."""
-    section, _, rest = key.partition(".")
-    middle, dot, name = rest.rpartition(".")
-    return f"{section.lower()}.{middle}{dot}{name.lower()}"
-
-
-def _same_agent(one: str, other: str) -> bool:
-    """Return True unless two keys are settings of two agents whose names differ in case."""
-    return not other.lower().startswith(_AGENT) or _folded(one) == _folded(other)
+def _same_key(one: str, other: str) -> bool:
+    """Return True if two keys name one setting: in any letter case, except that of the name of an agent."""
+    if one.lower() != other.lower():
+        return False
+    return not one.lower().startswith(_AGENT) or one.split(".")[2:-1] == other.split(".")[2:-1]
 
 
 def check_key(key: str) -> str:

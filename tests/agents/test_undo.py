@@ -103,7 +103,7 @@ def test_a_name_that_another_agent_has_got_does_not_come_back(team):
     register(team, "bob")
     with pytest.raises(Refused, match="another agent has got the name 'bob', number 3, since") as refusal:
         undo(team, removed.operation)
-    assert refusal.value.hint == "give that one another name: scopes agents update 3 --name NAME"
+    assert refusal.value.hint == "give that one another name: scopes agents update bob --name NAME"
     update(team, "3", AgentChanges(name="bert"))
     undo(team, removed.operation)
     assert names(team) == {"ann": 1, "bob": 2, "bert": 3}
@@ -112,12 +112,26 @@ def test_a_name_that_another_agent_has_got_does_not_come_back(team):
 def test_a_registration_is_not_undone_while_messages_would_have_nobody(team):
     zoe = register(team, "zoe")
     sent(team, "conv-001", "hello", "zoe")
-    with pytest.raises(Refused, match="agent 3 has got messages that it has not acknowledged since") as refusal:
+    with pytest.raises(Refused, match="agent zoe has got messages that it has not acknowledged since") as refusal:
         undo(team, zoe.operation)
-    assert refusal.value.hint == "remove it: scopes agents remove 3"
+    assert refusal.value.hint == "remove it: scopes agents remove zoe"
     read_inbox(team, "zoe", acknowledge=True)
     undo(team, zoe.operation)
     assert names(team) == {"ann": 1, "bob": 2}
+
+
+def test_a_hint_about_an_agent_has_the_name_of_now_in_quotes(team):
+    zoe = register(team, "zoe")
+    sent(team, "conv-001", "hello", "zoe")
+    renamed = update(team, "zoe", AgentChanges(name="zoe b"))
+    with pytest.raises(Refused, match="agent zoe has changed since") as refusal:
+        undo(team, zoe.operation)
+    assert refusal.value.hint.endswith(f"scopes undo {renamed.operation[:8]}")
+    away = set_availability(team, "zoe b", available=False)
+    sent(team, "conv-001", "more", "zoe b", queue=True)
+    with pytest.raises(Refused) as refusal:
+        undo(team, away.operation)
+    assert refusal.value.hint == "deliver them: scopes agents available 'zoe b'"
 
 
 def test_an_absence_is_not_undone_while_messages_wait_as_nothing_would_deliver_them(team):
@@ -125,10 +139,10 @@ def test_an_absence_is_not_undone_while_messages_wait_as_nothing_would_deliver_t
     away = set_availability(team, "bob", available=False)
     sent(team, "conv-001", "hello", "bob", queue=True)
     with pytest.raises(
-        Refused, match="messages wait for agent 2, which were sent since 'set away: agent 2: bob'"
+        Refused, match="messages wait for agent bob, which were sent since 'set away: agent 2: bob'"
     ) as it:
         undo(team, away.operation)
-    assert it.value.hint == "deliver them: scopes agents available 2"
+    assert it.value.hint == "deliver them: scopes agents available bob"
     set_availability(team, "bob", available=True)
     assert inbox(team, "bob") == ["hello"]
 
@@ -145,7 +159,7 @@ def test_a_message_is_taken_back_while_others_wait_in_the_same_inbox(team):
 def test_a_message_that_was_acknowledged_is_not_taken_back_before_that_is(team):
     done = sent(team, "conv-001", "one", "ann")
     taken = read_inbox(team, "ann", acknowledge=True)
-    what = f"message {done.message[:8]} of conv-001 in the inbox of agent 1 has changed since"
+    what = f"message {done.message[:8]} of conv-001 in the inbox of ann has changed since"
     with pytest.raises(Refused, match=what) as refusal:
         undo(team, done.operation)
     cure = f"undo first 'acknowledge 1 message for ann': scopes undo {taken.operation[:8]}"
@@ -178,7 +192,7 @@ def test_undo_of_a_conversation_leaves_agents_alone(team):
     set_availability(team, "ann", available=False)
     sent(team, "conv-001", "one", "ann", queue=True)
     set_availability(team, "ann", available=True)
-    with pytest.raises(Refused, match=r"message .* in the inbox of agent 1 has changed since 'send"):
+    with pytest.raises(Refused, match=r"message .* in the inbox of ann has changed since 'send"):
         undo(team, "conv-001")
     assert Registry(team).find("ann").available
 

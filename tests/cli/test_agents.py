@@ -134,3 +134,31 @@ def test_processes_that_send_to_one_inbox_lose_nothing(registered):
     for writer in range(8):
         own = [text for text in texts if text.startswith(f"{writer}.")]
         assert own == sorted(own)
+
+
+@pytest.mark.parametrize(("capability", "cure"), [("reviev", "did you mean review?"), ("@zz", "capabilities: review")])
+def test_a_capability_that_nobody_has_is_noted(registered, capability, cure):
+    """Nothing was printed, with exit code 0."""
+    done = registered.run_main("agents", "list", "--capability", capability)
+    assert (done.returncode, done.stdout) == (0, "")
+    name = capability.removeprefix("@")
+    assert done.stderr.splitlines() == [f"note: no registered agent has the capability '{name}'", f"hint: {cure}"]
+
+
+def test_nobody_available_with_a_known_capability_is_no_note(registered):
+    registered.run("agents", "away", "reviewer")
+    assert registered.run_main("agents", "list", "--capability", "review", "--available").stderr == ""
+
+
+@pytest.mark.parametrize("kind", ["decision", "priority", "method", "analysis"])
+def test_the_hint_of_send_names_only_options_that_it_has(registered, kind):
+    """It named --topic, which only append has."""
+    error = registered.run_refused("send", registered.id, "--to", "reviewer", "--kind", kind, "SQLite", code=2)
+    assert error["hint"].startswith(f"for example: --kind {kind} --data ")
+    appended = registered.run_refused("append", registered.id, "--kind", kind, "SQLite", code=2)
+    assert " or --kind " in appended["hint"]
+
+
+def test_a_misspelled_capability_of_a_receiver_is_suggested(registered):
+    error = registered.run_refused("send", registered.id, "--to", "@reviwe", "hello", "--as", "carol", code=4)
+    assert error["hint"] == "did you mean @review?"

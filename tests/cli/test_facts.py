@@ -36,8 +36,9 @@ def seeded(conversation, tmp_path):
 
 def test_agents_in_python_and_shell_converge_though_one_crashes(seeded):
     """The user story as a script: S2-16, S2-19."""
-    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--json")
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--json", code=1)
     assert (done["kind"], done["ending"], done["added"], done["version"]) == ("fact-run", "converged", 2, 3)
+    assert done["failed"] == ["broken"]
     rows = [row.split("\t")[:3] for row in seeded.run("facts", "list", seeded.id).splitlines()]
     assert [key for _, key, _ in rows] == ["Constraints", "Hypotheses", "Seeds"]
     order = seeded.run("facts", "log", seeded.id, "--explain-order", "--json")
@@ -58,14 +59,14 @@ def test_a_limit_is_exit_code_9_with_what_was_added(seeded):
 
 def test_a_person_decides_and_the_run_goes_on(seeded):
     """S2-17."""
-    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--min-confidence", "0.8", "--json")
-    assert (done["ending"], done["waiting"]) == ("waiting", 1)
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs, "--min-confidence", "0.8", "--json", code=1)
+    assert (done["ending"], done["waiting"], done["failed"]) == ("waiting", 1, ["broken"])
     (row,) = seeded.run("facts", "list", seeded.id, "--proposed", "--json")["proposals"]
     refined = seeded.run("facts", "decide", seeded.id, row["id"][:6], "refine", "--reason", "why?", "--json")
     assert refined["decision"] == "refine"
     seeded.run("facts", "accept", seeded.id, row["id"], "--as", "carol", "--reason", "measured")
     assert seeded.run("facts", "show", seeded.id, row["id"], "--json")["decision"]["actor"] == "carol"
-    assert seeded.run("facts", "run", seeded.id, *seeded.programs, "--json")["ending"] == "converged"
+    assert seeded.run("facts", "run", seeded.id, *seeded.programs, "--json", code=1)["ending"] == "converged"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_a_person_decides_and_the_run_goes_on(seeded):
     [
         (("propose", "CONV", "Sedes", "x"), 2, "unknown context key 'Sedes'", "did you mean Seeds?"),
         (("propose", "CONV", "Seeds", " "), 2, "the content is empty", "scopes help facts propose"),
-        (("propose", "CONV", "Seeds", "x", "--confidence", "1.5"), 2, "not between 0 and 1", "scopes help"),
+        (("propose", "CONV", "Seeds", "x", "--confidence", "1.5"), 2, "1.5 is not between 0 and 1", "0.8"),
         (("propose", "CONV", "Seeds", "x", "--expires", "soon"), 2, "'soon' is not a time", "30m, 12h, 7d"),
         (("propose", "CONV", "Seeds", "x", "--source", "zzzz"), 4, "zzzz", ""),
         (("propose", "conv-9", "Seeds", "x"), 4, "conv-9", ""),
@@ -101,7 +102,7 @@ def test_a_mistake_is_one_error_that_names_it_and_its_cure(seeded, words, code, 
 
 def test_a_log_of_no_cycles_is_empty(seeded):
     """`-n 0` listed all of them."""
-    seeded.run("facts", "run", seeded.id, *seeded.programs)
+    seeded.run("facts", "run", seeded.id, *seeded.programs, code=1)
     assert seeded.run("facts", "log", seeded.id, "-n", "0") == ""
     assert len(seeded.run("facts", "log", seeded.id, "-n", "1", "--json")["cycles"]) == 1
 
@@ -123,7 +124,7 @@ def test_an_expiry_in_the_far_future_is_the_last_year(seeded):
 )  # fmt: skip
 def test_what_is_printed_is_valid_by_its_schema(seeded, words):
     asks = """analyst=echo '{"questions": [{"key": "Seeds", "id": "drop", "text": "drop?"}]}'"""
-    seeded.run("facts", "run", seeded.id, "--review", *seeded.programs[2:], "--agent", asks)
+    seeded.run("facts", "run", seeded.id, "--review", *seeded.programs[2:], "--agent", asks, code=1)
     words = [seeded.id if word == "CONV" else word for word in words]
     printed = seeded.run("facts", *words, "--json")
     jsonschema.Draft202012Validator(read_schemas()["documents"][printed["kind"]]).validate(printed)
@@ -151,3 +152,40 @@ def test_what_exists_already_is_noted_in_a_pipe_too(seeded):
         "note: is a fact already, so nothing was stored: Seeds/slow\n",
     )
     assert seeded.run(*again, "--json")["state"] == "accepted"
+
+
+def test_a_run_that_waits_says_in_a_pipe_what_to_do(seeded):
+    """A stranger's script ended with `waiting for a person` and no way to go on."""
+    asks = """analyst=echo '{"questions": [{"key": "Seeds", "id": "drop", "text": "drop?"}]}'"""
+    done = seeded.run_main("facts", "run", seeded.id, "--agent", asks)
+    assert done.returncode == 0
+    assert "note: waiting for a person: 1 cycle, 0 new facts" in done.stderr
+    assert "note: 1 decision waits: scopes facts list conv-001 --proposed" in done.stderr
+
+
+def test_an_agent_that_succeeds_when_it_is_tried_again_has_not_failed(seeded, tmp_path):
+    """Only the last run of an agent counts for the exit code."""
+    once = f"broken=test -e {tmp_path}/tried || {{ touch {tmp_path}/tried; exit 3; }}"
+    given = """analyst=test -e TRIED2 || { touch TRIED2; echo '{"facts": [{"key": "Seeds", "content": "more"}]}'; }"""
+    words = ("--agent", once, "--agent", given.replace("TRIED2", f"{tmp_path}/tried2"))
+    done = seeded.run("facts", "run", seeded.id, *words, "--json")
+    assert [[each["name"] for each in cycle["ran"]] for cycle in done["cycles"]][:2] == [["analyst", "broken"]] * 2
+    assert (done["ending"], done["failed"]) == ("converged", [])
+
+
+@pytest.mark.parametrize("option", ["--confidence", "--min-confidence"])
+def test_a_confidence_may_be_a_percentage(seeded, option):
+    if option == "--confidence":
+        words = ("facts", "propose", seeded.id, "Seeds", "more", option, "70%")
+        assert seeded.run(*words, "--json")["confidence"] == 0.7
+        return
+    done = seeded.run("facts", "run", seeded.id, *seeded.programs[:2], option, "61%", "--json")
+    assert (done["added"], done["waiting"]) == (0, 1), "the analyst is sure to 0.6"
+
+
+@pytest.mark.parametrize("words", [("propose", "Seeds", "x", "--confidence", "2"), ("run", "--min-confidence", "high")])
+def test_another_confidence_is_a_mistake_with_an_example(seeded, words):
+    verb, *rest = words
+    error = seeded.run_refused("facts", verb, seeded.id, *rest, code=2)
+    assert error["message"].endswith("is not between 0 and 1")
+    assert error["hint"].endswith("confidence 80%")

@@ -194,3 +194,26 @@ def test_choices_and_default_follow_the_help_text_of_an_option():
 @pytest.mark.parametrize(("columns", "width"), [("120", 100), ("72", 72), ("8", 40), ("no", 80), ("0", 80), ("", 80)])
 def test_the_width_is_the_terminals_within_limits(columns, width):
     assert terminal_width({"COLUMNS": columns}) == width
+
+
+def explanation_of_all(*words):
+    run = invocation()
+    explain(TABLE, list(words), run, include_all=True)
+    return run.stdout.getvalue()
+
+
+@pytest.mark.parametrize("group", ["facts", "proposals", "agents", "conv"])
+def test_all_of_a_group_does_not_repeat_what_is_the_same_for_every_group(group):
+    """It printed all exit codes, environment variables, files and refs after each group."""
+    text = explanation_of_all(group)
+    assert text.startswith(explanation(group, table=TABLE))
+    assert "environment variables:" not in text
+    last = text.splitlines()[-1]
+    assert last == "Exit codes, global options, environment variables and files: scopes help --all"
+
+
+def test_all_of_a_group_has_the_manuals_of_its_commands():
+    text, alone = explanation_of_all("facts"), explanation_of_all("facts", "run")
+    assert "\nfacts run: programs of agents:\n" in text
+    assert alone.partition("programs of agents:\n")[2].partition("\n\n")[0] in text
+    assert "environment variables:" in explanation_of_all()

@@ -71,3 +71,18 @@ def test_a_program_ends_with_the_command_that_started_it(agents, tmp_path, numbe
     assert process.wait(30) != 0
     wait_until(lambda: not any(map(is_running, pids)), "a program goes on")
     assert agents.run("verify", "--json")["findings"] == []
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("given", ["none", "context"])
+def test_the_command_of_bisect_ends_with_it(agents, tmp_path, number, given):
+    """After SIGKILL it went on, with all that it had started."""
+    pids = tmp_path / "pids"
+    words = ("bisect", "run", agents.id, "--input", given, "--", "sh", "-c", hanging(pids))
+    line = command_line("--store", agents.store, *words, table=PRODUCT)
+    process = subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(pids.exists, "the command did not start")
+    started = [int(pid) for pid in pids.read_text().split()]
+    os.kill(process.pid, number)
+    assert process.wait(30) != 0
+    wait_until(lambda: not any(map(is_running, started)), "the command goes on")

@@ -97,7 +97,10 @@ def test_a_proposal_is_sent_to_reviewers_or_to_whom_is_named(conversation):
         (("create", "{id}", "task/1", "status"), 2, "is not FIELD=VALUE"),
         (("create", "{id}", "task/1", "+=x"), 2, "is not FIELD=VALUE"),
         (("create", "{id}", "task/1", "x=1", "--before", "x"), 2, "is not FIELD=VALUE"),
-        (("create", "{id}", "task/1", "x=1", "--before", "x=2"), 3, "x is none, not 2"),
+        (("create", "{id}", "task/1", "x=1", "--before", "x=2"), 1, "x is none, not 2"),
+        (("create", "{id}", "task/1", "x=1", "--confidence", "85 percent"), 2, "is not between 0 and 1"),
+        (("create", "{id}", "task/1", "x=1", "--confidence", "101%"), 2, "is not between 0 and 1"),
+        (("create", "{id}", "task/1", "x=1", "--confidence", "nan"), 2, "is not between 0 and 1"),
         (("create", "{id}", "task/1", "x=1", "--category", "fun"), 2, "category"),
         (("create", "{id}", "task/1", "x=1", "--queue"), 2, "--queue"),
         (("create", "{id}", "42", "x=1"), 2, "is not an entity"),
@@ -254,3 +257,11 @@ def test_a_proposal_during_a_merge_says_on_which_branch_it_is(conversation):
         f"hint: the target: scopes proposals create {conversation.id}/main",
     ]
     assert not conversation.run_main("proposals", "create", f"{conversation.id}/main", "task/2", "status=done").stderr
+
+
+def test_a_confidence_may_be_a_percentage(conversation):
+    """A stranger typed 85% and read that it is not a valid float."""
+    for text, value in (("85%", 0.85), ("0.85", 0.85), ("1", 1), (".5", 0.5), ("0%", 0)):
+        words = ("task/42", f"status={text}", "--confidence", text)
+        made = conversation.run("proposals", "create", conversation.id, *words, "--json")["id"]
+        assert conversation.run("proposals", "show", made, "--json")["confidence"] == value

@@ -190,7 +190,7 @@ def test_a_closed_collaboration_takes_no_more_and_is_listed_on_request(team):
 
 
 def test_a_conversation_alone_names_its_only_open_collaboration(team):
-    with pytest.raises(NotFound, match="no collaboration is open"):
+    with pytest.raises(NotFound, match="there is no collaboration in conv-001"):
         show_collaboration(team, CONV)
     opened(team)
     opened(team, "ann", kind="handoff")

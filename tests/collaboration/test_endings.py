@@ -9,8 +9,10 @@ import pytest
 from scopes import clock
 from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
+from scopes.collaboration import report as report_module
 from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import choose_neutral
+from scopes.collaboration.records import THE_TASK
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -21,12 +23,13 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import plain_message, read_message
+from scopes.history.messages import plain_message, read_body, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal
+from tests.render.rendering import piped
 from tests.support.random_ids import hashed_counter
 
 CONV, BRANCH = "conv-001", "collaboration/consensus"
@@ -105,7 +108,7 @@ def test_a_conversation_alone_names_the_open_one_before_a_merged_one(team):
     assert show_collaboration(team, CONV).collaboration.branch == BRANCH
     close(team, CONV, author=LEAD)
     with pytest.raises(NotFound, match="no collaboration is open"):
-        show_collaboration(team, CONV)
+        close(team, CONV, author=LEAD)
 
 
 def test_the_closing_message_sums_up_positions_decisions_and_conflicts(team):
@@ -247,3 +250,72 @@ def test_other_messages_during_a_merge_are_left_to_merge(team):
     close(team, CONV, BRANCH, author=LEAD)
     ended = resolve_conflict(team, CONV, "1", take="source", author=LEAD, continue_after=True)
     assert [note.text for note in ended.notes] == [f"1 newer message of {BRANCH} is not merged"]
+
+
+def about_a_conflict(team):
+    """Resolve a conflict between main and the collaboration after a debate, and return its id."""
+    decide(team, BRANCH, "ann", "jwt")
+    decide(team, "main", "bob", "sessions")
+    merge(team, CONV, source="main", target=BRANCH)
+    argue_about_conflict(team, CONV, "1", Argument(about="", position="Sessions"), author=BOB)
+    argue_about_conflict(team, CONV, "1", Argument(about="", position="JWT"), author=Author("eve"))
+    return resolve_conflict(team, CONV, "1", take="source", author=LEAD, continue_after=True).conflict.id
+
+
+def test_positions_about_a_conflict_are_below_it_and_not_below_its_id(team):
+    """The report had a heading such as a56d761b7704, which nobody has typed."""
+    conflict = about_a_conflict(team)
+    report = show_collaboration(team, CONV, BRANCH)
+    assert [each.about for each in report.consensus] == [THE_TASK]
+    assert {each.argument.about for each in report.positions} == {THE_TASK, conflict}
+    text = piped(report)
+    assert f"### {conflict}" not in text
+    assert f"- decisions/auth (decision-disagreement, {conflict[:8]}): resolved, " in text
+    assert "  - **Sessions**, bob" in text
+    assert "has to decide" not in text, "it is decided"
+
+
+def test_a_closing_message_names_a_conflict_by_its_key(team):
+    conflict = about_a_conflict(team)
+    done = close(team, CONV, BRANCH, author=LEAD)
+    heads = StoreHandle(team).branch(CONV, BRANCH).headers()
+    body = read_body(team, next(head for head in heads if head.id == done.message)).text
+    assert "bob on decisions/auth: Sessions" in body
+    assert conflict not in body
+
+
+def test_the_author_of_merges_takes_no_part(team):
+    about_a_conflict(team)
+    names = [each.name for each in show_collaboration(team, CONV, BRANCH).collaboration.participants]
+    assert names == ["lead", "ann", "bob", "eve"]
+
+
+def test_a_conversation_alone_names_the_newest_closed_collaboration(team):
+    """`show` refused although there is only one."""
+    close(team, CONV, author=LEAD, outcome="done")
+    report = show_collaboration(team, CONV)
+    assert (report.collaboration.branch, report.notes) == (BRANCH, ())
+    second = start(team, CONV, Request(type="handoff", task="Finish it", agents=["ann"]), author=LEAD)
+    close(team, CONV, author=LEAD)
+    report = show_collaboration(team, CONV)
+    assert report.collaboration.branch == second.branch
+    assert [note.text for note in report.notes] == ["all 2 collaborations are closed; this is the newest one"]
+    with pytest.raises(NotFound, match=f"no collaboration is open in {CONV}"):
+        join(team, CONV, author=BOB)
+
+
+def test_a_conversation_without_a_collaboration_says_how_to_open_one(team):
+    other = new(team).id
+    for verb in (show_collaboration, lambda *words: join(*words, author=BOB)):
+        with pytest.raises(NotFound, match=f"there is no collaboration in {other}") as refused:
+            verb(team, other)
+        assert refused.value.hint == f"open one: scopes collaborate {other} --type TYPE --agents NAMES --task TEXT"
+
+
+def test_a_report_walks_a_branch_once_if_nothing_was_merged_into_it(team, monkeypatch):
+    """It walked the branch again for decisions, although nothing was merged into it."""
+    decide(team, BRANCH, "ann", "jwt")
+    walks = []
+    monkeypatch.setattr(report_module, "walk_newest_first", lambda *given: walks.append(given) or iter(()))
+    assert [each.decision for each in show_collaboration(team, CONV, BRANCH).decisions] == ["jwt"]
+    assert walks == []

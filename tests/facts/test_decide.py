@@ -13,7 +13,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Ambiguous, Conflicted, Invalid, NotFound, Refused
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.fact import Fact, ProposedFact
 from scopes.facts.list import explain_fact, list_facts, list_proposed, show_fact
@@ -184,7 +184,7 @@ def test_the_same_proposal_again_changes_nothing_and_another_of_its_id_is_a_conf
     suggest(store, fact_id="slow")
     before = store.list_refs("refs/")
     assert suggest(store, fact_id="slow").operation is None
-    with pytest.raises(Conflicted, match="ann has proposed Seeds/slow with other content"):
+    with pytest.raises(Refused, match="ann has proposed Seeds/slow with other content"):
         suggest(store, "it is fast", fact_id="slow")
     assert store.list_refs("refs/") == before
 
@@ -293,3 +293,26 @@ def test_facts_follow_a_renamed_conversation_and_a_later_one_of_its_id_has_none(
     assert [row.fact.id for row in list_facts(store, "login").rows] == ["slow"]
     new(store, conversation_id=CONV)
     assert facts(store) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "cure"),
+    [("budgit", "did you mean budget?"), ("nope", "facts that can be: scopes facts list conv-001 --key Seeds")],
+)
+def test_a_proposal_that_takes_back_no_fact_says_which_it_could(store, target, cure):
+    """The hint was about another id of the proposal, which does not help."""
+    suggest(store, "30 days", fact_id="budget")
+    promote(store, CONV, "budget")
+    (note,) = suggest(store, "40 days", fact_id="more", invalidates=target).notes
+    assert note.text == f"it cannot be promoted as it is: it takes back '{target}', which is no fact of Seeds"
+    first, second = note.hint.splitlines()
+    assert first == cure
+    assert second.endswith("reject this one: scopes facts reject conv-001 Seeds/more --reason TEXT")
+
+
+def test_a_refused_proposal_is_no_conflict_of_a_merge(store):
+    """Exit code 3 is for open conflicts."""
+    suggest(store, "30 days", fact_id="budget")
+    with pytest.raises(Refused) as refused:
+        suggest(store, "40 days", fact_id="budget")
+    assert refused.value.exit_code == 1

@@ -102,6 +102,7 @@ def test_programs_in_python_and_shell_converge_though_one_crashes(store, program
     assert done.cycles[0].ran[1].problem == "failed with exit code 3: oops"
     assert done.cycles[0].ran[0].traces == ("read 1 facts",)
     assert [note.text for note in done.notes] == ["1 agent failed: broken"]
+    assert (done.failed, done.exit_code) == (("broken",), 1), "a script sees that something is missing"
     again = run(store, {**programs, "broken": "true"})
     assert [[each.name for each in cycle.ran] for cycle in again.cycles] == [["broken"]], "the others have seen all"
     again = run(store, programs)

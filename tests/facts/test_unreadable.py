@@ -9,7 +9,7 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.new import new
-from scopes.errors import Conflicted, Corrupt, NotFound, TooNew
+from scopes.errors import Corrupt, NotFound, Refused, TooNew
 from scopes.facts.decide import accept, promote, reject
 from scopes.facts.list import list_facts, list_proposed, log_cycles
 from scopes.facts.propose import Proposal, propose
@@ -103,7 +103,7 @@ def test_a_proposal_of_a_newer_version_is_not_promoted(store):
     with pytest.raises(TooNew, match="p of conv-001 cannot be read: a newer version of scopes wrote") as caught:
         promote(store, CONV, "Seeds/p")
     assert caught.value.hint == "update scopes"
-    with pytest.raises(Conflicted, match="a stored proposal Seeds/p cannot be read, and is not replaced"):
+    with pytest.raises(Refused, match="a stored proposal Seeds/p cannot be read, and is not replaced"):
         propose(store, CONV, Proposal(key="Seeds", content="y", agent="ann", id="p"))
     assert json.loads(stored(store, PROPOSED_FACTS, "/p=")[1])["weight"] == 5
 

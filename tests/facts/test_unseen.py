@@ -170,7 +170,9 @@ def test_a_run_in_which_every_agent_failed_has_failed(store):
     done, _ = run(store, {"ann": "exit 3", "bob": "echo oops"})
     assert (done.ending, done.exit_code, done.added) == ("failed", 1, 0)
     done, _ = run(store, {"ann": "exit 3", "bob": "true"})
-    assert (done.ending, done.exit_code) == ("converged", 0), "one of them did not"
+    assert (done.ending, done.exit_code, done.failed) == ("converged", 1, ("ann",)), "one of them did not"
+    done, _ = run(store, {"ann": "true", "bob": "true"})
+    assert (done.ending, done.exit_code, done.failed) == ("converged", 0, ())
 
 
 def test_a_run_without_agents_says_why(store):

@@ -12,7 +12,10 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.list import list_agents
 from scopes.agents.register import register
 from scopes.agents.send import send
+from scopes.cli.main import main
+from scopes.cli.table import TABLE
 from scopes.conversation.new import new
+from scopes.conversation.repair import repair
 from scopes.conversation.verify import verify
 from scopes.facts.damage import walk_fact_defects
 from scopes.facts.decide import accept
@@ -28,6 +31,7 @@ from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, walk_blobs
 from tests.support.random_ids import hashed_counter
+from tests.support.store import git
 
 CONV = ConversationId("conv-001")
 CHECKS = (walk_agent_defects, walk_fact_defects)
@@ -109,3 +113,25 @@ def test_the_lists_of_agents_and_messages_name_what_they_left_out(store):
     change_file(store, AGENTS, "agents/000001.json", b"{{{")
     (note,) = list_agents(store).notes
     assert note.text == "files of the registry that are no agents were ignored: 000001.json"
+
+
+@pytest.mark.parametrize(("ref", "end"), [(FACTS, "/s="), (PROPOSED_FACTS, "/p="), (AGENTS, "agents/000001.json")])
+def test_repair_names_what_it_cannot_repair_and_what_to_do(store, ref, end):
+    """`verify` had it, and `repair` said that there is nothing to repair."""
+    path = change_file(store, ref, end, b"no JSON")
+    done = repair(store, CHECKS)
+    assert (done.repairs, done.exit_code) == ((), 7)
+    (finding,) = done.remaining
+    assert finding.where == f"{ref}:{path}"
+    assert finding.cure == f"see what it was: git -C {store.path} log -p {ref} -- {path}"
+    assert b"no JSON" in git(store, "log", "-p", ref, "--", path).encode()
+    assert repair(store, CHECKS, dry_run=True).repairs == ()
+
+
+def test_what_repair_cannot_repair_is_noted_in_a_pipe(store, capfd):
+    path = change_file(store, FACTS, "/s=", b"no JSON")
+    assert main(["--store", store.path, "repair"], TABLE) == 7
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"note: error: {FACTS}:{path}: ")
+    assert "; see what it was: git -C" in printed.err

@@ -10,7 +10,7 @@ from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Conflicted, Invalid, NotFound
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.merge.divergence import state_of
@@ -97,8 +97,9 @@ def test_the_value_now_is_remembered_and_another_expected_one_stops(team):
     accepted_value(team, "status", "todo")
     (change,) = create(team, "status=done").changes
     assert (change.operation, change.before, change.after) == ("update", "todo", "done")
-    with pytest.raises(Conflicted, match='status is "todo", not "open"'):
+    with pytest.raises(Refused, match='status is "todo", not "open"') as refused:
         create(team, "status=done", before={"status": "open"})
+    assert refused.value.exit_code == 1, "no conflict is open afterwards"
     with pytest.raises(Invalid, match="owner"):
         create(team, "status=done", before={"owner": "bob"})
     assert len(states(team)) == 1
@@ -115,7 +116,7 @@ def test_a_newer_proposal_of_the_same_agent_about_a_field_supersedes_the_older_o
     assert show_proposal(team, None, first.id).proposal.superseded_by == second.id
     assert other_agent.supersedes == other_field.supersedes == ()
     retract(team, "conv-001", second.id, "a mistake", author=Author("carol"))
-    assert states(team) == ["pending", "pending", "pending"]
+    assert states(team) == ["pending", "pending", "pending", "withdrawn"]
 
 
 def test_a_proposal_expires_at_its_time(team, monkeypatch):
@@ -232,9 +233,9 @@ def test_a_superseded_proposal_leaves_no_claims_of_its_other_fields(team, as_app
     assert claims(team) == kept
     retract(team, "conv-001", second.id, "a mistake", author=Author("carol"))
     assert claims(team) == {("status", "planner"), ("owner", "planner"), ("owner", "writer")}
-    assert states(team) == ["pending", "pending"]
+    assert states(team) == ["pending", "pending", "withdrawn"]
     create(team, "status=review", as_appended=as_appended)
-    assert states(team) == ["superseded", "pending", "pending"]
+    assert states(team) == ["superseded", "pending", "withdrawn", "pending"]
 
 
 def test_a_retraction_brings_no_claim_back_that_was_made_anew(team):
@@ -299,3 +300,18 @@ def test_an_id_of_no_proposal_is_not_found_as_such(team):
     with pytest.raises(NotFound, match="there is no proposal 'nope'") as missing:
         show_proposal(team, None, "nope")
     assert missing.value.hint.startswith("list them: scopes proposals list CONV --all")
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"), [("anne", "did you mean ann?"), ("x y", "register it: scopes agents register 'x y'")]
+)
+def test_a_required_approval_of_an_unknown_name_is_noted(team, name, cure):
+    """The proposal can never be accepted if the name is misspelled."""
+    (note,) = create(team, "status=done", details={"required_approvals": ["ann", name]}).notes
+    assert note.text == f"the approval of {name} is needed, who is not registered and has not written here"
+    assert note.hint == cure
+
+
+def test_whoever_has_written_may_have_to_approve_without_being_registered(team):
+    append(team, "conv-001", plain_message("eve", "hello"))
+    assert create(team, "status=done", details={"required_approvals": ["eve", "ann"]}).notes == ()

@@ -184,7 +184,7 @@ def test_rollback_restores_the_values_once(team):
     shown = show_proposal(team, None, made.id)
     assert (shown.proposal.rolled_back, shown.rollback_version) == (True, None)
     assert [event.decision for event in shown.history] == ["create", "accept", "apply", "rollback"]
-    with pytest.raises(Refused, match="applied and rolled back"):
+    with pytest.raises(Refused, match=f"proposal {made.id[:8]} was rolled back already"):
         rollback_proposal(team, None, made.id, author=CAROL)
 
 

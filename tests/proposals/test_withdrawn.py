@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.verify import verify
-from scopes.errors import NotFound, Refused
+from scopes.errors import Refused
 from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.list import list_proposals, show_proposal
@@ -33,7 +33,7 @@ def test_what_was_amended_cannot_be_decided_about(team, verb, accepted):
     amend(team, "conv-001", made.id, "something else", author=CAROL)
     with pytest.raises(Refused, match=f"proposal {made.id[:8]} is withdrawn, because its message was amended, and "):
         MOVES[verb](team, made.id)
-    assert (states(team), values(team)) == (["superseded"], {})
+    assert (states(team), values(team)) == (["withdrawn"], {})
     assert list_proposals(team, "conv-001").rows == ()
 
 
@@ -44,9 +44,10 @@ def test_what_was_retracted_cannot_be_decided_about(team, verb, accepted):
     if accepted:
         accept_proposal(team, None, made.id, author=CAROL, apply=False)
     retract(team, "conv-001", made.id, "a mistake", author=CAROL)
-    with pytest.raises(NotFound, match=f"proposal {made.id[:8]} is withdrawn: its message was retracted"):
+    with pytest.raises(Refused, match=f"proposal {made.id[:8]} is withdrawn, because its message was retracted, and "):
         MOVES[verb](team, made.id)
-    assert (states(team), values(team)) == ([], {})
+    assert (states(team), values(team)) == (["withdrawn"], {})
+    assert list_proposals(team, "conv-001").rows == ()
 
 
 @pytest.mark.parametrize("withdraw", [amend, retract])
@@ -62,11 +63,42 @@ def test_what_was_applied_before_stays_listed_and_can_be_rolled_back(team, withd
     assert verify(team).findings == ()
 
 
-def test_what_was_rejected_stays_rejected(team):
+@pytest.mark.parametrize("withdraw", [amend, retract])
+def test_what_was_rejected_stays_rejected(team, withdraw):
     made = create(team, "status=done")
     MOVES["reject"](team, made.id)
-    amend(team, "conv-001", made.id, "something else", author=CAROL)
+    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
     assert states(team) == ["rejected"]
+
+
+@pytest.mark.parametrize("withdraw", [amend, retract])
+def test_a_withdrawn_proposal_has_one_state_in_every_view(team, withdraw):
+    """An amended one was `superseded` in `show` and `withdrawn` in errors; a retracted one was in no list."""
+    made = create(team, "status=done")
+    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
+    listed = list_proposals(team, "conv-001", state="withdrawn").rows
+    assert [(row.proposal.id, row.proposal.state) for row in listed] == [(made.id, "withdrawn")]
+    assert show_proposal(team, None, made.id[:6]).proposal.state == "withdrawn"
+    (note,) = list_proposals(team, "conv-001").notes
+    assert note.text == "1 closed proposal not listed"
+
+
+@pytest.mark.parametrize("withdraw", [amend, retract])
+def test_a_withdrawn_proposal_supersedes_no_other_one(team, withdraw):
+    create(team, "status=done")
+    later = create(team, "status=review")
+    assert states(team) == ["superseded", "pending"]
+    withdraw(team, "conv-001", later.id, "something else", author=CAROL)
+    assert states(team) == ["pending", "withdrawn"]
+
+
+@pytest.mark.parametrize("withdraw", [amend, retract])
+def test_the_error_about_a_withdrawn_proposal_says_how_to_go_on(team, withdraw):
+    made = create(team, "status=done")
+    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
+    with pytest.raises(Refused) as refused:
+        MOVES["accept"](team, made.id)
+    assert refused.value.hint == "propose it again: scopes proposals create conv-001/main task/42 FIELD=VALUE"
 
 
 def test_a_proposal_of_the_same_value_after_a_withdrawn_one_is_a_new_one(team):
@@ -75,4 +107,4 @@ def test_a_proposal_of_the_same_value_after_a_withdrawn_one_is_a_new_one(team):
     amend(team, "conv-001", made.id, "something else", author=CAROL)
     again = create(team, "status=done")
     accept_proposal(team, None, again.id, author=CAROL)
-    assert (states(team), values(team)) == (["superseded", "applied"], {"status": "done"})
+    assert (states(team), values(team)) == (["withdrawn", "applied"], {"status": "done"})

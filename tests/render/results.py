@@ -64,6 +64,8 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
+from scopes.handover.resume import Resumption
+from scopes.handover.skills import SkillChanged
 from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -688,6 +690,15 @@ HOST = HostConfigured(
     file="/home/carol/.claude.json",
     state="added",
     text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
+)
+RESUMED = Resumption(
+    conversation=CONVERSATION, branch="main", agent="claude-code", session="own",
+    session_id="11111111-2222-4333-8444-555555555555", reason=None, directory="/home/carol/shop",
+    command=("claude", "--resume", "11111111-2222-4333-8444-555555555555"),
+    shell="cd /home/carol/shop && claude --resume 11111111-2222-4333-8444-555555555555",
+)  # fmt: skip
+SKILL = SkillChanged(
+    agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n"
 )
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
@@ -1335,6 +1346,28 @@ SAMPLES = {
         ),
         "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
     },
+    "resume": {
+        "own": RESUMED,
+        "new": replace(
+            RESUMED,
+            agent="codex",
+            session="new",
+            session_id=None,
+            reason="the session is one of claude-code",
+            command=("codex", "--", "<conversation_history>\n</conversation_history>\n"),
+            shell='cd /home/carol/shop && codex -- "$(scopes history conv-001/main --for-prompt --max-tokens 20000)"',
+            messages=12,
+            tokens=3456,
+        ),
+    },
+    "skills": {
+        "added": SKILL,
+        "replaced": replace(SKILL, state="replaced"),
+        "unchanged": replace(SKILL, state="unchanged"),
+        "removed": replace(SKILL, state="removed"),
+        "absent": replace(SKILL, state="absent", text=""),
+        "shown": replace(SKILL, state="shown"),
+    },
     "mcp": {
         "added": HOST,
         "replaced": replace(HOST, state="replaced", backup="/home/carol/.claude.json.before-scopes"),
@@ -1364,6 +1397,10 @@ SAMPLES = {
             queued_for=("planner",), operation=OPERATION,
         ),
         "inbox": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Look at it.\nIs it safe?")), ReceivedMessage(entry=INBOX_ENTRY, message=None)), waiting=2),
+        "inbox-with-ended": Inbox(
+            agent=AGENT, ended=1,
+            messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Join us"), ended="the collaboration is closed"),),
+        ),
         "acknowledged": Inbox(agent=AGENT, messages=(ReceivedMessage(entry=INBOX_ENTRY, message=received("Thanks")),), operation=OPERATION),
         "crowded-inbox": CROWDED_INBOX,
         "empty-inbox": Inbox(agent=AGENT, messages=()),

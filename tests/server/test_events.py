@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from scopes.server.acp_events import acp_log, acp_stats
+from scopes.server.acp_events import acp_log, acp_stats, protocol_versions
 from scopes.server.event_log import MAX_BYTES, EventLog, read_events
 from tests.cli.running import PRODUCT, imported, scopes
 
@@ -38,6 +38,12 @@ def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
     assert "secret" not in (desk.folder.parent / "x").name + json.dumps(list(read_events(state)))
     assert [event.event for event in acp_log(state, limit=1).events] == ["end"]
     assert acp_log(state, agent="nobody").events == ()
+
+
+def test_the_log_has_the_version_of_the_protocol_that_an_agent_speaks(desk, state):
+    """S0-23."""
+    desk.run("first")
+    assert protocol_versions(state) == {"stub": 1}
 
 
 def test_stats_and_log_are_commands(desk):

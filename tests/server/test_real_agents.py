@@ -9,10 +9,6 @@ and no login, and nothing but the loopback interface is used after the installat
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -20,20 +16,7 @@ from tests.support.acp_client import Editor, proxy_command
 from tests.support.stub_model import TEXT, StubModel
 
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(600)]
-PACKAGES = ("opencode-ai@1.18.33", "@google/gemini-cli@0.61.0", "@agentclientprotocol/codex-acp@2.6.0")
 SECRET = "ALPHA-77"
-
-
-@pytest.fixture(scope="session")
-def programs():
-    """Install the agents and return the directory of their programs."""
-    folder = os.environ.get("SCOPES_TEST_AGENTS")
-    if folder is None or shutil.which("npm") is None:
-        pytest.skip("SCOPES_TEST_AGENTS names no directory, or there is no npm")
-    if not (Path(folder) / "node_modules/.bin").is_dir():
-        install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, *PACKAGES]
-        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
-    return Path(folder) / "node_modules/.bin"
 
 
 @pytest.fixture

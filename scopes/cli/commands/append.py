@@ -225,7 +225,9 @@ def _append_message(invocation: Invocation, given: _Given, fields: Fields, form:
     answered = complete_message_id(repository, resolve_conversation(repository, conversation), fields.reply_to)
     content, fields = _read_content(invocation, given, fields._replace(reply_to=answered))
     content, fields = apply_short_form(content, fields, form)
-    message = compose_message(author_of(invocation, given.author, given.author_kind), content, fields)
+    message = compose_message(
+        author_of(invocation, given.author, given.author_kind), content, fields, has_short_forms=True
+    )
     if target is not None:
         result = append_to(target, message)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, split_branch
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_confidence, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
@@ -28,7 +28,9 @@ TradeOffs: TypeAlias = Annotated[list[str] | None, usage.Option("--trade-off", m
 Alternatives: TypeAlias = Annotated[
     list[str] | None, usage.Option("--alternative", metavar="TEXT", help="What else would do")
 ]
-Confidence: TypeAlias = Annotated[float | None, usage.Option("--confidence", metavar="0..1", help="How sure you are")]
+Confidence: TypeAlias = Annotated[
+    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
+]
 
 
 def collaborate(
@@ -103,6 +105,7 @@ def collaborate_show(context: usage.Context, collaboration: Collaboration) -> in
     """Report on a collaboration.
 
     It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
+    CONV alone means the only open collaboration, else the only merged one, else the newest one.
 
     Examples:
       scopes collaborate show conv-001
@@ -193,12 +196,12 @@ def read_argument(
     evidence: list[str] | None,
     trade_offs: list[str] | None,
     alternatives: list[str] | None,
-    confidence: float | None,
+    confidence: str | None,
 ) -> Argument:
     """Return the argument that options state.
 
     Raises:
-        Invalid: evidence has no type that is known.
+        Invalid: evidence has no type that is known, or the confidence is not a number from 0 to 1.
     """
     return Argument(
         about=about,
@@ -207,5 +210,5 @@ def read_argument(
         evidence=tuple(map(parse_evidence, evidence or ())),
         trade_offs=tuple(trade_offs or ()),
         alternatives=tuple(alternatives or ()),
-        confidence=confidence,
+        confidence=read_confidence("--confidence", confidence),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorName, ConversationArgument
+from scopes.cli.arguments import AuthorName, ConversationArgument, read_confidence
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
@@ -38,7 +38,9 @@ def facts_propose(
     fact_id: Annotated[
         str | None, usage.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
     ] = None,
-    confidence: Annotated[float, usage.Option("--confidence", metavar="0..1", help="How sure the author is")] = 1.0,
+    confidence: Annotated[
+        str, usage.Option("--confidence", metavar="SHARE", help="How sure the author is: 0.85 or 85%")
+    ] = "1",
     model: Annotated[str | None, usage.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
     prompt_hash: Annotated[
         str | None, usage.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
@@ -72,7 +74,7 @@ def facts_propose(
         content=_read_content(invocation) if text == "-" else text,
         agent=author or invocation.repository().caller.actor,
         id=fact_id,
-        confidence=confidence,
+        confidence=read_confidence("--confidence", confidence) or 0.0,
         model=model,
         prompt_hash=prompt_hash,
         sources=sources or (),
@@ -227,8 +229,8 @@ def facts_run(
         int | None, usage.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
     ] = None,
     min_confidence: Annotated[
-        float, usage.Option("--min-confidence", metavar="0..1", help="Below it a person decides")
-    ] = 0.0,
+        str, usage.Option("--min-confidence", metavar="SHARE", help="Below it a person decides: 0.85 or 85%")
+    ] = "0",
     review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
     expires: Annotated[
         str | None,
@@ -248,7 +250,9 @@ def facts_run(
     depend on who was faster. An agent that fails contributes nothing.
 
     The run has converged when no key has new facts. If agents ask something, or a person has to decide about facts, it
-    waits: decide, and run it again. If every agent that ran failed, the run has failed, with exit code 1.
+    waits: decide, and run it again. The exit code is 1 if an agent failed and did not succeed later in the run; the
+    others go on all the same, and the next run tries it again. `failed` of --json names those agents. Of two runs of a
+    conversation at once the second one is refused, with exit code 6.
 
     Each cycle is stored as it ends. At a limit the exit code is 9 and what was added stays; undo takes the whole run
     back. The program of an agent is in the setting scopes.agent.<name>.command of your own configuration, never in that
@@ -265,14 +269,12 @@ def facts_run(
         check_not_negative(value, what, "0 or more")
     if timeout is not None and timeout < 1:
         raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
-    if not 0 <= min_confidence <= 1:
-        raise Invalid(f"the confidence {min_confidence:g} is not between 0 and 1", hint="for example: 0.8")
     limits = RunLimits(
         cycles=max_cycles,
         all_keys=all_keys,
         seconds=timeout,
         expires_seconds=None if expires is None else _read_duration(expires),
-        acceptance=Acceptance(review, min_confidence, max_facts),
+        acceptance=Acceptance(review, read_confidence("--min-confidence", min_confidence) or 0.0, max_facts),
     )
     repository = invocation.repository()
     with progress(invocation.output(), "running cycles") as on_progress:

@@ -14,16 +14,16 @@ def help_(
     context: usage.Context,
     command: Annotated[list[str] | None, usage.Argument(metavar="COMMAND", help="The command to explain")] = None,
     include_all: Annotated[
-        bool, usage.Option("--all", help="All commands, exit codes and files; of a command all of its manual")
+        bool, usage.Option("--all", help="All commands, exit codes and files; of a command or group all of its manual")
     ] = False,
 ) -> None:
     """Explain a command.
 
     Without a command, the commands to start with are listed; with --all, all of them, exit codes, environment variables
-    and files. Of a command --all prints the further sections of its manual page too, such as the policy of `check` and
-    the programs of `facts run`. `scopes help append` is short for `scopes help conv append`. With --json, the help of
-    one command is printed as JSON. `scopes help schemas` lists the JSON Schemas of everything that --json prints, and
-    `scopes help schemas KIND` prints one.
+    and files. Of a command or a group --all prints the further sections of manual pages too, such as the policy of
+    `check` and the programs of `facts run`. `scopes help append` is short for `scopes help conv append`. With --json,
+    the help of one command is printed as JSON. `scopes help schemas` lists the JSON Schemas of everything that --json
+    prints, and `scopes help schemas KIND` prints one.
 
     Examples:
       scopes help

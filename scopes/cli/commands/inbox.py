@@ -22,6 +22,9 @@ def inbox(
     idle: Annotated[
         float | None, usage.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
     ] = None,
+    everything: Annotated[
+        bool, usage.Option("--all", "-a", help="Also what asks for something that has ended, with the reason")
+    ] = False,
     deliver: Annotated[bool, usage.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
@@ -29,6 +32,10 @@ def inbox(
     They are in the order of sending. With --ack they are taken out of the inbox as they are printed: of several
     processes that read at once, each message goes to one. The messages stay in their conversations, and undo puts them
     back into the inbox.
+
+    What asks for something that has ended is left out: an escalation whose conflict was resolved or aborted, a request
+    of a collaboration that was closed or merged, a proposal that was applied, rejected, superseded or withdrawn or has
+    expired. --all lists it too. --ack takes it out with the rest; if its end is undone before, it is back.
 
     With --deliver the program of the setting scopes.agent.<name>.delivery of your own configuration gets each as a JSON
     object on standard input; exit code 0 takes the message out of the inbox. It is tried three times, then the message
@@ -48,10 +55,12 @@ def inbox(
     repository = invocation.repository()
     if deliver and (watch or acknowledge):
         raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
+    if everything and (watch or deliver):
+        raise Invalid("--all cannot be combined with --watch or --deliver", hint=f"see: scopes inbox {agent} --all")
     if idle is not None and not (watch and idle >= 0):
         raise Invalid("--idle needs --watch, and seconds of 0 or more", hint="for example: --watch --idle 60")
     if deliver:
         return invocation.show(deliver_unread(repository, agent))
     if watch:
         return invocation.stream(watch_inbox(repository, agent, acknowledge=acknowledge, idle_seconds=idle))
-    return invocation.show(read_inbox(repository, agent, acknowledge=acknowledge))
+    return invocation.show(read_inbox(repository, agent, acknowledge=acknowledge, everything=everything))

@@ -16,6 +16,7 @@ from scopes.cli.arguments import (
     ScopeOrLatestArgument,
     author_of,
     find_conversation,
+    read_confidence,
     split_branch,
 )
 from scopes.cli.invocation import Invocation
@@ -51,11 +52,11 @@ Changes: TypeAlias = Annotated[
 ]
 Deleted: TypeAlias = Annotated[Texts, usage.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
 Before: TypeAlias = Annotated[
-    Texts, usage.Option("--before", metavar="FIELD=VALUE", help="The value now; another one stops the command")
+    Texts, usage.Option("--before", metavar="FIELD=VALUE", help="The value now; with another one nothing is proposed")
 ]
 Rationale: TypeAlias = Annotated[str | None, usage.Option("--rationale", metavar="TEXT", help="Why it should change")]
 Confidence: TypeAlias = Annotated[
-    float | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are, from 0 to 1")
+    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
 Category: TypeAlias = Annotated[
     str | None, usage.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
@@ -124,9 +125,10 @@ def proposals_create(
     """Propose to change fields of an entity.
 
     Appends a message of the kind proposal. Nothing changes before the proposal is accepted and applied. It remembers
-    the values that the fields have now; when one of them has changed, it expires. It takes the place of your earlier
-    proposals about the same field. Without a branch it goes to the active one; a note says so while that is where a
-    conflict is being resolved. Words such as categories and levels are read in any letter case.
+    the values that the fields have now; when one of them has changed, it expires. If one is not what --before says,
+    nothing is proposed (exit code 1). A proposal takes the place of your earlier ones about the same field. Without a
+    branch it goes to the active one; a note says so while that is where a conflict is being resolved. Words such as
+    categories and levels are read in any letter case.
 
     Examples:
       scopes proposals create conv-001 task/42 status=done --rationale "all tests pass" --confidence 0.85
@@ -148,7 +150,7 @@ def proposals_create(
     }
     given = {
         "rationale": rationale,
-        "confidence": confidence,
+        "confidence": read_confidence("--confidence", confidence),
         "category": category,
         "request_type": request,
         "impact_assessment": _known(impact) or None,
@@ -176,15 +178,16 @@ def proposals_list(
     where: ScopeOrLatestArgument = LATEST,
     state: Annotated[
         str | None,
-        usage.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, superseded or expired"),
+        usage.Option("--state", metavar="STATE", help="pending, accepted, applied, rejected, superseded, expired, ..."),
     ] = None,
     agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
     every: Annotated[bool, usage.Option("--all", help="List closed proposals too")] = False,
 ) -> int:
     """List the proposals of a conversation, open ones first.
 
-    Open are the pending and the accepted ones. The state is that on the active branch, or on the first branch that has
-    the proposal; with CONV/BRANCH it is that on the branch.
+    Open are the pending and the accepted ones. The others were applied, rejected, superseded by a later one of the same
+    agent, withdrawn by an amendment of their message, or have expired. The state is that on the active branch, or on
+    the first branch that has the proposal; with CONV/BRANCH it is that on the branch.
 
     Examples:
       scopes proposals list conv-001

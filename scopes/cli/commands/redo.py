@@ -21,7 +21,8 @@ def redo(
 ) -> int:
     """Redo what you undid last.
 
-    After several undos, redo can be repeated. Any other operation of yours after an undo ends that.
+    After several undos, redo can be repeated. Any other operation of yours after an undo ends that, in whatever
+    conversation. Appends do not end it: redo is refused only if one was on a branch that it would move.
 
     Examples:
       scopes undo

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.repair import repair as run_repair
+from scopes.facts.damage import walk_fact_defects
 
 
 def repair(
@@ -17,13 +19,18 @@ def repair(
 
     Restores lost and damaged refs from the operation log and the reflogs, finishes an interrupted operation, removes
     files of dead processes, and rebuilds derived files. Damaged messages cannot be repaired; restore them from a backup
-    or a clone. Replaced files are kept in the directory scopes-quarantine of the store.
+    or a clone. Nor can agents, facts and proposed facts that cannot be read: they are left out of the lists, and their
+    earlier versions are in the history of their ref. Replaced files are kept in the directory scopes-quarantine of the
+    store.
 
-    Then checks the store again and prints what is left. The exit code is 7 if data is still damaged.
+    Then checks the store again and prints what is left, in a pipe on standard error. The exit code is 7 if data is
+    still damaged.
 
     Examples:
       scopes repair --dry-run
       scopes repair
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_repair(invocation.repository(), dry_run=dry_run))
+    return invocation.show(
+        run_repair(invocation.repository(), (walk_agent_defects, walk_fact_defects), dry_run=dry_run)
+    )

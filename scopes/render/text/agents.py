@@ -117,9 +117,10 @@ def render_inbox(result: Inbox, view: View) -> None:
             view.line()
         entry = received.entry
         where = Span(f"{entry.conversation}/{entry.branch}", "branch")
-        view.line(
+        ended = () if received.ended is None else (", ", Span(received.ended, "dim"))
+        view.sentence(
             identifier(view, entry.message), " from ", Span(entry.sender, "agent"), " in ", where, ", ",
-            short_time(view, entry.sent),
+            short_time(view, entry.sent), *ended,
         )  # fmt: skip
         view.body(_text_of(received), indent=4)
     if result.messages:
@@ -128,7 +129,8 @@ def render_inbox(result: Inbox, view: View) -> None:
         what = "for" if result.operation is None else "taken out of the inbox of"
         view.line(f"{messages} {what} ", Span(result.agent.name, "agent"), ", the oldest first")
     if result.messages and result.operation is None:
-        write_hint(view, f"take them out of the inbox: scopes inbox {quote(result.agent.name)} --ack")
+        options = "--ack" if all(each.ended is None for each in result.messages) else "--all --ack"
+        write_hint(view, f"take them out of the inbox: scopes inbox {quote(result.agent.name)} {options}")
 
 
 @render_text.register

@@ -11,9 +11,19 @@ from scopes.collaboration.records import THE_TASK
 from scopes.collaboration.report import describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.conflict_keys import decoded_key
+from scopes.model.conflicts import ENDED
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, WIDE, confidence, counted, short_time, write_hint, write_outcome
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNDO_HINT,
+    WIDE,
+    confidence,
+    counted,
+    short_time,
+    write_hint,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import clean_line
 
@@ -127,7 +137,8 @@ def _conflicts(result: CollaborationReport) -> Iterator[str]:
                 yield from (f"  {line}" for line in _position(each))
         for debate in result.debates:
             if debate.about == row.conflict.id:
-                yield from (f"  - {line}" for line in _debate(debate) if line)
+                lines = _debate(debate, is_open=row.conflict.status not in ENDED)
+                yield from (f"  - {line}" for line in lines if line)
 
 
 def _positions(result: CollaborationReport) -> Iterator[str]:
@@ -150,7 +161,7 @@ def _consensus(subject: Consensus) -> str:
     return f"No consensus: {held}." if len(subject.holders) > 1 else "One position so far."
 
 
-def _debate(debate: Debate) -> Iterator[str]:
+def _debate(debate: Debate, *, is_open: bool = True) -> Iterator[str]:
     """Yield what the positions have in common, and how well each is supported; nothing while there is one."""
     if debate.phase in {"arguments", "consensus"}:
         return
@@ -161,7 +172,7 @@ def _debate(debate: Debate) -> Iterator[str]:
     if accepted:
         yield f"Compromises: {'; '.join(map(_choice, accepted))}."
     yield f"Evaluation: {'; '.join(map(_support, debate.choices))}."
-    if debate.phase == "escalation":
+    if debate.phase == "escalation" and is_open:
         yield "Nothing in common: somebody neutral has to decide."
     yield ""
 
@@ -203,7 +214,8 @@ def _conflict(row: ConflictRow) -> str:
     if resolution is not None:
         reason = f": {_text(resolution.reason)}" if resolution.reason else ""
         end = f", {resolution.strategy}, {_text(describe_end(resolution))}, by {_text(resolution.actor)}{reason}"
-    return f"- {_text(decoded_key(conflict.key))} ({conflict.type}): {conflict.status}{end}"
+    name = f"{_text(decoded_key(conflict.key))} ({conflict.type}, {conflict.id[:SHORT_ID_LENGTH]})"
+    return f"- {name}: {conflict.status}{end}"
 
 
 def _text(text: str) -> str:

@@ -193,19 +193,23 @@ def render_fact_decided(result: FactDecided, view: View) -> None:
 @render_text.register
 def render_fact_run(result: FactRun, view: View) -> None:
     """Write a row for each cycle and why the run ended."""
-    _write_cycles(result.cycles, view)
+    if result.cycles or not view.terminal:
+        _write_cycles(result.cycles, view)
     text, style = _ENDINGS.get(result.ending, (result.ending, "warn"))
     parts = f": {counted(len(result.cycles), 'cycle')}, {counted(result.added, 'new fact')}, version {result.version}"
+    verb = "waits" if result.waiting == 1 else "wait"
+    what = f"{result.waiting} {plural(result.waiting, 'decision')} {verb}"
+    decide = f"{what}: scopes facts list {quote(result.conversation)} --proposed"
     if not view.terminal:
         view.aside(text + parts)
+        if result.waiting:
+            view.aside(decide)
         return
     for cycle in result.cycles:
         _write_problems(cycle, view, traces=False)
     view.sentence(Span(text, style), parts)
     if result.waiting:
-        verb = "waits" if result.waiting == 1 else "wait"
-        what = f"{result.waiting} {plural(result.waiting, 'decision')} {verb}"
-        write_hint(view, f"{what}: scopes facts list {quote(result.conversation)} --proposed")
+        write_hint(view, decide)
     if result.operations:
         write_hint(view, UNDO_HINT)
 

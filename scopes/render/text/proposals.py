@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scopes.model import encoding
@@ -9,6 +10,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     UNDO_HINT,
+    WIDE,
     confidence,
     full_time,
     identifier,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 _STYLES: dict[str, Style] = {
     "pending": "active", "accepted": "active", "applied": "good", "rejected": "bad", "superseded": "dim",
-    "expired": "dim",
+    "expired": "dim", "withdrawn": "dim",
 }  # fmt: skip
 _COLUMNS = (
     Column("ID"), Column("Entity"), Column("Field"), Column("Agent"), Column("State"), Column("Confidence"),
@@ -37,7 +39,7 @@ _COLUMNS = (
 _TERMINAL_COLUMNS = (
     Column("ID", "id"),
     Column("Entity", flexible=True),
-    Column("Field", flexible=True),
+    Column("Change", flexible=True),
     Column("Agent", "agent", flexible=True),
     Column("State"),
     Column("Confidence"),
@@ -68,10 +70,12 @@ def render_proposal_list(result: ProposalList, view: View) -> None:
     if not view.terminal:
         view.rows(_COLUMNS, (_row(row, view) for row in result.rows))
     elif not result.rows:
-        view.line("no proposals")
+        view.line("no open proposals" if result.notes else "no proposals")
         write_hint(view, f"propose a change: scopes proposals create {result.conversation} TYPE/ID FIELD=VALUE")
     else:
-        view.rows(_TERMINAL_COLUMNS, [_terminal_row(row, view) for row in result.rows], title="Proposals")
+        crowded = {"Confidence"} if view.width < WIDE else set()
+        columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+        view.rows(columns, [_terminal_row(row, view) for row in result.rows], title="Proposals")
 
 
 @render_text.register
@@ -87,6 +91,9 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
     if proposal.confidence is not None:
         write_field(view, "Confidence", confidence(proposal.confidence))
     _write_details(proposal, view)
+    if proposal.is_withdrawn:
+        done = "retracted" if proposal.is_retracted else "amended"
+        write_field(view, "Message", f"{done} since: scopes changes {result.conversation}")
     if proposal.superseded_by is not None:
         write_field(view, "Superseded by", identifier(view, proposal.superseded_by))
     if result.rollback_version is not None:
@@ -136,7 +143,7 @@ def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
         " for ",
         Span(proposal.entity, "heading"),
         " is still " if result.waiting_for or result.decision == "outcome" else " is now ",
-        _state(proposal),
+        Span("rolled back", "dim") if result.decision == "rollback" else _state(proposal),
     )
     for value in result.values:
         view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", indent=4)
@@ -229,8 +236,8 @@ def _row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
 
 def _terminal_row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
     each = row.proposal
-    names = ", ".join(each.fields)
+    changes = "; ".join(map(change_line, each.changes))
     return (
-        identifier(view, each.id), each.entity, names, each.agent, _state(each), _confidence(each),
+        identifier(view, each.id), each.entity, changes, each.agent, _state(each), _confidence(each),
         short_time(view, each.time),
     )  # fmt: skip

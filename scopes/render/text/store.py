@@ -58,9 +58,11 @@ def render_verification(result: Verification, view: View) -> None:
 
 @render_text.register
 def render_repaired(result: Repaired, view: View) -> None:
-    """Write every repair, the defects that remain, and where the replaced files are; in a pipe only the repairs."""
+    """Write every repair, the defects that remain, and where the replaced files are; in a pipe the rest is a note."""
     if not view.terminal:
         view.rows(_REPAIRS, ((repair.where, repair.action) for repair in result.repairs))
+        for finding in result.remaining:
+            view.aside(f"{finding.severity}: {finding.where}: {finding.problem}; {finding.cure or 'no cure is known'}")
         return
     prefix = "would repair: " if result.dry_run else "repaired: "
     for repair in result.repairs:

@@ -67,6 +67,7 @@ def format_inbox(result: Inbox) -> dict[str, object]:
         number=result.agent.number,
         messages=[describe_received(each) for each in result.messages],
         waiting=result.waiting,
+        ended=result.ended,
         operation=result.operation,
     )
 

@@ -135,6 +135,7 @@ def format_fact_run(result: FactRun) -> dict[str, object]:
         "ending": result.ending,
         "version": result.version,
         "added": result.added,
+        "failed": list(result.failed),
         "waiting": result.waiting,
         "operations": list(result.operations),
         "cycles": [describe_cycle(cycle) for cycle in result.cycles],

@@ -10,6 +10,7 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.conversation.append import append_all
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_facts
@@ -244,6 +245,16 @@ def test_an_error_names_the_thing_and_its_cure(agent, conversation):
 
 def test_a_wrong_argument_is_refused_before_anything_is_written(store, agent):
     assert "importance" in agent.refused("memory_add", text="x", importance=11)
+
+
+def test_an_unknown_argument_is_refused_before_anything_is_written(store, agent, conversation):
+    """Ignored, it would begin a new conversation instead of going on with one."""
+    before = len(list_conversations(open_store(store), complete=True).conversations)
+    error = agent.refused("conversation_record", continuation_id=f"{conversation}/main", text="x")
+    assert "continuation_id" in error
+    assert len(list_conversations(open_store(store), complete=True).conversations) == before
+    for tool in agent.do(lambda client: client.list_tools()).tools:
+        assert tool.input_schema["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("budget", [0, 99, 100_001])

@@ -1,0 +1,103 @@
+"""`scopes conv resume`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+from scopes.cli import usage
+from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import tokenizer_for
+from scopes.errors import Inaccessible, NotFound
+from scopes.handover.agents import find_program
+from scopes.handover.resume import MAX_TOKENS, NEWEST, SESSIONS, ResumeRequest, User
+from scopes.handover.resume import resume as plan_resume
+
+if TYPE_CHECKING:
+    from scopes.handover.resume import Resumption
+
+
+def resume(
+    context: usage.Context,
+    conversation: Annotated[
+        str,
+        usage.Argument(
+            metavar="[CONV[/BRANCH]]",
+            help="The conversation or one of its branches (default: the newest of this project)",
+            show_default=False,
+        ),
+    ] = NEWEST,
+    agent: Annotated[
+        str | None, usage.Option("--in", metavar="AGENT", help="Go on in this agent instead of the one it came from")
+    ] = None,
+    session: Annotated[
+        str, usage.Option("--session", metavar="WHICH", help="The agent's own session, a new one, or auto")
+    ] = SESSIONS[0],
+    prompt: Annotated[str, usage.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
+    directory: Annotated[
+        str | None, usage.Option("--directory", metavar="DIR", help="Run the agent there (default: where it was)")
+    ] = None,
+    max_tokens: Annotated[
+        int, usage.Option("--max-tokens", metavar="N", help="Tokens of history in a new session at most")
+    ] = MAX_TOKENS,
+    only_print: Annotated[bool, usage.Option("--print", help="Print the command, and run nothing")] = False,
+) -> int:
+    """Go on with a conversation in its agent.
+
+    On a terminal the agent is started, in the directory of the conversation. In a pipe, or with --print, its command is
+    printed as a line for a shell. The agent opens its own session if that still exists and has every message of the
+    branch. Else it begins a new one, and the first prompt is the recorded history, fenced as data: branches, merges and
+    conversations of other agents go on that way. --in chooses another agent: claude-code, codex, gemini, opencode, pi
+    or qwen.
+
+    Examples:
+      scopes conv resume
+      scopes conv resume conv-012
+      scopes conv resume conv-012/try-sqlite --in codex --prompt "go on with the tests"
+      scopes conv resume conv-012 --session new --max-tokens 8000
+      scopes conv resume conv-012 --print
+    """
+    invocation: Invocation = context.obj
+    request = ResumeRequest(
+        where=conversation, agent=agent, session=session, prompt=prompt, directory=directory, max_tokens=max_tokens
+    )
+    user = User(invocation.environ, invocation.home, _store_options(invocation))
+    tokenizer = tokenizer_for(invocation, None, strict=False)
+    found = plan_resume(invocation.repository(), request, tokenizer, user)
+    if only_print or invocation.wants_data or not _is_interactive(invocation):
+        return invocation.show(found)
+    return _start(invocation, found)
+
+
+def _store_options(invocation: Invocation) -> tuple[str, ...]:
+    return () if invocation.store is None else ("--store", os.path.abspath(invocation.store))
+
+
+def _is_interactive(invocation: Invocation) -> bool:
+    streams: tuple[Any, ...] = (invocation.stdin, invocation.stdout)
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def _start(invocation: Invocation, found: Resumption) -> int:
+    """Become the agent; return only if it cannot be started.
+
+    Raises:
+        NotFound: its program is not in PATH.
+        Inaccessible: it, or the directory, cannot be used.
+    """
+    program = find_program(found.command[0], invocation.environ.get("PATH"))
+    if program is None:
+        hint = f"go on in another agent: --in AGENT, or see the command: scopes resume {found.conversation} --print"
+        raise NotFound(f"{found.command[0]} is not in PATH", hint=hint)
+    where = "" if found.directory is None else f" in {found.directory}"
+    what = "its session" if found.session == "own" else f"a new session ({found.reason})"
+    for note in found.notes:
+        invocation.output().note(note)
+    invocation.output().say(f"opening {found.conversation}/{found.branch} in {found.agent}: {what}{where}")
+    try:
+        if found.directory is not None:
+            os.chdir(found.directory)
+        invocation.stdout.flush()
+        os.execve(program, found.command, dict(invocation.environ))  # noqa: S606 - the agent that the user asked for
+    except OSError as error:
+        raise Inaccessible(f"cannot start {program}: {error.strerror}", hint="see: scopes doctor") from error

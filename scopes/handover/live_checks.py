@@ -1,0 +1,54 @@
+"""The checks of `doctor` about agents: versions of the protocols, and which agents are on this machine (S0-23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scopes.conversation.doctor import Check
+from scopes.handover.agents import AGENTS, find_program
+from scopes.importers.discovery import find_standard_folders
+from scopes.importers.formats.registry import FORMATS
+from scopes.loading import load
+from scopes.server.acp_events import protocol_versions
+
+_UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
+ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
+
+
+def live_checks(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
+    """Yield the checks of ACP, MCP and the agents."""
+    yield _check_acp(state_directory)
+    yield _check_mcp()
+    yield from _find_agents(environ, home)
+
+
+def _check_acp(state_directory: str) -> Check:
+    """Compare the version that we record with those that agents spoke: of others, messages may not be recognized."""
+    others = {agent: version for agent, version in protocol_versions(state_directory).items() if version != ACP_VERSION}
+    if not others:
+        return Check("acp", "ok", f"version {ACP_VERSION}")
+    named = ", ".join(f"{agent} speaks {version}" for agent, version in sorted(others.items()))
+    cure = "messages pass through, but some may not be recorded: compare with scopes log, or use another version"
+    return Check("acp", "warning", f"version {ACP_VERSION}; {named}", cure)
+
+
+def _check_mcp() -> Check:
+    try:
+        return Check("mcp", "ok", load("scopes.server.mcp.versions:describe_versions")())
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "mcp":
+            return Check("mcp", "ok", f"not installed: scopes mcp needs it, {_UPGRADE}")
+        return Check("mcp", "warning", str(error), _UPGRADE)
+    except (ImportError, AttributeError, TypeError) as error:
+        return Check("mcp", "warning", f"the installed package does not fit: {error}", _UPGRADE)
+
+
+def _find_agents(environ: Mapping[str, str], home: str) -> Iterator[Check]:
+    """Yield a check for each agent that is installed, or has transcripts here."""
+    for agent in AGENTS.values():
+        program = find_program(agent.program, environ.get("PATH"))
+        formats = [known for known in FORMATS if known.name == agent.name]
+        folders = [top for tops in find_standard_folders(formats, environ, home).values() for top in tops]
+        found = [*([program] if program else ["not in PATH"]), *(f"transcripts in {folder}" for folder in folders)]
+        if program is not None or folders:
+            yield Check(agent.name, "ok", ", ".join(found))

@@ -1,0 +1,226 @@
+"""`resume`: go on with a conversation in an agent, in its own session if that has everything, else in a new one.
+
+A new session begins with a prompt that holds the recorded history, fenced as data. What is run is decided here and is
+not run here: the result has the words of the command, and its directory.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scopes.context.history_block import HistoryBlock, HistoryRequest, history
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.handover.agents import AGENTS, AgentProgram, find_agent, match_agent
+from scopes.handover.sessions import AgentSession, find_session, is_kept
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import read_root_of
+from scopes.history.revisions import find_directory, find_root_commit
+from scopes.ids import BranchName, ConversationId
+from scopes.result import Result
+from scopes.store.repository import Repository, read_commit
+from scopes.tokens.choose import TokenizerChoice
+
+NEWEST = "@"  # the newest conversation of the project, else of the store
+SESSIONS = ("auto", "own", "new")
+MAX_TOKENS = 20_000
+_MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRequest:
+    """What to go on with, and how.
+
+    where: a conversation or branch. agent: the name of another agent. session: one of SESSIONS.
+    prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
+    """
+
+    where: str = NEWEST
+    agent: str | None = None
+    session: str = SESSIONS[0]
+    prompt: str = ""
+    directory: str | None = None
+    max_tokens: int = MAX_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption(Result):
+    """How to go on with a conversation.
+
+    Attributes:
+        session: `own` or `new`.
+        session_id: the id of the session that is opened; None for a new one.
+        reason: why a new session is needed; None for the agent's own.
+        directory: where to run the command; None if it is not recorded.
+        command: the words of the command. Of a new session the last word is the prompt with the history.
+        shell: the same as one line of a shell; the history is written by `scopes history` there.
+        messages, tokens: the size of the history in the prompt; 0 for the agent's own session.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    agent: str
+    session: str
+    session_id: str | None
+    reason: str | None
+    directory: str | None
+    command: tuple[str, ...]
+    shell: str
+    messages: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """The environment of the user: where agents keep their sessions, and which options select the store."""
+
+    environ: Mapping[str, str]
+    home: str
+    store_options: tuple[str, ...] = ()
+
+
+def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoice, user: User) -> Resumption:
+    """Decide how to go on with a conversation.
+
+    Raises:
+        NotFound, Ambiguous: the conversation or branch cannot be resolved.
+        Invalid: the agent or `session` is not valid, or the history is larger than an argument can be.
+        Refused: the agent is not known, its own session is wanted and cannot be opened, or the directory is gone or
+            belongs to somebody else.
+    """
+    if request.session not in SESSIONS:
+        raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
+    wanted = None if request.agent is None else find_agent(request.agent)
+    branch = StoreHandle(repository).branch(request.where)
+    conversation = branch.conversation.id
+    root_commit = find_root_commit(repository, conversation)
+    if root_commit is None:
+        raise NotFound(f"the root of {conversation} is damaged", hint="see: scopes verify")
+    root = read_root_of(repository, read_commit(repository, root_commit), branch.tip)
+    session = find_session(branch, root, root_commit)
+    agent = wanted or (session.agent if session is not None else match_agent(root.format))
+    if agent is None:
+        hint = f"name one: scopes resume {conversation} --in {next(iter(AGENTS))}"
+        raise Refused(f"{branch} was not recorded from an agent that can be started", hint=hint)
+    recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
+    directory = _check_directory(request.directory or recorded, given=request.directory is not None)
+    is_elsewhere = directory is not None and recorded is not None and not _is_same(directory, recorded)
+    reason = _why_new(branch, session, agent, request, user, is_elsewhere=is_elsewhere)
+    own = None if session is None or reason is not None else agent.resume_words(session.id)
+    if session is not None and own is not None:
+        words = [*own, *agent.prompt_words(request.prompt)]
+        return Resumption(
+            conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
+            reason=None, directory=directory, command=tuple(words), shell=_shell_line(directory, shlex.join(words)),
+        )  # fmt: skip
+    return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
+
+
+def _why_new(
+    branch: BranchHandle,
+    session: AgentSession | None,
+    agent: AgentProgram,
+    request: ResumeRequest,
+    user: User,
+    *,
+    is_elsewhere: bool,
+) -> str | None:
+    """Return why the agent's own session is not opened; None if it is.
+
+    is_elsewhere: the agent is to run in another directory than the session began in.
+
+    Raises:
+        Refused: the user wants it.
+    """
+    if session is None:
+        reason = f"{branch.name} is not the record of a session"
+    elif session.agent != agent:
+        reason = f"the session is one of {session.agent.name}"
+    elif session.agent.resume_words(session.id) is None:
+        reason = "the id of the session is not valid"
+    elif not is_kept(session, user.environ, user.home):
+        reason = f"{agent.name} no longer has the session"
+    elif is_elsewhere and agent.by_directory:
+        reason = f"{agent.name} finds the session in its own directory only"
+    elif session.tip != branch.tip and request.session != "own":
+        reason = f"the session of {agent.name} does not end where {branch.name} ends"
+    else:
+        return None if request.session != "new" else "a new one is wanted"
+    if request.session == "own":
+        raise Refused(f"cannot open the session: {reason}", hint="begin a new one with the history: --session new")
+    return reason
+
+
+def _begin_new(
+    branch: BranchHandle,
+    agent: AgentProgram,
+    request: ResumeRequest,
+    choice: TokenizerChoice,
+    rest: tuple[str | None, str, User],
+) -> Resumption:
+    """Return how to begin a new session, with the history in its first prompt."""
+    directory, reason, user = rest
+    where, maximum = str(branch), request.max_tokens
+    block: HistoryBlock = history(
+        branch.repository, HistoryRequest(where=where, max_tokens=maximum, with_memory=True), choice
+    )
+    prompt = block.text + request.prompt
+    if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
+        raise Invalid(
+            f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",
+            hint=f"take less of it: --max-tokens {maximum // 2}",
+        )
+    words = [agent.program, *agent.prompt_words(prompt)]
+    return Resumption(
+        conversation=branch.conversation.id, branch=branch.name, agent=agent.name, session="new", session_id=None,
+        reason=reason, directory=directory, command=tuple(words),
+        shell=_shell_line(directory, _write_new(branch, agent, request, user)),
+        messages=block.messages, tokens=block.tokens, notes=block.notes,
+    )  # fmt: skip
+
+
+def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest, user: User) -> str:
+    """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
+    size = ["--max-tokens", str(request.max_tokens)]
+    command = shlex.join(
+        ["scopes", *user.store_options, "history", str(branch), "--for-prompt", "--with-memory", *size]
+    )
+    asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
+    *options, last = agent.prompt_words("\0")
+    before, _, _ = last.partition("\0")
+    return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked and chr(10) + asked}"'
+
+
+def _shell_line(directory: str | None, command: str) -> str:
+    return command if directory is None else f"cd {shlex.quote(directory)} && {command}"
+
+
+def _is_same(directory: str, other: str) -> bool:
+    return os.path.realpath(directory) == os.path.realpath(other)
+
+
+def _check_directory(directory: str | None, *, given: bool) -> str | None:
+    """Return the directory for an agent, which reads settings there that may name programs.
+
+    Raises:
+        Refused: it is gone, or another user could have written these settings.
+    """
+    if directory is None:
+        return None
+    hint = "run the agent elsewhere: --directory DIR"
+    if given:
+        directory = os.path.abspath(directory)
+    elif not directory.isprintable() or not os.path.isabs(directory):
+        return None
+    try:
+        found = os.stat(directory)
+    except (OSError, ValueError):
+        raise Refused(f"the directory {directory} no longer exists", hint=hint) from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise Refused(f"{directory} is not a directory", hint=hint)
+    if not given and found.st_uid not in {os.getuid(), 0}:
+        raise Refused(f"the directory {directory} belongs to another user", hint="if you trust it: --directory DIR")
+    return directory

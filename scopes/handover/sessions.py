@@ -1,0 +1,108 @@
+"""Which session of an agent a branch is a record of, and whether the agent still has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from scopes.errors import Corrupt, NotFound
+from scopes.handover.agents import AgentProgram, match_agent
+from scopes.history.handles import BranchHandle
+from scopes.history.messages import read_body
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
+from scopes.ids import Oid
+from scopes.importers.discovery import find_standard_folders
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.identity import source_key
+from scopes.model.conversation import Root
+from scopes.model.path_encoding import encode_component
+from scopes.store.repository import Repository, read_commit
+
+_ACP = "acp"  # the key of `scopes acp` in the entry of a branch and in a message
+
+
+class AgentSession(NamedTuple):
+    """A session of an agent.
+
+    file: its transcript when it was imported last; None if it was recorded by `scopes acp`.
+    tip: where the record of it ends. The branch may have gone on since, or back.
+    directory: where it ran, if that is known.
+    """
+
+    agent: AgentProgram
+    id: str
+    file: str | None
+    tip: Oid | None
+    directory: str | None = None
+
+
+def find_session(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSession | None:
+    """Return the session that a branch records; None if there is none, or its agent is not known.
+
+    It is the session of `scopes acp` that wrote the branch last, else the imported one that the branch follows.
+    """
+    live = _find_live(branch)
+    return live if live is not None else _find_imported(branch, root, root_commit)
+
+
+def _find_live(branch: BranchHandle) -> AgentSession | None:
+    entry = _mapping(branch.entry.extra.get(_ACP))
+    agent, session, directory = match_agent(_text(entry.get("agent"))), entry.get("session"), entry.get("cwd")
+    if agent is None or not isinstance(session, str):
+        return None
+    newest = read_body(branch.repository, read_commit(branch.repository, branch.tip))
+    tip = branch.tip if _ACP in newest.extra else None
+    return AgentSession(agent, session, None, tip, _text(directory))
+
+
+def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSession | None:
+    for key, tip in _walk_tracked(branch, root):
+        record = _read_record(branch.repository, key)
+        agent = None if record is None else match_agent(record.format)
+        if record is not None and agent is not None and root_commit in {record.root, *record.more_roots}:
+            return AgentSession(agent, record.native_id, record.path, tip)
+    return None
+
+
+def _walk_tracked(branch: BranchHandle, root: Root) -> Iterator[tuple[str, Oid]]:
+    """Yield the keys of sources that have this branch, with where it was at the last import; the likely one first."""
+    suffix = f"/{encode_component(branch.name)}"
+    repository = branch.repository
+    own = source_key(root.format, root.native_id, None) if root.format and root.native_id else None
+    first = None if own is None else repository.find_ref(f"{TRACKING}{own}{suffix}")
+    if own is not None and first is not None:
+        yield own, Oid(first)
+    for ref, oid in repository.list_refs(TRACKING).items():
+        key = ref[len(TRACKING) :].removesuffix(suffix)
+        if ref.endswith(suffix) and "/" not in key and key != own:
+            yield key, Oid(oid)
+
+
+def _read_record(repository: Repository, key: str) -> SourceRecord | None:
+    commit = repository.find_ref(f"{SOURCES}{key}")
+    try:
+        return None if commit is None else read_source_record(repository, Oid(commit))
+    except (Corrupt, NotFound):
+        return None
+
+
+def is_kept(session: AgentSession, environ: Mapping[str, str], home: str) -> bool:
+    """Return False if the agent no longer has a session: its file is gone, or was imported from elsewhere.
+
+    Only agents whose files are in known folders can be asked; of others this is True.
+    """
+    known = next((each for each in FORMATS if each.name == session.agent.name), None)
+    if session.file is None or known is None or known.standard_folders is None:
+        return True
+    file = os.path.realpath(session.file)
+    folders = [top for tops in find_standard_folders([known], environ, home).values() for top in tops]
+    return os.path.isfile(file) and any(file.startswith(os.path.join(os.path.realpath(top), "")) for top in folders)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,32 @@
+"""Render what was done to the skill file of an agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import write_hint, write_outcome
+from scopes.render.view import View
+
+if TYPE_CHECKING:
+    from scopes.handover.skills import SkillChanged
+
+_SENTENCES = {
+    "added": "Wrote {file}",
+    "replaced": "Replaced {file}",
+    "unchanged": "{file} is up to date",
+    "removed": "Deleted {file}",
+    "absent": "{file} does not exist",
+}
+
+
+@render_text.register
+def render_skill_changed(result: SkillChanged, view: View) -> None:
+    """Write what happened; with --print the file alone."""
+    if result.state == "shown":
+        for line in result.text.splitlines():
+            view.line(line)
+        return
+    write_outcome(view, result.file, _SENTENCES.get(result.state, "{file}").format(file=result.file))
+    if view.terminal and result.state in {"added", "replaced"}:
+        write_hint(view, f"delete it with: scopes skills remove {result.agent}")

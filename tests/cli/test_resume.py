@@ -1,0 +1,109 @@
+"""`scopes resume` and `scopes skills` as commands: printed in a pipe, run on a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from tests.cli.conversation import Conversation
+from tests.cli.running import PRODUCT, command_line, environment
+from tests.handover.sessions import Home
+from tests.importers.formats.claude_code.logs import SESSION
+from tests.support.store import open_store
+
+FAKE = '#!/bin/sh\nprintf "in %s:" "$PWD"\nprintf " %s" "$@"\nprintf "\\n"\nexit 7\n'
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A store with a session of Claude Code, the program claude, and a function that runs scopes there."""
+    conversation = Conversation(tmp_path)
+    home = Home(tmp_path, open_store(conversation.store))
+    os.makedirs(tmp_path / "bin")
+    (tmp_path / "bin" / "claude").write_text(FAKE)
+    os.chmod(tmp_path / "bin" / "claude", 0o755)
+    home.conversation = "conv-002"
+    home.run = conversation
+    home.environ = environment(HOME=home.path, PATH=f"{tmp_path}/bin:/usr/bin:/bin")
+    return home
+
+
+def on_terminal(shop, *words):
+    """Run scopes on a terminal; return its exit code and what it showed."""
+    main, side = os.openpty()
+    line = command_line("--store", shop.run.store, "resume", *words, table=PRODUCT)
+    done = subprocess.Popen(line, stdin=side, stdout=side, stderr=side, env=shop.environ)
+    os.close(side)
+    text = b""
+    try:
+        while data := os.read(main, 4096):
+            text += data
+    except OSError:
+        os.close(main)
+    return done.wait(30), text.decode().replace("\r\n", "\n")
+
+
+def in_pipe(shop, *words):
+    line = command_line("--store", shop.run.store, *words, table=PRODUCT)
+    return subprocess.run(line, capture_output=True, text=True, env=shop.environ, stdin=subprocess.DEVNULL, check=False)
+
+
+def test_on_a_terminal_the_agent_takes_over(shop):
+    code, shown = on_terminal(shop, shop.conversation)
+    assert code == 7
+    assert shown.endswith(f"in {shop.project}: --resume {SESSION}\n")
+    assert f"opening conv-002/main in claude-code: its session in {shop.project}" in shown.replace("in\n", "in ")
+
+
+def test_on_a_terminal_with_print_nothing_is_started(shop):
+    code, shown = on_terminal(shop, shop.conversation, "--print")
+    assert (code, shown) == (0, f"cd {shop.project} && claude --resume {SESSION}\n")
+
+
+def test_a_program_that_is_not_installed_is_an_error(shop):
+    code, shown = on_terminal(shop, shop.conversation, "--in", "codex")
+    assert code == 4
+    assert "error: codex is not in PATH" in shown
+
+
+def test_in_a_pipe_the_line_is_printed_and_nothing_is_started(shop):
+    done = in_pipe(shop, "resume", shop.conversation)
+    assert (done.returncode, done.stdout) == (0, f"cd {shop.project} && claude --resume {SESSION}\n")
+
+
+def test_without_a_name_the_newest_conversation_of_the_project_goes_on(shop):
+    done = in_pipe(shop, "-C", shop.project, "resume", "--session", "new", "--in", "codex")
+    assert done.returncode == 0, done.stderr
+    assert "history conv-002/main --for-prompt" in done.stdout
+
+
+def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
+    """The history is read by the command in the line."""
+    line = command_line("--store", shop.run.store, "resume", shop.conversation, "--session", "new", table=PRODUCT)
+    scopes = " ".join(f"'{word}'" for word in command_line(table=PRODUCT))
+    (tmp_path / "bin" / "scopes").write_text(f'#!/bin/sh\nexec {scopes} "$@"\n')
+    os.chmod(tmp_path / "bin" / "scopes", 0o755)
+    shown = subprocess.run(line, capture_output=True, text=True, env=shop.environ, check=True).stdout
+    done = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, env=shop.environ, check=False)
+    assert done.returncode == 7, done.stderr
+    assert done.stdout.startswith(f"in {shop.project}: -- <conversation_history>")
+    assert "User: hide the prices" in done.stdout
+
+
+def test_as_json_the_command_is_a_list_of_words(shop):
+    error = shop.run.run_refused("resume", shop.conversation, "--session", "own", code=1)
+    assert error["message"] == "cannot open the session: claude-code no longer has the session"
+    made = shop.run.run("resume", shop.conversation, "--in", "pi", "--prompt", "go on", "--json")
+    assert (made["kind"], made["session"], made["command"][0]) == ("resumption", "new", "pi")
+    assert made["command"][1].endswith("go on")
+
+
+def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
+    for options, top in (((), shop.path), (("--project",), shop.project)):
+        done = in_pipe(shop, "-C", shop.project, "skills", "install", "claude-code", *options)
+        assert done.stdout == f"{top}/.claude/skills/scopes/SKILL.md\n"
+        assert os.path.isfile(done.stdout.strip())
+        assert in_pipe(shop, "-C", shop.project, "skills", "remove", "claude-code", *options).returncode == 0
+        assert not os.path.exists(done.stdout.strip())

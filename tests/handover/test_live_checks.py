@@ -1,0 +1,78 @@
+"""`doctor` says which versions of the protocols fit, and which agents are on this machine (S0-23)."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from scopes.handover.live_checks import ACP_VERSION, live_checks
+from scopes.server.event_log import EventLog
+from tests.cli.running import PRODUCT, PROGRAM, scopes
+
+
+def checks(path, environ=None):
+    """Return the checks by name, for a home without agents unless they are made in `path`."""
+    return {check.name: check for check in live_checks(str(path / "state"), environ or {}, str(path))}
+
+
+def test_without_agents_only_the_protocols_are_checked(tmp_path):
+    """S0-23."""
+    found = checks(tmp_path)
+    assert list(found) == ["acp", "mcp"]
+    assert (found["acp"].state, found["acp"].detail) == ("ok", "version 1")
+
+
+def test_an_agent_of_another_protocol_version_is_a_warning(tmp_path):
+    """S0-23."""
+    os.makedirs(tmp_path / "state")
+    log = EventLog(str(tmp_path / "state"))
+    log.set_fields(agent="new-agent")
+    log.write("initialize", ways=[], protocol=ACP_VERSION + 1)
+    found = checks(tmp_path)["acp"]
+    assert (found.state, found.detail) == ("warning", "version 1; new-agent speaks 2")
+    assert "may not be recorded" in found.cure
+    log.write("initialize", ways=[], protocol=ACP_VERSION)
+    assert checks(tmp_path)["acp"].state == "ok", "the last version counts"
+
+
+def test_the_mcp_server_is_built_with_the_installed_package(tmp_path):
+    """S0-23."""
+    pytest.importorskip("mcp")
+    found = checks(tmp_path)["mcp"]
+    assert found.state == "ok"
+    assert found.detail.startswith("version 20")
+
+
+def test_without_the_package_the_extra_is_named():
+    without = f"import sys; sys.modules['mcp'] = None; {PROGRAM}"
+    done = scopes("doctor", "--json", table=PRODUCT, program=without, options=("-B",))  # a new process
+    [found] = [check for check in json.loads(done.stdout)["checks"] if check["name"] == "mcp"]
+    assert (found["state"], "cure" in found) == ("ok", False)
+    assert "scopes-ai[mcp]" in found["detail"]
+
+
+def test_a_package_of_another_version_is_a_warning(tmp_path, monkeypatch):
+    pytest.importorskip("mcp")
+
+    def refuse(_):
+        raise TypeError("MCPServer() takes no instructions")
+
+    monkeypatch.setattr("scopes.server.mcp.versions.build_server", refuse)
+    found = checks(tmp_path)["mcp"]
+    assert found.state == "warning"
+    assert found.detail == "the installed package does not fit: MCPServer() takes no instructions"
+    assert "--upgrade" in found.cure
+
+
+def test_installed_agents_and_transcripts_are_listed(tmp_path):
+    """S0-23."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "codex").write_text("#!/bin/sh\n")
+    os.chmod(tmp_path / "bin" / "codex", 0o755)
+    (tmp_path / ".claude" / "projects").mkdir(parents=True)
+    found = checks(tmp_path, {"PATH": str(tmp_path / "bin")})
+    assert found["codex"].detail == str(tmp_path / "bin" / "codex")
+    assert found["claude-code"].detail == f"not in PATH, transcripts in {tmp_path}/.claude/projects"
+    assert "gemini" not in found

@@ -1,0 +1,246 @@
+"""How a conversation is gone on with: in the agent's own session while that has everything, else in a new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from scopes.clock import new_id, now
+from scopes.conversation.branch import branch
+from scopes.conversation.rewind import rewind
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.handover import resume as resume_module
+from scopes.ids import AgentName
+from scopes.model.message import Author, Message, text_parts
+from scopes.server.recordings import SessionWriter, find_newest, identity_of
+from tests.handover.sessions import Home
+from tests.importers.formats.claude_code.logs import SESSION, Log, text
+from tests.support.history import history, say
+
+
+@pytest.fixture
+def home(tmp_path, repository):
+    return Home(tmp_path, repository)
+
+
+def test_an_unchanged_conversation_opens_the_session_of_its_agent_in_its_directory(home):
+    found = home.resume()
+    assert (found.agent, found.session, found.session_id, found.reason) == ("claude-code", "own", SESSION, None)
+    assert found.command == ("claude", "--resume", SESSION)
+    assert found.directory == home.project
+    assert found.shell == f"cd {home.project} && claude --resume {SESSION}"
+
+
+def test_a_session_that_has_grown_since_the_import_is_still_opened(home):
+    home.log.user("and the tests?")
+    with open(home.file, "wb") as file:
+        file.write(home.log.data())
+    assert home.resume().session == "own"
+
+
+def test_a_first_prompt_is_given_to_the_session(home):
+    assert home.resume(prompt="-v is wrong").command == ("claude", "--resume", SESSION, "--", "-v is wrong")
+
+
+def test_messages_that_the_session_lacks_need_a_new_session_with_the_history(home):
+    say(home.repository, "conv-001", "use integers", author="carol")
+    found = home.resume()
+    assert (found.session, found.session_id, found.messages) == ("new", None, 3)
+    assert "does not end where main ends" in found.reason
+    program, separator, prompt = found.command
+    assert (program, separator) == ("claude", "--")
+    assert prompt.index("hide the prices") < prompt.index("done, in prices.py") < prompt.index("use integers")
+
+
+def test_a_branch_that_went_back_needs_a_new_session(home):
+    rewind(home.repository, "conv-001", count=1)
+    found = home.resume()
+    assert found.session == "new"
+    assert "done, in prices.py" not in found.command[-1]
+
+
+def test_the_own_session_can_be_wanted_although_the_branch_has_more(home):
+    say(home.repository, "conv-001", "use integers")
+    assert home.resume(session="own").command == ("claude", "--resume", SESSION)
+
+
+def test_a_branch_of_the_user_is_no_session(home):
+    branch(home.repository, "conv-001", name="try", start="main", switch=False)
+    found = home.resume("conv-001/try")
+    assert (found.session, found.branch) == ("new", "try")
+    with pytest.raises(Refused, match="not the record of a session") as error:
+        home.resume("conv-001/try", session="own")
+    assert error.value.hint == "begin a new one with the history: --session new"
+
+
+def test_a_fork_that_follows_another_session_opens_that_one(home):
+    other = "99999999-2222-4333-8444-555555555555"
+    log = Log(other)
+    log.records = [{**record, "sessionId": other} for record in home.log.records[:1]]
+    log.last = home.log.records[0]["uuid"]
+    log.answer("m9", text("no: hide them in the template"), cwd=home.project)
+    path = f"{os.path.dirname(home.file)}/{other}.jsonl"
+    with open(path, "wb") as file:
+        file.write(log.data())
+    home.import_file(path)
+    found = [each for each in map(home.resume, _branches(home.repository)) if each.session_id == other]
+    assert [each.command for each in found] == [("claude", "--resume", other)]
+
+
+def _branches(repository):
+    prefix = "refs/heads/"
+    return [ref[len(prefix) :] for ref in repository.list_refs(prefix)]
+
+
+def test_a_deleted_transcript_is_not_opened(home):
+    os.unlink(home.file)
+    found = home.resume()
+    assert (found.session, found.reason) == ("new", "claude-code no longer has the session")
+    assert "hide the prices" in found.command[-1]
+
+
+def test_a_transcript_that_was_imported_from_a_copy_is_not_opened(tmp_path, repository):
+    home = Home(tmp_path, repository)
+    copy = tmp_path / "backup.jsonl"
+    os.rename(home.file, copy)
+    home.import_file(str(copy))
+    assert home.resume().reason == "claude-code no longer has the session"
+
+
+def test_the_folder_of_the_agent_may_be_elsewhere(home, tmp_path):
+    moved = tmp_path / "claude"
+    os.rename(f"{home.path}/.claude", moved)
+    os.symlink(moved, f"{home.path}/.claude")
+    assert home.resume(environ={"CLAUDE_CONFIG_DIR": str(moved)}).session == "own"
+
+
+def test_another_agent_gets_the_history(home):
+    found = home.resume(agent="codex")
+    assert (found.agent, found.session) == ("codex", "new")
+    assert found.command[:2] == ("codex", "--")
+    assert found.reason == "the session is one of claude-code"
+
+
+@pytest.mark.parametrize(
+    ("agent", "before"),
+    [("gemini", "--prompt-interactive="), ("opencode", "--prompt="), ("pi", ""), ("qwen", "--prompt-interactive=")],
+)
+def test_each_agent_takes_its_prompt_in_its_own_way(home, agent, before):
+    program, prompt = home.resume(agent=agent).command
+    assert program == agent
+    assert prompt.startswith(f"{before}<conversation_history>")
+
+
+def test_an_agent_that_looks_by_directory_does_not_open_its_session_elsewhere(home, tmp_path):
+    found = home.resume(directory=str(tmp_path))
+    assert (found.session, found.directory) == ("new", str(tmp_path))
+    assert "in its own directory only" in found.reason
+
+
+def test_the_directory_may_be_given_by_another_path(home, tmp_path):
+    os.symlink(home.project, tmp_path / "link")
+    assert home.resume(directory=str(tmp_path / "link")).session == "own"
+
+
+def test_a_directory_that_is_gone_is_an_error_with_a_cure(home):
+    os.rmdir(home.project)
+    with pytest.raises(Refused, match="no longer exists") as error:
+        home.resume()
+    assert error.value.hint == "run the agent elsewhere: --directory DIR"
+
+
+def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
+    """An agent reads settings of its directory that name programs."""
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    os.chown(home.project, 54321, -1)
+    with pytest.raises(Refused, match="belongs to another user"):
+        home.resume()
+    assert home.resume(directory=home.project).session == "own"
+
+
+@pytest.mark.parametrize("session", ["--dangerously-skip-permissions", "a b", "../x", "", "x\ny", "a" * 200])
+def test_a_session_id_that_could_be_an_option_is_never_passed_on(home, session):
+    assert resume_module.find_agent("claude").resume_words(session) is None
+
+
+def test_a_hostile_recorded_session_id_begins_a_new_session(home):
+    log = Log("--dangerously-skip-permissions")
+    log.user("x", cwd=home.project)
+    path = f"{os.path.dirname(home.file)}/x.jsonl"
+    with open(path, "wb") as file:
+        file.write(log.data())
+    home.import_file(path)
+    found = home.resume("conv-002")
+    assert found.session == "new"
+    assert "--dangerously-skip-permissions" not in found.command[:-1]
+
+
+def test_a_conversation_of_no_agent_names_the_option(repository, home):
+    made = history(repository, "main: a b")
+    with pytest.raises(Refused, match="not recorded from an agent") as error:
+        home.resume(made.conversation)
+    assert error.value.hint == f"name one: scopes resume {made.conversation} --in claude-code"
+    assert home.resume(made.conversation, agent="codex").directory is None
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"agent": "vim"}, "not an agent that can be started"),
+        ({"session": "old"}, "not a valid value of --session"),
+        ({"max_tokens": 0}, "too few for a history block"),
+    ],
+)
+def test_mistakes_are_named(home, options, expected):
+    with pytest.raises(Invalid, match=expected):
+        home.resume(**({"session": "new"} | options))
+
+
+def test_an_unknown_conversation_is_not_found(home):
+    with pytest.raises(NotFound):
+        home.resume("conv-099")
+
+
+def test_a_history_that_no_argument_can_hold_is_an_error_with_a_cure(home):
+    for number in range(40):
+        author = {"name": "carol", "kind": "human"} if number % 2 else {"name": "helper", "kind": "agent"}
+        say(home.repository, "conv-001", f"{number} " + "\N{TEST TUBE}" * 1990, author=author)
+    with pytest.raises(Invalid, match="too many for an argument") as error:
+        home.resume(max_tokens=10_000_000)
+    assert error.value.hint == "take less of it: --max-tokens 5000000"
+
+
+def test_a_session_behind_the_proxy_is_opened_by_its_id(home, repository):
+    """S0-8."""
+    identity = identity_of("opencode", home.project)
+    writer = SessionWriter(repository, identity, "ses_42", "run-1", find_newest(repository, identity))
+    writer.append(_live_message("what is left?"))
+    where = str(writer.place.conversation)
+    found = home.resume(where)
+    assert found.command == ("opencode", "--session", "ses_42")
+    assert found.directory == os.path.realpath(home.project)
+    say(repository, where, "more")
+    assert home.resume(where).session == "new"
+
+
+def _live_message(words):
+    author = Author(AgentName("carol"), "human")
+    return Message(id=new_id(), author=author, parts=text_parts(words), time=now(), extra={"acp": {"run": "run-1"}})
+
+
+def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
+    """A program in place of the agent prints its arguments; the history comes from `scopes history`."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "claude").write_text('#!/bin/sh\npwd\nprintf "[%s]\\n" "$@"\n')
+    (bin_ / "scopes").write_text('#!/bin/sh\nprintf "(%s)" "$@"\n')
+    for name in ("claude", "scopes"):
+        os.chmod(bin_ / name, 0o755)
+    found = home.resume(session="new", prompt='go "on" $HOME `id` \\', store_options=("--store", "/a b"))
+    done = subprocess.run(
+        ["sh", "-c", found.shell], check=True, capture_output=True, text=True, env={"PATH": f"{bin_}:/usr/bin:/bin"}
+    )
+    words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--max-tokens)(20000)"
+    assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'

@@ -1,0 +1,106 @@
+"""The skill file of an agent: written whole, never over a file of somebody else, and taken away again."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from scopes.cli.table import TABLE
+from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
+
+
+@pytest.fixture
+def top(tmp_path):
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("agent", FOLDERS)
+@pytest.mark.parametrize("project", [False, True])
+def test_a_skill_is_written_and_deleted_again(top, agent, project):
+    added = install_skill(agent, top, project=project)
+    with open(added.file) as file:
+        assert file.read() == added.text
+    assert added.state == "added"
+    assert remove_skill(agent, top, project=project).state == "removed"
+    assert not os.path.exists(os.path.dirname(added.file))
+    assert remove_skill(agent, top, project=project).state == "absent"
+
+
+def test_the_same_skill_is_not_written_again(top):
+    first = install_skill("claude-code", top, project=False)
+    before = os.stat(first.file).st_mtime_ns
+    assert install_skill("claude-code", top, project=False).state == "unchanged"
+    assert os.stat(first.file).st_mtime_ns == before
+
+
+def test_an_older_skill_of_ours_is_replaced(top):
+    path = install_skill("claude-code", top, project=False).file
+    with open(path, "a") as file:
+        file.write("old words\n")
+    assert install_skill("claude-code", top, project=False).state == "replaced"
+    with open(path) as file:
+        assert "old words" not in file.read()
+
+
+@pytest.mark.parametrize("change", [install_skill, remove_skill])
+def test_another_skill_of_the_name_stays_without_force(top, change):
+    path = path_of("codex", top, project=True)
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w") as file:
+        file.write("---\nname: scopes\n---\n  generator: scopes\nmine\n")
+    with pytest.raises(Refused, match="another skill of this name"):
+        change("codex", top, project=True)
+    with open(path) as file:
+        assert "mine" in file.read()
+    assert change("codex", top, project=True, force=True).state in {"replaced", "removed"}
+
+
+def test_other_files_of_the_folder_stay(top):
+    path = install_skill("gemini", top, project=False).file
+    with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
+        file.write("mine")
+    remove_skill("gemini", top, project=False)
+    assert os.listdir(os.path.dirname(path)) == ["notes.md"]
+
+
+def test_with_print_nothing_is_written(top):
+    shown = install_skill("claude-code", top, project=False, only_show=True)
+    assert shown.state == "shown"
+    assert os.listdir(top) == []
+
+
+def test_mistakes_are_named(top):
+    with pytest.raises(Invalid, match="not an agent with skills") as error:
+        install_skill("vim", top, project=False)
+    assert "claude-code" in error.value.hint
+    os.makedirs(path_of("claude-code", top, project=False))
+    with pytest.raises(Refused, match="is not a file"):
+        install_skill("claude-code", top, project=False)
+    with open(os.path.join(top, ".gemini"), "w"):
+        pass
+    with pytest.raises((Inaccessible, Refused)):
+        install_skill("gemini", top, project=False)
+
+
+def test_the_skill_has_the_fields_that_the_specification_asks_for(top):
+    """https://agentskills.io/specification: the name is that of the folder; the description has at most 1,024 characters."""
+    found = install_skill("claude-code", top, project=False)
+    header = found.text.split("---\n")[1]
+    assert re.search(r"^name: scopes$", header, re.MULTILINE)
+    description = re.search(r"^description: (.+)$", header, re.MULTILINE)[1]
+    assert 1 <= len(description) <= 1024
+    assert ": " not in description
+    assert os.path.basename(os.path.dirname(found.file)) == "scopes"
+
+
+def test_every_command_of_the_skill_exists(top):
+    text = install_skill("claude-code", top, project=False, only_show=True).text
+    lines = re.findall(r"^    scopes (.+)$", text, re.MULTILINE)
+    assert len(lines) >= 10
+    for line in lines:
+        words = line.split()
+        paths = {tuple(words[:n]) for n in (1, 2)} | {("conversations", *words[:n]) for n in (1, 2)}
+        assert paths & set(TABLE.commands), line
