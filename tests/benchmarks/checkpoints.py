@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 STALE_SECONDS = 600
 _BRANCH = "entire/checkpoints/v1"
-_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LOG = "--format=%H%x01%at%x01%(trailers:key=Entire-Checkpoint,valueonly,separator=%x2C)"
 
 
@@ -59,7 +59,7 @@ def _read_checkpoints(git_directory: str) -> dict[str, list[Checkpoint]]:
         metadata = [f"{ref}:{name}" for name in names if name.endswith("metadata.json")]
         for name, data in _read(git_directory, metadata):
             document = json.loads(data or b"{}")
-            session = _SESSION.search(document.get("session_id", ""))
+            session = SESSION.search(document.get("session_id", ""))
             if session is not None:
                 created = datetime.fromisoformat(document["created_at"]).timestamp()
                 transcript = name.removesuffix("metadata.json") + "full.jsonl"

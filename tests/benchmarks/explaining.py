@@ -28,8 +28,8 @@ from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
-from tests.benchmarks.checkpoints import read_truth
-from tests.benchmarks.timing import Row, Samples, process_cpu, run, wall
+from tests.benchmarks.checkpoints import SESSION, read_truth
+from tests.benchmarks.timing import Row, Samples, cpu, process_cpu, run
 from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
 
@@ -57,7 +57,7 @@ def measure(work: Workspace) -> Iterator[Row]:
     sessions, *projects = PLACES
     store = work.new_path("explained-store")
     command = [sys.executable, "-m", "scopes", f"--store={store}"]
-    imported = wall(lambda: run([*command, "conv", "import", "--all-projects", sessions], work.environment))
+    imported = process_cpu([*command, "conv", "import", "--all-projects", sessions], work.environment)
     repository = open_store(store, FULL)
     directory = work.new_path("explained-index")
 
@@ -68,22 +68,29 @@ def measure(work: Workspace) -> Iterator[Row]:
         with opened():
             pass
 
-    yield _row("index of edits, the first time", wall(fill), imported, "import of the sessions", None, unit="ms")
+    yield _row("index of edits, the first time", cpu(fill), imported, "import of the sessions", None, unit="ms")
     with opened() as index:
-        known = [each for project in projects for each in _link(index, repository, project)]
+        names = _list_sessions(sessions)
+        known = [each for project in projects for each in _link(index, repository, project, names)]
         yield from _rate_commits(known)
         yield from _rate_lines(work, index, known)
     yield from _time_lines(work, command, projects)
 
 
-def _link(index: EditIndex, repository: Repository, project: str) -> Iterator[Known]:
+def _list_sessions(folder: str) -> set[str]:
+    """Return the ids of the sessions in a folder, as their files are named."""
+    names = (name for _, _, files in os.walk(folder) for name in files if name.endswith(".jsonl"))
+    return {found[-1] for name in names if (found := SESSION.findall(name))}
+
+
+def _link(index: EditIndex, repository: Repository, project: str, sessions: set[str]) -> Iterator[Known]:
     """Yield the commits of a project whose session is known, with their links."""
     conversations = _conversations_by_session(repository)
-    truth = read_truth(project, conversations)
+    truth = read_truth(project, sessions)
     with open_project_git(find_project_repository(project)) as git:
         for commit in walk_project_commits(git, all_commits()):
             if commit.id in truth:
-                names = frozenset(name for session in truth[commit.id] for name in conversations[session])
+                names = frozenset(name for session in truth[commit.id] for name in conversations.get(session, ()))
                 yield Known(commit, names, link_commit(index, commit, None))
 
 
@@ -154,10 +161,11 @@ def _row(
     against: str,
     budget: float | None,
     *,
-    unit: str = "of 1",
+    unit: str = "%",
     more_is_better: bool = True,
 ) -> Row:
+    scale = 100 if unit == "%" else 1
     return Row(
-        operation=operation, ours=Samples((ours,)), reference=Samples((reference,)), against=against, budget=budget,
-        unit=unit, more_is_better=more_is_better,
+        operation=operation, ours=Samples((ours * scale,)), reference=Samples((reference * scale,)), against=against,
+        budget=budget, unit=unit, more_is_better=more_is_better,
     )  # fmt: skip

@@ -23,7 +23,7 @@ TEXT = "a line that is long enough\nanother line, which is long too\n"
 
 
 @pytest.fixture
-def begun(project):
+def started(project):
     """The project with one commit."""
     project.write("app.py", TEXT)
     project.commit("Begin")
@@ -34,15 +34,15 @@ def use(project):
     return open_project_git(find_project_repository(str(project.path)))
 
 
-def test_git_prints_what_the_repository_has(begun, world):
+def test_git_prints_what_the_repository_has(started, world):
     with world.git() as git:
-        assert git.run("rev-parse", "HEAD").decode().strip() == begun.head
+        assert git.run("rev-parse", "HEAD").decode().strip() == started.head
         assert list(git.walk_lines("cat-file", "blob", "HEAD:app.py")) == [
             line.encode() + b"\n" for line in TEXT.splitlines()
         ]
 
 
-def test_an_error_of_git_is_its_last_line(begun, world):
+def test_an_error_of_git_is_its_last_line(started, world):
     with world.git() as git:
         with pytest.raises(ProjectGitFailed, match=r"does not exist in .HEAD"):
             git.run("cat-file", "blob", "HEAD:gone.py")
@@ -51,20 +51,20 @@ def test_an_error_of_git_is_its_last_line(begun, world):
         assert git.find("rev-parse", "--verify", "--quiet", "gone") is None
 
 
-def test_a_walk_may_end_before_git_does(begun, world):
+def test_a_walk_may_end_before_git_does(started, world):
     with world.git() as git:
         assert next(git.walk_lines("cat-file", "blob", "HEAD:app.py")) == b"a line that is long enough\n"
 
 
-def test_nothing_is_written_into_the_project_and_nothing_is_left_behind(begun, world, tmp_path, monkeypatch):
+def test_nothing_is_written_into_the_project_and_nothing_is_left_behind(started, world, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
-    before = files_of(str(begun.path))
+    before = files_of(str(started.path))
     with world.git() as git:
         blame(git, "HEAD", "app.py")
         list(walk_project_commits(git, all_commits()))
         assert len(os.listdir(tmp_path / "temporary")) == 1
-    assert files_of(str(begun.path)) == before
+    assert files_of(str(started.path)) == before
     assert os.listdir(tmp_path / "temporary") == []
 
 
@@ -92,20 +92,20 @@ def traps(project, witness):
         (project.path / hook).symlink_to(trap)
 
 
-def test_no_program_of_the_project_runs(begun, world, tmp_path, monkeypatch):
+def test_no_program_of_the_project_runs(started, world, tmp_path, monkeypatch):
     """The same commands run them in the project itself; the newest git that is here knows the most ways."""
     witness = tmp_path / "witness"
-    traps(begun, witness)
+    traps(started, witness)
     monkeypatch.setenv("PATH", NEWEST_GIT.directory + os.pathsep + os.environ["PATH"])
     found = world.why("app.py:1", world.claude().prompt("hello, is there anything to do?"))
     world.why("app.py", revision="HEAD")
     assert found.items[0].commit.subject == "Begin"
     assert not witness.exists()
-    subprocess.run(["git", "-C", begun.path, "log", "-p"], capture_output=True, check=False)
+    subprocess.run(["git", "-C", started.path, "log", "-p"], capture_output=True, check=False)
     assert witness.exists()
 
 
-def test_variables_of_git_in_the_environment_do_not_reach_another_repository(begun, world, tmp_path, monkeypatch):
+def test_variables_of_git_in_the_environment_do_not_reach_another_repository(started, world, tmp_path, monkeypatch):
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
@@ -113,38 +113,38 @@ def test_variables_of_git_in_the_environment_do_not_reach_another_repository(beg
         assert [each.subject for each in walk_project_commits(git, all_commits())] == ["Begin"]
 
 
-def test_a_replaced_commit_is_read_as_it_was(begun, world):
-    first = begun.head
-    begun.write("app.py", "other\n")
-    begun.git("replace", first, begun.commit("Other"))
+def test_a_replaced_commit_is_read_as_it_was(started, world):
+    first = started.head
+    started.write("app.py", "other\n")
+    started.git("replace", first, started.commit("Other"))
     with world.git() as git:
         assert git.run("log", "-1", "--format=%s", first).decode().strip() == "Begin"
 
 
 @pytest.mark.parametrize("inside", [".", "src/deep", ".git"])
-def test_the_repository_around_a_directory_is_found(begun, inside):
-    (begun.path / inside).mkdir(parents=True, exist_ok=True)
-    found = find_project_repository(str(begun.path / inside))
+def test_the_repository_around_a_directory_is_found(started, inside):
+    (started.path / inside).mkdir(parents=True, exist_ok=True)
+    found = find_project_repository(str(started.path / inside))
     if inside == ".git":
-        assert (found.top, found.shared) == (None, str(begun.path / ".git")) or found.top == str(begun.path)
+        assert (found.top, found.shared) == (None, str(started.path / ".git")) or found.top == str(started.path)
     else:
-        assert (found.top, found.shared) == (str(begun.path), str(begun.path / ".git"))
+        assert (found.top, found.shared) == (str(started.path), str(started.path / ".git"))
 
 
-def test_a_bare_repository_has_no_working_tree(begun, tmp_path):
-    begun.git("clone", "-q", "--bare", str(begun.path), str(tmp_path / "bare.git"))
+def test_a_bare_repository_has_no_working_tree(started, tmp_path):
+    started.git("clone", "-q", "--bare", str(started.path), str(tmp_path / "bare.git"))
     found = find_project_repository(str(tmp_path / "bare.git"))
     assert (found.top, found.git_directory) == (None, str(tmp_path / "bare.git"))
     with open_project_git(found) as git:
-        assert git.run("rev-parse", "HEAD").decode().strip() == begun.head
+        assert git.run("rev-parse", "HEAD").decode().strip() == started.head
 
 
-def test_a_linked_worktree_has_its_own_head_and_shares_the_objects(begun, tmp_path):
-    begun.git("worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
-    begun.write("app.py", "more\n")
-    begun.commit("More")
+def test_a_linked_worktree_has_its_own_head_and_shares_the_objects(started, tmp_path):
+    started.git("worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    started.write("app.py", "more\n")
+    started.commit("More")
     found = find_project_repository(str(tmp_path / "tree"))
-    assert found.shared == str(begun.path / ".git")
+    assert found.shared == str(started.path / ".git")
     with open_project_git(found) as git:
         assert git.run("log", "-1", "--format=%s").decode().strip() == "Begin"
 
@@ -154,9 +154,9 @@ def test_a_directory_outside_of_repositories_is_refused(tmp_path):
         find_project_repository(str(tmp_path))
 
 
-def test_without_the_git_program_the_cure_is_to_install_it(begun, monkeypatch):
+def test_without_the_git_program_the_cure_is_to_install_it(started, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(Inaccessible, match="not installed") as error, use(begun):
+    with pytest.raises(Inaccessible, match="not installed") as error, use(started):
         pass
     assert "install git" in error.value.hint
 
@@ -174,20 +174,20 @@ def test_a_repository_with_sha256_ids_is_read(tmp_path, project):
         assert [line.commit for line in blame(git, "HEAD", "app.py")] == [commit.id] * 2
 
 
-def test_packed_refs_are_read(begun, world):
-    begun.git("tag", "v1")
-    begun.git("pack-refs", "--all")
+def test_packed_refs_are_read(started, world):
+    started.git("tag", "v1")
+    started.git("pack-refs", "--all")
     with world.git() as git:
-        assert git.find("rev-parse", "v1^{commit}") == begun.head
+        assert git.find("rev-parse", "v1^{commit}") == started.head
 
 
-def test_a_repository_is_recognized_by_its_first_root_commit(begun, world, tmp_path):
-    root = begun.head
-    begun.git("clone", "-q", str(begun.path), str(tmp_path / "clone"))
-    begun.git("checkout", "-q", "--orphan", "other")
-    begun.commit("Another root")
-    begun.git("checkout", "-q", "main")
-    begun.git("merge", "-q", "--allow-unrelated-histories", "-X", "ours", "-m", "Both", "other")
+def test_a_repository_is_recognized_by_its_first_root_commit(started, world, tmp_path):
+    root = started.head
+    started.git("clone", "-q", str(started.path), str(tmp_path / "clone"))
+    started.git("checkout", "-q", "--orphan", "other")
+    started.commit("Another root")
+    started.git("checkout", "-q", "main")
+    started.git("merge", "-q", "--allow-unrelated-histories", "-X", "ours", "-m", "Both", "other")
     with world.git() as git:
         assert read_repository_id(git) == f"root:{root}"
     with open_project_git(find_project_repository(str(tmp_path / "clone"))) as git:

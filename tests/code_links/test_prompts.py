@@ -16,7 +16,7 @@ def turn(prompt=None, agreed_to=None, long_prompt=None):
 
 
 @pytest.fixture
-def said(repository):
+def write(repository):
     """Return a function that appends a message and returns its commit."""
     history(repository, "main: a")
     return lambda text: say(repository, "conv-001", text).oid
@@ -25,13 +25,13 @@ def said(repository):
 LONG = "please write a command that lists the branches"
 
 
-def test_a_short_prompt_has_the_answer_before_it_and_the_longer_prompt(repository, said):
-    asked, answer, yes = said(LONG), said("Shall I?"), said("yes")
+def test_a_short_prompt_has_the_answer_before_it_and_the_longer_prompt(repository, write):
+    asked, answer, yes = write(LONG), write("Shall I?"), write("yes")
     assert read_request(repository, turn(yes, answer, asked)) == Request("yes", "Shall I?", LONG)
 
 
-def test_a_long_prompt_has_no_longer_one(repository, said):
-    first, second = said(LONG), said(f"no, {LONG} and the tags")
+def test_a_long_prompt_has_no_longer_one(repository, write):
+    first, second = write(LONG), write(f"no, {LONG} and the tags")
     assert read_request(repository, turn(second, None, first)).longer_prompt is None
 
 
@@ -39,14 +39,14 @@ def test_a_turn_before_the_first_prompt_asked_for_nothing(repository):
     assert read_request(repository, turn()) == Request()
 
 
-def test_a_prompt_that_is_lost_is_none(repository, said):
-    lost = said("yes")
+def test_a_prompt_that_is_lost_is_none(repository, write):
+    lost = write("yes")
     remove_object(repository, lost)
     assert read_request(repository, turn(lost)) == Request()
 
 
-def test_a_very_long_prompt_is_cut(repository, said):
-    assert len(read_request(repository, turn(said("x" * 10_000))).prompt) == MAX_PROMPT
+def test_a_very_long_prompt_is_cut(repository, write):
+    assert len(read_request(repository, turn(write("x" * 10_000))).prompt) == MAX_PROMPT
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_prompt_is_shown_as_it_was_typed(text, typed):
     assert as_typed(text) == typed
 
 
-def test_a_short_answer_is_told_whole():
+def test_a_short_answer_is_returned_whole():
     assert end_of("  Shall I?\n") == "Shall I?"
 
 

@@ -406,8 +406,8 @@ def test_asking_changes_neither_the_store_nor_the_project(world, project):
 def test_the_progress_of_the_first_indexing_is_reported(world, project):
     begin(project)
     world.take(work(world))
-    told = []
+    reported = []
     request = WhyRequest(target="app.py:9", cwd=str(project.path))
     for _ in range(2):
-        why(world.repository, world.index_directory, request, lambda done, total: told.append((done, total)))
-    assert told == [(0, 1)]
+        why(world.repository, world.index_directory, request, lambda done, total: reported.append((done, total)))
+    assert reported == [(0, 1)]
