@@ -39,6 +39,7 @@ class EditPlaces:
         """Return True if another repository has another root commit."""
         try:
             with open_project_git(ProjectRepository(top, shared, shared)) as git:
-                return read_repository_id(git) != self._identity()
+                other = read_repository_id(git)
+                return None not in {other, self._identity()} and other != self._identity()
         except ScopesError:
             return True

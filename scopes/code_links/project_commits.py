@@ -14,8 +14,8 @@ from scopes.code_links.link import CommitId, RepositoryId
 from scopes.code_links.project_git import ProjectGit
 
 MAX_LINES: Final = 20_000  # added lines of one commit that are read; more are generated or imported files
-_MARK: Final = "\x01commit\x01"
-_FORMAT: Final = f"--format={_MARK}%H%x01%at%x01%ct%x01%an%x01%s"
+_MARK: Final = "\0commit\0"  # no text file has a NUL
+_FORMAT: Final = "--format=%x00commit%x00%H%x00%at%x00%ct%x00%an%x00%s"
 _OPTIONS: Final = (
     "log",
     "-p",
@@ -91,7 +91,12 @@ def read_project_commits(
 
 
 def read_repository_id(git: ProjectGit) -> RepositoryId | None:
-    """Return what the repository is recognized by on every machine: its oldest root commit; None without commits."""
+    """Return what the repository is recognized by on every machine: its oldest root commit.
+
+    None without commits, and for a shallow clone, whose first commits are not here.
+    """
+    if os.path.exists(os.path.join(git.repository.shared, "shallow")):
+        return None
     found = git.find("rev-list", "--max-parents=0", "--reverse", "HEAD")
     return RepositoryId(f"root:{found.split()[0]}") if found else None
 
@@ -149,8 +154,13 @@ class _Reader:
 
 def _read_heading(data: bytes) -> ProjectCommit:
     text = data.decode("utf-8", "replace").rstrip("\n").removeprefix(_MARK)
-    name, authored, committed, author, subject = text.split("\x01", 4)
-    return ProjectCommit(CommitId(name), author, float(authored), float(committed), subject)
+    name, authored, committed, author, subject = text.split("\0", 4)
+    return ProjectCommit(CommitId(name), author, read_seconds(authored), read_seconds(committed), subject)
+
+
+def read_seconds(text: str) -> float:
+    """Return a time that git printed; 0 if a commit has none, or an impossible one, for which git prints nothing."""
+    return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
 def _read_hunk(data: bytes) -> tuple[int, int, int]:

@@ -21,7 +21,7 @@ from scopes.code_links.line_match import (
     match_line,
 )
 from scopes.code_links.link import CodeLink, CommitId
-from scopes.code_links.project_commits import ProjectCommit, read_project_commits
+from scopes.code_links.project_commits import ProjectCommit, read_project_commits, read_seconds
 from scopes.code_links.project_git import ProjectGit, ProjectGitFailed, open_project_git
 from scopes.code_links.target import ProjectFile, Target, find_file, parse_target
 from scopes.code_links.why_answers import AnswerWriter
@@ -126,7 +126,7 @@ def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _S
         note = Note(f"{file.path} is not in HEAD: its lines are not committed yet")
         return _Source(None, lines, {}, notes=(note,))
     time = git.find("show", "--no-patch", "--no-show-signature", "--format=%ct", commit)
-    return _Source(commit, lines, map_lines(lines, split_lines(committed)), float(time or 0))
+    return _Source(commit, lines, map_lines(lines, split_lines(committed)), read_seconds(time or ""))
 
 
 def _name(file: ProjectFile) -> str:
@@ -226,9 +226,9 @@ class _Explainer:
     def _explain_committed(self, number: int, line: BlamedLine, commit: ProjectCommit | None) -> FoundLines:
         """Find the edits of a line that a commit added; of a merge nothing but its name is known."""
         if commit is None:
-            text = self.git.find("show", "--no-patch", "--no-show-signature", "--format=%at%x01%an%x01%s", line.commit)
-            time, author, subject = (text or "0\x01\x01").split("\x01", 2)
-            commit = ProjectCommit(line.commit, author, float(time), float(time), subject)
+            text = self.git.find("show", "--no-patch", "--no-show-signature", "--format=%at%x00%an%x00%s", line.commit)
+            time, author, subject = (text or "\0\0").split("\0", 2)
+            commit = ProjectCommit(line.commit, author, read_seconds(time), read_seconds(time), subject)
         links, context = self._link(commit)
         match = match_line(
             self.index, line.path, hash_neighbours(self._lines_of(commit, line.path), line.origin), context

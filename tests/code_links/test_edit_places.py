@@ -62,3 +62,13 @@ def test_every_other_repository_is_compared_once(places, other, monkeypatch):
     for name in ("app.py", "b.py", "src/c.py"):
         places.is_foreign(f"{other.path}/{name}")
     assert calls == [str(other.path)]
+
+
+def test_a_repository_that_cannot_be_recognized_proves_nothing(places, project, tmp_path):
+    """One without commits, and a shallow clone, may be of the project."""
+    empty = Project(tmp_path / "empty", project.clock)
+    project.write("b.py", "x = 1\n")
+    project.commit("More")
+    project.git("clone", "-q", "--depth", "1", f"file://{project.path}", str(tmp_path / "shallow"))
+    assert not places.is_foreign(f"{empty.path}/app.py")
+    assert not places.is_foreign(f"{tmp_path}/shallow/app.py")

@@ -156,3 +156,21 @@ def test_of_a_very_large_commit_the_first_lines_are_read_and_all_of_the_wanted_f
 )
 def test_a_path_in_quotes_is_unquoted(printed, path):
     assert unquote_path(printed) == path
+
+
+@pytest.mark.parametrize("date", ["not a date", "99999999999999999999 +0000", "-5 +0000", ""])
+def test_a_commit_with_an_impossible_date_is_read(world, project, date):
+    """Anybody can write such a commit; git prints no time for it, or another one."""
+    project.write("a.py", "one\n")
+    project.commit("Begin")
+    tree = project.git("rev-parse", "HEAD^{tree}").strip()
+    (project.path / "raw").write_text(
+        f"tree {tree}\nauthor A\x01B <a> {date}\ncommitter C <c> {date}\n\nBroken \x01 commit\n"
+    )
+    broken = project.git("hash-object", "-t", "commit", "-w", "--literally", "raw").strip()
+    with world.git() as git:
+        (commit,) = read_project_commits(git, [broken]).values()
+    assert [line.text for line in commit.added] == ["one"]
+    project.git("update-ref", "HEAD", broken)
+    world.take(world.claude().prompt("hello, is there anything to do?"))
+    assert world.line("a.py:1").level == "none"

@@ -199,6 +199,15 @@ def test_a_repository_without_commits_has_no_identity(project, world):
         assert read_repository_id(git) is None
 
 
+def test_a_shallow_clone_has_no_identity_because_its_root_is_elsewhere(started, tmp_path):
+    started.write("app.py", "more\n")
+    started.commit("More")
+    started.git("clone", "-q", "--depth", "1", f"file://{started.path}", str(tmp_path / "clone"))
+    with open_project_git(find_project_repository(str(tmp_path / "clone"))) as git:
+        assert git.run("log", "--format=%s").decode().split() == ["More"]
+        assert read_repository_id(git) is None
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

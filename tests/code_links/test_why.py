@@ -411,3 +411,63 @@ def test_the_progress_of_the_first_indexing_is_reported(world, project):
     for _ in range(2):
         why(world.repository, world.index_directory, request, lambda done, total: reported.append((done, total)))
     assert reported == [(0, 1)]
+
+
+def test_a_line_of_a_merge_itself_has_the_merge_and_no_answer(world, project):
+    begin(project)
+    project.git("checkout", "-q", "-b", "topic")
+    project.write("app.py", f"one = 1\n{OLD}")
+    project.commit("One")
+    project.git("checkout", "-q", "main")
+    project.write("app.py", f"two = 2\n{OLD}")
+    project.commit("Two")
+    project.git("merge", "-q", "topic", check=False)
+    project.write("app.py", f"three = one + two + three\n{OLD}")
+    project.commit("Merge topic")
+    found = world.line("app.py:1", world.claude().prompt("hello, is there anything to do?"))
+    assert (found.level, found.commit.subject, found.commit.author) == ("none", "Merge topic", "Alice")
+
+
+def test_a_bare_repository_is_asked_for_its_head(world, project, tmp_path):
+    begin(project)
+    world.take(work(world))
+    project.git("clone", "-q", "--bare", str(project.path), str(tmp_path / "bare.git"))
+    request = WhyRequest(target="app.py:9", cwd=str(tmp_path / "bare.git"))
+    (lines,) = why(world.repository, world.index_directory, request).items
+    assert (lines.level, lines.commit.id) == ("certain", project.head)
+
+
+def test_a_shallow_clone_answers_for_the_commits_that_it_has(world, project, tmp_path):
+    begin(project)
+    world.take(work(world))
+    project.git("clone", "-q", "--depth", "1", f"file://{project.path}", str(tmp_path / "clone"))
+    request = WhyRequest(target=f"{tmp_path}/clone/app.py:9", cwd=str(tmp_path))
+    (lines,) = why(world.repository, world.index_directory, request).items
+    assert (lines.level, lines.commit.id) == ("certain", project.head)
+
+
+def test_windows_line_ends_make_no_difference(world, project):
+    begin(project)
+    world.take(work(world))
+    (project.path / "app.py").write_bytes(project.read("app.py").replace("\n", "\r\n").encode())
+    assert world.line("app.py:9").level == "certain"
+
+
+def test_a_short_line_between_written_ones_is_explained_with_them(world, project):
+    begin(project, text="package main\n")
+    text = "func runStatus(store Store) error {\n\tif err := store.Check(); err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}\n"
+    session = world.claude().prompt("add a status command").edit("app.py", "package main\n", f"package main\n\n{text}")
+    session.commit("Add status command")
+    found = world.line("app.py:6", session)
+    assert (found.level, found.answers[0].turn) == ("certain", 1)
+
+
+def test_the_answer_of_a_whole_file_agrees_with_that_of_its_lines(world, project):
+    begin(project)
+    world.take(work(world))
+    whole = {
+        number: each.level for each in world.why("app.py").items for number in range(each.line, each.last_line + 1)
+    }
+    assert {number: world.line(f"app.py:{number}").level for number in (1, 5, 8, 9, 12)} == {
+        number: whole[number] for number in (1, 5, 8, 9, 12)
+    }
