@@ -26,6 +26,7 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository
 
+_EXTENT: Final = "SELECT count(*), coalesce(min(CASE WHEN first > 0 THEN first END), 0.0) FROM conversation"
 _EDIT: Final = """
     SELECT edit.number, conversation.id, edit.turn, message, oid, call_id, tool, path, time, hashes
     FROM edit JOIN conversation ON conversation.number = edit.conversation"""
@@ -91,11 +92,17 @@ class IndexedCall(NamedTuple):
 
 
 class EditIndex:
-    """The index of code lines, up to date; it is usable until its block ends."""
+    """The index of code lines, up to date; it is usable until its block ends.
 
-    def __init__(self, connection: sqlite3.Connection, notes: tuple[Note, ...], conversations: int) -> None:
+    `conversations` is their number, `begin` the time of the first message in seconds since 1970.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, notes: tuple[Note, ...], conversations: int, begin: float
+    ) -> None:
         self.notes = notes
         self.conversations = conversations
+        self.begin = begin
         self._connection = connection
         self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
         self._edits: dict[int, IndexedEdit] = {}
@@ -191,8 +198,8 @@ def open_edit_index(
         connection.execute("INSERT OR REPLACE INTO property VALUES ('refs', ?)", (state,))
 
     with open_code_lines(directory, repository.path, is_current, update) as (connection, notes):
-        count = connection.execute("SELECT count(*) FROM conversation").fetchone()[0]
-        yield EditIndex(connection, (*notes, *_note_damaged(damaged)), count)
+        count, begin = connection.execute(_EXTENT).fetchone()
+        yield EditIndex(connection, (*notes, *_note_damaged(damaged)), count, begin)
 
 
 def _note_damaged(names: Sequence[ConversationId]) -> tuple[Note, ...]:

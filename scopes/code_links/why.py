@@ -9,6 +9,7 @@ from typing import Final
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.code_links.blame import BlamedLine, blame
 from scopes.code_links.commit_links import link_commit
+from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edits import base_name_of
@@ -182,7 +183,7 @@ class _Explainer:
     def explain(self, first: int, last: int) -> list[FoundLines]:
         """Return what is known of lines, adjacent ones with the same answer together."""
         blamed = self._blame(first, last)
-        commits = self._read_commits(blamed)
+        commits = self._read_commits({place: each for place, each in blamed.items() if self._may_be_linked(each)})
         found: list[FoundLines] = []
         own = {number: text for number, text in enumerate(self.source.lines, 1) if number not in self.source.places}
         for number in range(first, last + 1):
@@ -224,18 +225,19 @@ class _Explainer:
         return FoundLines(number, number, match, author_time=now)
 
     def _explain_committed(self, number: int, line: BlamedLine, commit: ProjectCommit | None) -> FoundLines:
-        """Find the edits of a line that a commit added; of a merge nothing but its name is known."""
+        """Find the edits of a line that a commit added; of a merge and of an old commit no lines are known."""
         if commit is None:
-            text = self.git.find("show", "--no-patch", "--no-show-signature", "--format=%at%x00%an%x00%s", line.commit)
-            time, author, subject = (text or "\0\0").split("\0", 2)
-            commit = ProjectCommit(line.commit, author, read_seconds(time), read_seconds(time), subject)
-        links, context = self._link(commit)
-        match = match_line(
-            self.index, line.path, hash_neighbours(self._lines_of(commit, line.path), line.origin), context
-        )
+            commit = ProjectCommit(line.commit, line.author, line.author_time, line.author_time, line.subject)
+        links, context = self._link(commit) if self._may_be_linked(line) else ((), CommitContext(commit.author_time))
+        hashes = hash_neighbours(self._lines_of(commit, line.path), line.origin)
+        match = match_line(self.index, line.path, hashes, context)
         time = format_seconds(int(commit.author_time))
         shown = WhyCommit(commit.id, commit.subject, commit.author, time, line.path, line.origin)
         return FoundLines(number, number, match, shown, commit.author_time, links)
+
+    def _may_be_linked(self, line: BlamedLine) -> bool:
+        """Return False for a commit before the first message: the beginnings of projects are large to read."""
+        return line.author_time + AFTER_SECONDS >= self.index.begin
 
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
         if commit.id not in self._contexts:

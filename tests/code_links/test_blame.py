@@ -29,6 +29,15 @@ def test_every_line_has_its_commit_and_the_place_that_it_had_there(world, projec
     assert lines(world) == [(1, second, "a.py", 1), (2, first, "a.py", 1), (3, first, "a.py", 2)]
 
 
+def test_what_blame_says_about_the_commit_needs_no_other_question(world, project):
+    project.write("a.py", "one\ntwo\n")
+    time = project.clock.now.timestamp()
+    project.commit("Begin: all of it")
+    with world.git() as git:
+        found = blame(git, "HEAD", "a.py")
+    assert {(line.author, line.author_time, line.subject) for line in found} == {("Alice", time, "Begin: all of it")}
+
+
 def test_a_range_of_lines(world, project):
     project.write("a.py", "one\ntwo\nthree\n")
     first = project.commit("Begin")

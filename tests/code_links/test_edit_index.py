@@ -186,6 +186,17 @@ def test_a_conversation_is_active_during_its_turns_and_for_a_while_after_them(wo
         assert not index.is_active("conv-001", begin - 100, 60)
 
 
+def test_the_index_knows_how_many_conversations_there_are_and_when_the_first_one_began(world, project):
+    begin = int(project.clock.now.timestamp())
+    with world.index(session(world, "one"), session(world, "two")) as index:
+        assert (index.conversations, index.begin) == (2, begin)
+
+
+def test_an_empty_store_has_an_empty_index(world):
+    with world.index() as index:
+        assert (index.conversations, index.begin) == (0, 0.0)
+
+
 def test_the_index_knows_which_files_were_edited(world):
     with world.index(session(world)) as index:
         assert index.knows_file("app.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.code_links.project_commits import read_project_commits
 from scopes.code_links.why import WhyRequest, why
 from scopes.errors import Inaccessible, Invalid, NotFound
 from tests.support.store import files_of
@@ -426,6 +427,19 @@ def test_a_line_of_a_merge_itself_has_the_merge_and_no_answer(world, project):
     project.commit("Merge topic")
     found = world.line("app.py:1", world.claude().prompt("hello, is there anything to do?"))
     assert (found.level, found.commit.subject, found.commit.author) == ("none", "Merge topic", "Alice")
+
+
+def test_commits_before_the_first_conversation_are_not_read(world, project, monkeypatch):
+    """The import of a project may have millions of lines."""
+    begin(project)
+    world.take(work(world))
+    read = []
+    monkeypatch.setattr(
+        "scopes.code_links.why.read_project_commits",
+        lambda git, commits, whole: read.extend(commits) or read_project_commits(git, commits, whole),
+    )
+    assert [each.level for each in world.why("app.py").items] == ["none", "certain"]
+    assert read == [project.head]
 
 
 def test_a_bare_repository_is_asked_for_its_head(world, project, tmp_path):
