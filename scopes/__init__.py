@@ -22,8 +22,9 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent, AgentType
-    from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
+    from scopes.agents.inbox import Inbox
     from scopes.agents.list import AgentList, AgentRow, AgentView
+    from scopes.agents.received import InboxEntry, ReceivedMessage
     from scopes.agents.register import AgentChanged, AgentChanges
     from scopes.agents.send import Routed
     from scopes.api.conversation import Branch, Conversation
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated
     from scopes.conversation.cat import MessageView
-    from scopes.conversation.changes import Change
+    from scopes.conversation.change import Change
     from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.diff import Difference
@@ -129,7 +130,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _MODULES = {
     "scopes.agents.agent": "Agent AgentType",
-    "scopes.agents.inbox": "Inbox InboxEntry ReceivedMessage",
+    "scopes.agents.inbox": "Inbox",
+    "scopes.agents.received": "InboxEntry ReceivedMessage",
     "scopes.agents.list": "AgentList AgentRow AgentView",
     "scopes.agents.register": "AgentChanged AgentChanges",
     "scopes.agents.send": "Routed",
@@ -147,7 +149,7 @@ _MODULES = {
     "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated",
     "scopes.conversation.cat": "MessageView",
-    "scopes.conversation.changes": "Change",
+    "scopes.conversation.change": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
     "scopes.conversation.diff": "Difference",

@@ -1,5 +1,6 @@
 """A program with full type annotations that uses the Python API; mypy checks it together with the package."""
 
+from collections.abc import Sequence
 from typing import assert_never, assert_type
 
 import scopes
@@ -28,7 +29,7 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
         print(error.hint)
 
     store.register_agent("ann", capabilities=["review"], dependencies=["Seeds"])
-    assert_type(store.inbox("ann", acknowledge=True).messages, tuple[scopes.ReceivedMessage, ...])
+    assert_type(store.inbox("ann", acknowledge=True).messages, Sequence[scopes.ReceivedMessage])
     print(conversation.send("look", to=["@review"], kind="plain").delivered_to)
     proposal = conversation.propose("task/42", {"status": "done"}, author="ann")
     assert_type(conversation.accept_proposal(proposal.id, rating=5), scopes.ProposalReviewed)

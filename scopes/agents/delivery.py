@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from scopes.agents.agent import Agent
 from scopes.agents.delivery_record import Attempt, DeliveryRecord, claim_deliveries
-from scopes.agents.inbox import InboxEntry, ReceivedMessage, acknowledge_message, is_unread, read_inbox
+from scopes.agents.inbox import acknowledge_message, is_unread, read_inbox
+from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
 from scopes.errors import Invalid

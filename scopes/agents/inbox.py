@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from shlex import quote
 from time import monotonic, sleep
+from typing import cast
 
 from scopes.agents.agent import Agent
 from scopes.agents.delivery_record import find_under_way
+from scopes.agents.received import InboxEntry, PackedEntries, ReceivedMessage, ReceivedMessages, find_ended
 from scopes.agents.registry import Registry, store_registry
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.history.messages import read_message
-from scopes.history.shared_refs import EntryConversations
 from scopes.ids import (
-    AgentName,
     BranchName,
-    ConversationId,
     MessageId,
     Oid,
     OperationId,
@@ -34,51 +33,19 @@ from scopes.ids import (
     parse_agent_name,
     parse_conversation_id,
 )
-from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.encoding import without_none
-from scopes.model.message import Message
 from scopes.result import Note, Result, plural
-from scopes.store.objects import TreeEntry
+from scopes.store.objects import TREE, TreeEntry, walk_tree
 from scopes.store.refs import AGENTS
-from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.repository import Repository, read_commit, read_data
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 _POLL_SECONDS = 0.2
 _DIRECTORY, _SEQUENCE = "inbox", "sequence"
+_NAME_LENGTH = len(f"{1:012d}.json")
 _NUMBER = re.compile(r"[0-9]{1,100}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxEntry:
-    """A message for an agent. `queued`: it was sent while the agent was away, and waits until it is available.
-
-    `uuid` is that of the conversation; an entry that an older version wrote has none.
-    """
-
-    sequence: int
-    message: MessageId
-    oid: Oid
-    conversation: ConversationId
-    branch: BranchName
-    sender: AgentName
-    sent: str
-    queued: bool = False
-    uuid: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceivedMessage:
-    """An entry of an inbox, with the present id of its conversation, and its message; None if the store has it no more.
-
-    If the conversation was deleted and another one has its id now, the entry has the uuid in place of the id. `ended`
-    says what has ended that the message asks for: `the proposal is applied`; None if nothing has.
-    """
-
-    entry: InboxEntry
-    message: Message | None
-    ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +58,7 @@ class Inbox(Result):
     """
 
     agent: Agent
-    messages: tuple[ReceivedMessage, ...]
+    messages: Sequence[ReceivedMessage]
     waiting: int = 0
     ended: int = 0
     operation: OperationId | None = None
@@ -144,15 +111,16 @@ def watch_inbox(
         if value != looked:
             looked = value
             found = read_inbox(repository, name)
-            new = tuple(each for each in found.messages if _key(each) not in shown)
+            received = _received(found)
+            new = received.select(partial(_is_new, shown))
             if new and acknowledge:
                 found = read_inbox(repository, name, acknowledge=True)
                 if len(found.messages) < len(new):
                     looked = object()  # one is being delivered: if that fails, no ref moves
-                new = found.messages
+                new = _received(found)
             else:
                 found = replace(found, notes=() if shown else found.notes)  # not again for each message
-                shown = frozenset(map(_key, found.messages))
+                shown = frozenset(map(_key, received.entries))
             if new:
                 yield replace(found, messages=new)
                 deadline = monotonic() + (idle_seconds or 0)
@@ -188,19 +156,31 @@ def walk_entries(registry: Registry, number: int) -> Iterator[InboxEntry]:
 
 def _walk_files(registry: Registry, number: int) -> Iterator[tuple[str, InboxEntry | None]]:
     """Yield the files of an inbox in the order of sending, each with its entry; None if it is damaged."""
-    for name, file in sorted(_list_files(registry, number).items(), key=lambda each: (len(each[0]), each[0])):
+    for file in _walk_in_order(_list_files(registry, number)):
         entry = None
         with suppress(Corrupt, NotFound, Invalid):
-            entry = None if file.is_tree else decode_entry(read_blob(registry.repository, file.oid), name)
-        yield name, entry
+            entry = None if file.is_tree else decode_entry(read_blob(registry.repository, file.oid), file.name)
+        yield file.name, entry
 
 
-def _list_files(registry: Registry, number: int) -> Mapping[str, TreeEntry]:
+def _walk_in_order(files: Iterable[TreeEntry]) -> Iterator[TreeEntry]:
+    """Yield files by number: they are stored so, except that longer names come among the others."""
+    other: list[TreeEntry] = []
+    for file in files:
+        if len(file.name) == _NAME_LENGTH:
+            yield file
+        else:
+            other.append(file)
+    yield from sorted(other, key=lambda each: (len(each.name), each.name))
+
+
+def _list_files(registry: Registry, number: int) -> Iterator[TreeEntry]:
     repository = registry.repository
     if registry.commit is None:
-        return {}
+        return iter(())
     directory = find_entry(repository, read_commit(repository, registry.commit).tree, f"{_DIRECTORY}/{number:06d}")
-    return {} if directory is None or not directory.is_tree else read_tree(repository, directory.oid)
+    found = directory is not None and directory.is_tree
+    return walk_tree(read_data(repository, directory.oid, TREE)) if directory is not None and found else iter(())
 
 
 def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:
@@ -230,23 +210,33 @@ def remove_message(registry: Registry, agent: Agent, message: MessageId) -> dict
 
 
 def _inbox(registry: Registry, agent: Agent, *, everything: bool) -> Inbox:
-    files = list(_walk_files(registry, agent.number))
-    entries = [entry for _, entry in files if entry is not None]
-    delivered = [entry for entry in entries if not entry.queued]
-    received = _with_ended(registry.repository, delivered)
-    ended = sum(each.ended is not None for each in received)
-    waiting = len(entries) - len(delivered)
-    notes = _note_damaged(agent, [name for name, entry in files if entry is None])
+    damaged: list[str] = []
+    queued: list[int] = []
+    delivered = PackedEntries(_walk_delivered(registry, agent, damaged, queued))
+    ended, waiting = find_ended(registry.repository, delivered), len(queued)
+    notes = _note_damaged(agent, damaged)
     if waiting:
         hint = f"to get what waits: scopes agents available {quote(agent.name)}"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint), *notes)
-    messages = tuple(each for each in received if everything or each.ended is None)
-    return Inbox(agent=agent, messages=messages, waiting=waiting, ended=ended, notes=notes)
+    shown = delivered if everything or not ended else (each for each in delivered if each.sequence not in ended)
+    messages = ReceivedMessages(registry.repository, shown, ended)
+    return Inbox(agent=agent, messages=messages, waiting=waiting, ended=len(ended), notes=notes)
+
+
+def _walk_delivered(registry: Registry, agent: Agent, damaged: list[str], queued: list[int]) -> Iterator[InboxEntry]:
+    """Yield the entries that were delivered; add the others to the lists."""
+    for name, entry in _walk_files(registry, agent.number):
+        if entry is None:
+            damaged.append(name)
+        elif entry.queued:
+            queued.append(entry.sequence)
+        else:
+            yield entry
 
 
 def _note_ended(inbox: Inbox) -> Inbox:
     """Add a note about what was left out because it has ended."""
-    hidden = inbox.ended - sum(each.ended is not None for each in inbox.messages)
+    hidden = inbox.ended - _received(inbox).count_ended()
     if not hidden:
         return inbox
     what = f"{hidden} {plural(hidden, 'message')} about what has ended"
@@ -256,25 +246,6 @@ def _note_ended(inbox: Inbox) -> Inbox:
     return replace(inbox, notes=(*inbox.notes, note))
 
 
-def _with_ended(repository: Repository, entries: Iterable[InboxEntry]) -> list[ReceivedMessage]:
-    """Return the messages of entries, with what has ended that they are about."""
-    conversations = EntryConversations(repository)
-    found = [_receive(repository, entry, conversations) for entry in entries]
-    subjects = None
-    for position, each in enumerate(found):
-        if each.message is not None and _asks_for_something(each.message):
-            subjects = subjects or load("scopes.agents.ended:EndedSubjects")(repository)
-            found[position] = replace(
-                each, ended=subjects.find(each.entry.conversation, each.entry.branch, each.entry.oid, each.message)
-            )
-    return found
-
-
-def _asks_for_something(message: Message) -> bool:
-    """Return True for messages that are about something which may end."""
-    return message.kind == "proposal" or not message.extra.keys().isdisjoint({"conflict", "collaboration"})
-
-
 def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
     if not names:
         return ()
@@ -282,25 +253,27 @@ def _note_damaged(agent: Agent, names: Sequence[str]) -> tuple[Note, ...]:
     return (Note(f"damaged files of the inbox of {agent.name} were left out: {', '.join(names[:3])}", hint),)
 
 
-def _key(received: ReceivedMessage) -> tuple[int, MessageId]:
-    return received.entry.sequence, received.entry.message
+def _received(inbox: Inbox) -> ReceivedMessages:
+    """Return the messages of an inbox that was read here."""
+    return cast("ReceivedMessages", inbox.messages)
+
+
+def _is_new(shown: Container[tuple[int, MessageId]], entry: InboxEntry) -> bool:
+    return _key(entry) not in shown
+
+
+def _key(entry: InboxEntry) -> tuple[int, MessageId]:
+    return entry.sequence, entry.message
 
 
 def _without(inbox: Inbox, sequence: int | None) -> Inbox:
     """Leave out the message for which the program of the agent is running, and note that."""
-    kept = tuple(each for each in inbox.messages if each.entry.sequence != sequence)
-    if len(kept) == len(inbox.messages):
+    received = _received(inbox)
+    kept = received.select(lambda entry: entry.sequence != sequence)
+    if len(kept) == len(received):
         return inbox
     note = Note(f"1 message stays in the inbox: the program of {inbox.agent.name} is running for it")
     return replace(inbox, messages=kept, notes=(*inbox.notes, note))
-
-
-def _receive(repository: Repository, entry: InboxEntry, conversations: EntryConversations) -> ReceivedMessage:
-    message = None
-    with suppress(NotFound, Corrupt):
-        message = read_message(repository, entry.oid)
-    where = {"conversation": entry.conversation, "oid": entry.oid, **without_none(uuid=entry.uuid)}
-    return ReceivedMessage(entry=replace(entry, conversation=conversations.find_id(where)), message=message)
 
 
 def _next_sequence(registry: Registry, receivers: Iterable[int]) -> int:
@@ -309,7 +282,7 @@ def _next_sequence(registry: Registry, receivers: Iterable[int]) -> int:
     tree = None if registry.commit is None else read_commit(repository, registry.commit).tree
     text = b"" if tree is None else (find_blob(repository, tree, _SEQUENCE) or b"").strip()
     following = int(text) if _NUMBER.fullmatch(text.decode("ascii", "replace")) else 1
-    names = (name.removesuffix(".json") for number in receivers for name in _list_files(registry, number))
+    names = (file.name.removesuffix(".json") for number in receivers for file in _list_files(registry, number))
     used = (int(name) for name in names if _NUMBER.fullmatch(name))
     return max(following, max(used, default=0) + 1)
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.agents.agent import Agent
-from scopes.agents.inbox import InboxEntry, add_entries
+from scopes.agents.inbox import add_entries
+from scopes.agents.received import InboxEntry
 from scopes.agents.registry import KIND, Registry, write_registry
 from scopes.clock import now
 from scopes.conversation.append import message_writers

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
+from scopes.conversation.change import FieldChange
+from scopes.conversation.proposal_effects import ProposalEffects
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
@@ -18,14 +20,6 @@ from scopes.store.trees import diff_blobs, find_entry, read_blob
 _GROUPS = {ENTITIES: "value", DECISIONS: "decision"}  # with the field of a claim that has the value
 _CONFLICT_ID = compile_lazily(r"[0-9a-f]{12}")
 _CHANGE_STATE = frozenset({"decision", "notice"})  # kinds of messages
-
-
-class Effect(NamedTuple):
-    """A field and its value before and after a message."""
-
-    field_path: str
-    before: Any
-    after: Any
 
 
 _States: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -44,15 +38,17 @@ class MessageEffects:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._states: dict[str, str] = {}  # of proposals
+        self._proposals = ProposalEffects(repository)
+        self._commits: dict[MessageId, Oid] = {}
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
         self._stated: dict[Oid, _States] = {}  # as of a commit
         self._stated_by: dict[MessageId, dict[str, Mapping[str, Any]]] = {}  # by the message itself
 
-    def walk(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
+    def walk(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
         """Yield what a message changed."""
-        yield from self._walk_proposal(head, message)
+        self._commits[head.id] = head.oid
+        yield from self._proposals.walk(head, message)
         yield from self._walk_collaboration(head, message)
         for effect in self._walk_conflict(head, message):
             self._stated_by.setdefault(head.id, {})[effect.field_path] = effect.after
@@ -67,56 +63,50 @@ class MessageEffects:
         request = self._requests_of_messages.get(head.id)
         if request is not None:
             self._requests[head.oid] = request
+        self._proposals.keep(head, self._commits[head.id])
         self._keep_stated(head)
 
-    def _walk_proposal(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
-        """Yield that a proposal was made or reviewed; whether it was superseded or has expired, a reader finds."""
-        match head.kind, message.payload, message.extra.get("review"):
-            case "proposal", {"entity_type": str(entity), "entity_id": str(name)}, _:
-                self._states[head.id] = "pending"
-                yield Effect(f"proposals.{head.id}", None, {"entity": f"{entity}/{name}", "state": "pending"})
-            case _, _, {"proposal": str(proposal), "state": str(state), "decision": str(decision)}:
-                before = {"state": self._states.get(proposal, "pending")}
-                self._states[proposal] = state
-                yield Effect(f"proposals.{proposal}", before, {"state": state, "decision": decision})
+    def walk_lapsed(self, tips: Iterable[Oid], nanoseconds: int) -> Iterator[tuple[MessageId, str, FieldChange]]:
+        """Yield the proposals of branches whose time was over before anybody had decided, each with that time."""
+        yield from self._proposals.walk_lapsed(tips, nanoseconds)
 
-    def _walk_collaboration(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
+    def _walk_collaboration(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
         """Yield that a collaboration was opened, joined, argued in or closed; its id is that of the request."""
         request = self._requests.get(head.parents[0]) if head.parents else None
         details = message.extra.get("collaboration")
         event = details.get("event") if isinstance(details, Mapping) else None
         if event == "request":
             request = head.id
-            yield Effect(f"collaborations.{request}", None, {"status": "open", **(message.payload or {})})
+            yield FieldChange(f"collaborations.{request}", None, {"status": "open", **(message.payload or {})})
         if request is None:
             return
         self._requests[head.oid] = self._requests_of_messages[head.id] = request
         argument = message.extra.get("argument")
         if event == "join":
-            yield Effect(f"collaborations.{request}.participants.{head.author}", None, "joined")
+            yield FieldChange(f"collaborations.{request}.participants.{head.author}", None, "joined")
         elif event == "close" and isinstance(details, Mapping):
             after = {"status": "closed", "outcome": details.get("outcome")}
-            yield Effect(f"collaborations.{request}", {"status": "open"}, after)
+            yield FieldChange(f"collaborations.{request}", {"status": "open"}, after)
         elif isinstance(argument, Mapping) and isinstance(argument.get("position"), str):
             after = {"about": argument.get("about"), "position": argument["position"]}
-            path = f"collaborations.{request}.positions.{head.author}"
+            path = f"collaborations.{request}.positions.{head.author}.{argument.get('about')}"
             self._stated_by[head.id] = {path: after}
-            yield Effect(path, self._find_stated(head, path), after)
+            yield FieldChange(path, self._find_stated(head, path), after)
 
-    def _walk_conflict(self, head: MessageHeader, message: Message) -> Iterator[Effect]:
+    def _walk_conflict(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
         """Yield that a conflict was argued about, escalated or resolved."""
         match message.extra.get("conflict"), message.extra.get("argument"):
             case {"id": str(conflict), **after}, _:
                 if after.get("status") == "escalated" and message.to:
                     after["to"] = message.to[0]
                 path = f"conflicts.{conflict}"
-                yield Effect(path, _status_before(self._find_stated(head, path)), after)
+                yield FieldChange(path, _status_before(self._find_stated(head, path)), after)
             case _, {"about": str(conflict), "position": str(position)} if _CONFLICT_ID.fullmatch(conflict):
                 path = f"conflicts.{conflict}.positions.{head.author}"
-                yield Effect(path, self._find_stated(head, path), {"position": position})
+                yield FieldChange(path, self._find_stated(head, path), {"position": position})
                 before = _status_before(self._find_stated(head, f"conflicts.{conflict}"))
                 if before == {"status": "open"}:
-                    yield Effect(f"conflicts.{conflict}", before, {"status": "debate"})
+                    yield FieldChange(f"conflicts.{conflict}", before, {"status": "debate"})
 
     def _find_stated(self, head: MessageHeader, path: str) -> Mapping[str, Any] | None:
         """Return what was stated last about a field before a message."""
@@ -135,7 +125,7 @@ class MessageEffects:
             merged.update(each)
         self._stated[head.oid] = merged
 
-    def _walk_state(self, head: MessageHeader) -> Iterator[Effect]:
+    def _walk_state(self, head: MessageHeader) -> Iterator[FieldChange]:
         """Yield the decisions and accepted values that are others after a message."""
         for group, field in _GROUPS.items():
             before, after = (self._find_group(commit, group) for commit in (head.parents[0], head.oid))
@@ -144,7 +134,7 @@ class MessageEffects:
             for path, *blobs in diff_blobs(self._repository, before, after):
                 field_path = ".".join((group, *split_leaf(path)))
                 old, new = (None if blob is None else self._read_value(blob, field) for blob in blobs)
-                yield Effect(field_path, old, new)
+                yield FieldChange(field_path, old, new)
 
     def _find_group(self, commit: Oid, group: str) -> Oid | None:
         tree = read_commit(self._repository, commit).tree

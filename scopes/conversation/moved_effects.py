@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from scopes.conversation.message_effects import Effect
+from scopes.conversation.change import FieldChange
 from scopes.history.messages import is_root, message_id_of
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.operation import Operation, RefChange
@@ -22,13 +22,13 @@ class MovedEffects:
     """
 
     def __init__(
-        self, repository: Repository, tips: Mapping[BranchName, Oid], effects: Mapping[MessageId, Sequence[Effect]]
+        self, repository: Repository, tips: Mapping[BranchName, Oid], effects: Mapping[MessageId, Sequence[FieldChange]]
     ) -> None:
         self._repository = repository
         self._tips = dict(tips)
         self._effects = effects
 
-    def walk(self, record: Operation, moves: Mapping[BranchName, RefChange]) -> Iterator[Effect]:
+    def walk(self, record: Operation, moves: Mapping[BranchName, RefChange]) -> Iterator[FieldChange]:
         """Yield what an operation took back, the newest first, then what it restored, the oldest first.
 
         A message that is on another branch too is neither, nor is one that a branch has in another commit.
@@ -44,8 +44,8 @@ class MovedEffects:
         gone = self._list_effective(((old, new) for old, new in pairs), after.values())
         back = self._list_effective(((new, old) for old, new in pairs), self._tips.values())
         for message in reversed([each for each in gone if each not in back]):
-            for path, before, value in reversed(self._effects[message]):
-                yield Effect(path, value, before)
+            for path, before, value, *_ in reversed(self._effects[message]):
+                yield FieldChange(path, value, before)
         for message in back:
             if message not in gone:
                 yield from self._effects[message]

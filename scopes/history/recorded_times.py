@@ -97,12 +97,11 @@ class RecordedTimes:
         """Read one operation at each step, the newest first."""
         for commit in walk_operation_commits(self._repository):
             kind = commit.subject.partition(":")[0]
-            moved_only = commit.subject.endswith(_FAST_FORWARD)
-            if (kind == _MERGE and not moved_only) or kind.endswith(_STOPPED):
-                continued = commit.subject.endswith(_RESOLVED)
-                operation = read_operation(self._repository, commit)
+            if (kind == _MERGE and not commit.subject.endswith(_FAST_FORWARD)) or kind.endswith(_STOPPED):
+                operation = read_operation(self._repository, commit)  # the subject is the start of the summary
+                continued = operation.summary.endswith(_RESOLVED)
                 title = _title_of(operation.summary)
-                for change in operation.changes:
+                for change in () if operation.summary.endswith(_FAST_FORWARD) else operation.changes:
                     if change.ref.startswith(HEADS) and change.new is not None:
                         self._add(Oid(change.new), change.old, commit.time, title)
                         if continued and change.old is not None:

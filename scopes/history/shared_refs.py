@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -41,6 +42,13 @@ def tree_of(objects: Objects, commit: str | None) -> Oid | None:
     return None if commit is None else read_commit(objects, Oid(commit)).tree
 
 
+def find_tree(objects: Objects, commit: str | None, directory: str) -> Oid | None:
+    """Return a directory in the tree of a commit; None if there is none."""
+    tree = tree_of(objects, commit)
+    entry = None if tree is None else find_entry(objects, tree, directory.rstrip("/"))
+    return entry.oid if entry is not None and entry.is_tree else None
+
+
 def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[PathChange]:
     """Yield the files of a shared ref that an operation changed, without counters.
 
@@ -50,6 +58,17 @@ def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[PathChang
     for path, before, after in diff_blobs(objects, tree_of(objects, change.old), tree_of(objects, change.new)):
         if change.ref != refs.AGENTS or path not in COUNTERS:
             yield PathChange(path, before, after)
+
+
+def walk_changes_below(objects: Objects, change: RefChange, directory: str) -> Iterator[PathChange]:
+    """Yield the files below a directory of a shared ref that an operation changed, by path, which begins below it.
+
+    Raises:
+        NotFound, Corrupt: an object is missing or damaged.
+    """
+    before, after = (find_tree(objects, value, directory) for value in (change.old, change.new))
+    if before != after:
+        yield from (PathChange(*each) for each in sorted(diff_blobs(objects, before, after), key=itemgetter(0)))
 
 
 class ConversationFilter:

@@ -45,6 +45,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.append": "message",
     "scopes.conversation.blame": "claims",
     "scopes.conversation.cat": "message",
+    "scopes.conversation.change": "changes",
     "scopes.conversation.config": "store",
     "scopes.conversation.decisions": "claims",
     "scopes.conversation.delete": "conversation",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from scopes.loading import load
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.lazy_list import LazyList
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
 from scopes.sanitize import UNSAFE
@@ -24,12 +25,30 @@ def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: 
 
     With `fields`, the object or its rows have only these.
     """
+    return "".join(walk_result_line(result, options, fields))
+
+
+def walk_result_line(
+    result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the line of a result in pieces, so that a long list need not be in memory."""
     document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
         document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
     if fields:
         document = load("scopes.render.fields:reduce_document")(document, result, options, fields)
-    return json_line(document)
+    if not any(isinstance(value, LazyList) for value in document.values()):
+        yield json_line(document)
+        return
+    for number, (name, value) in enumerate(document.items()):
+        yield ("," if number else "{") + _encode(name) + ":"
+        if isinstance(value, LazyList):
+            for position, item in enumerate(value):
+                yield ("," if position else "[") + _encode(item)
+            yield "]" if value else "[]"
+        else:
+            yield _encode(value)
+    yield "}\n"
 
 
 def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) -> str:
@@ -40,14 +59,17 @@ def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) ->
 
 def json_line(document: Mapping[str, object]) -> str:
     """Return JSON values as one line that ends in a newline."""
-    text = _ENCODER.encode(document)  # it has escaped the control characters up to U+001F
-    return _escape_unsafe(text) + "\n"
+    return _encode(document) + "\n"
 
 
 def json_lines(document: Mapping[str, object]) -> str:
     """Return JSON values as indented lines, which end in a newline."""
     lines = _INDENTING_ENCODER.encode(document).split("\n")
     return "".join(f"{_escape_unsafe(line)}\n" for line in lines)
+
+
+def _encode(value: object) -> str:
+    return _escape_unsafe(_ENCODER.encode(value))  # the encoder has escaped the control characters up to U+001F
 
 
 def _escape_unsafe(text: str) -> str:

@@ -170,8 +170,10 @@ class Output:
         self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
-        line: Callable[[Result, ViewOptions, Sequence[str]], str] = load("scopes.render.json_line:result_line")
-        self.stdout.write(line(result, self.settings.options, self.settings.fields))
+        walk: Callable[[Result, ViewOptions, Sequence[str]], Iterable[str]]
+        walk = load("scopes.render.json_line:walk_result_line")
+        for piece in walk(result, self.settings.options, self.settings.fields):
+            self.stdout.write(piece)
         self.stdout.flush()
 
     def _open_pager(self) -> AbstractContextManager[Write]:

@@ -7,7 +7,7 @@ work without an object database. Tests compare the results with those of git.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from sys import intern
@@ -101,6 +101,21 @@ def parse_tree(data: bytes) -> dict[str, TreeEntry]:
         Corrupt: the bytes are not a tree.
     """
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
+
+
+def walk_tree(data: bytes) -> Iterator[TreeEntry]:
+    """Yield the entries of a tree in stored order, without a list of them all.
+
+    Raises:
+        Corrupt: the bytes are not a tree; the entries before the damage were yielded.
+    """
+    position = 0
+    while position < len(data):
+        line = _TREE_LINE.match(data, position)
+        if line is None:
+            raise Corrupt("a tree object is damaged", hint="see: scopes verify")
+        position = line.end()
+        yield _entry(line[1], line[2], line[3])
 
 
 def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:

@@ -36,8 +36,8 @@ from scopes.proposals.review import accept_proposal, reject_proposal
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from scopes.store.transactions import exclusive_write
-from tests.proposals.support import create
 from tests.render.rendering import document, piped, seen
+from tests.support.proposals import create
 from tests.support.random_ids import hashed_counter
 
 CONV = ConversationId("conv-001")

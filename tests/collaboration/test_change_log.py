@@ -17,7 +17,7 @@ from scopes.conversation.amend import retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.rewind import rewind
@@ -143,7 +143,7 @@ def test_a_collaboration_is_opened_joined_argued_in_and_closed(team):
     assert rows(team, "collaborations") == [
         ("CREATE", path, None, {"status": "open", **payload}, "user:carol"),
         ("CREATE", f"{path}.participants.ann", None, "joined", "agent:ann"),
-        ("CREATE", f"{path}.positions.ann", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
+        ("CREATE", f"{path}.positions.ann.the task", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
         ("UPDATE", path, {"status": "open"}, {"status": "closed", "outcome": "JWT"}, "user:carol"),
     ]
     assert [row[:2] for row in rows(team, "inbox")] == [
@@ -310,3 +310,72 @@ def test_a_merge_has_the_time_at_which_it_was_written(team, monkeypatch):
     merge(team, CONV, source="fix", target="main")
     newest = [each for each in changes(team, CONV, field="messages").items if each.after["kind"] == "merge"][-1]
     assert newest.time[:19] == clock.now()[:19]
+
+
+def test_a_position_is_a_row_of_its_author_and_subject(team):
+    """It was an update of what its author held about something else."""
+    path = f"collaborations.{consensus(team)}.positions"
+    for author, about, position in (
+        (ANN, "the task", "JWT"), (BOB, "the task", "cookies"), (ANN, "storage", "redis"), (ANN, "the task", "both"),
+    ):  # fmt: skip
+        argue(team, CONV, None, Argument(about=about, position=position), author=author)
+    found = [row[:4] for row in rows(team, path)]
+    assert found == [
+        ("CREATE", f"{path}.ann.the task", None, {"about": "the task", "position": "JWT"}),
+        ("CREATE", f"{path}.bob.the task", None, {"about": "the task", "position": "cookies"}),
+        ("CREATE", f"{path}.ann.storage", None, {"about": "storage", "position": "redis"}),
+        ("UPDATE", f"{path}.ann.the task", {"about": "the task", "position": "JWT"}, {"about": "the task", "position": "both"}),
+    ]  # fmt: skip
+    assert [row[:4] for row in rows(team, f"{path}.bob")] == found[1:2]
+
+
+def test_positions_about_a_conflict_in_a_collaboration_replace_only_those_of_their_author(team):
+    branch_name = start(team, CONV, Request(type="consensus", task="Choose", agents=("ann",)), author=CAROL).branch
+    decision = replace(plain_message("ann", "x", kind="decision"), payload=QUEUE)
+    append(team, CONV, decision, branch=branch_name)
+    decided(team, "postgres", "bob")
+    (conflict,) = merge(team, CONV, source="main", target=branch_name).conflicts
+    for author, position in ((ANN, "redis"), (BOB, "postgres"), (ANN, "both")):
+        argue_about_conflict(team, CONV, "1", Argument(about="", position=position), author=author)
+    for path in ("collaborations", "conflicts"):
+        held = [row for row in rows(team, path) if ".positions." in row[1]]
+        assert [(row[0], (row[2] or {}).get("position"), row[3]["position"]) for row in held] == [
+            ("CREATE", None, "redis"), ("CREATE", None, "postgres"), ("UPDATE", "redis", "both"),
+        ]  # fmt: skip
+        assert all(conflict.id in row[1] for row in held)
+
+
+def test_a_conflict_of_a_merge_that_is_aborted_or_undone_has_rows(team):
+    path = conflicting(team)
+    abort_merge(team, CONV)
+    undo(team, CONV)
+    undo(team, CONV)
+    redo(team, conversation=CONV)
+    opened = rows(team, path)[0][3]
+    assert [row[:4] for row in rows(team, path)] == [
+        ("CREATE", path, None, opened),
+        ("UPDATE", path, {"status": "open"}, {"status": "aborted"}),
+        ("UPDATE", path, {"status": "aborted"}, {"status": "open"}),
+        ("DELETE", path, opened, None),
+        ("CREATE", path, None, opened),
+    ]
+
+
+def test_what_somebody_says_by_a_command_is_caused_by_its_author(team):
+    """Whoever ran the command: all rows of a batch have one cause."""
+    request = consensus(team)
+    argue(team, CONV, None, Argument(about="the task", position="JWT"), author=ANN)
+    found = changes(team, CONV).items
+    operation = [each for each in found if each.field_path.startswith("branches.collaboration")][-1]
+    assert {(each.field_path.partition(".")[0], each.cause) for each in found if each.source == operation.source} == {
+        ("branches", "agent:ann"), ("inbox", "agent:ann"),
+    }  # fmt: skip
+    assert request in {row[3]["message"] for row in rows(team, "inbox") if row[3]}
+
+
+def test_a_fact_is_decided_by_the_person_who_decided_whoever_ran_the_command(team):
+    propose(team, CONV, Proposal(key="Seeds", content="slow", agent="ann", id="slow"))
+    accept(team, CONV, "slow", actor="dora")
+    assert {row[4] for row in rows(team, "facts") + rows(team, "fact_decisions")} == {"user:dora"}
+    undo(team, CONV)
+    assert rows(team, "facts")[-1][0::4] == ("DELETE", "user:carol")

@@ -17,10 +17,11 @@ from scopes.facts.fact import decode_decision, decode_fact, decode_proposed
 from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
-from scopes.facts.store import FactChanges, FactStore
+from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
-from scopes.store.transactions import exclusive_write
+from scopes.store.refs import FACTS
 from tests.support.random_ids import hashed_counter
+from tests.support.shared_files import change_file
 
 CONV = ConversationId("conv-001")
 FACT = {
@@ -47,31 +48,16 @@ def store(repository):
     return repository
 
 
-def overwrite(repository, *names, data=b"damage"):
-    """Replace the stored files whose paths end with one of the names."""
-    read = FactStore(repository, CONV)
-    uuid = read.fact_change(read.find("Seeds", "two")).popitem()[0].partition("/")[0]
-    with exclusive_write(repository):
-        changes = FactChanges(read, "damage")
-        changes.add({f"{uuid}/{name}": data for name in names})
-        changes.commit("damage")
-
-
-def path_of(repository, name):
-    read = FactStore(repository, CONV)
-    return read.fact_change(read.find("Seeds", name)).popitem()[0].partition("/")[2]
-
-
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"key": 1}', json.dumps(FACT).encode()[:40]])
 def test_a_damaged_fact_is_left_out_and_the_others_are_listed(store, data):
-    overwrite(store, path_of(store, "one"), data=data)
+    change_file(store, FACTS, "/one=", data)
     assert [row.fact.id for row in list_facts(store, CONV).rows] == ["two"]
     with pytest.raises(NotFound):
         show_fact(store, CONV, "one")
 
 
 def test_a_damaged_context_is_an_error_that_names_the_conversation(store):
-    overwrite(store, "context.json", data=b"[]")
+    change_file(store, FACTS, "context.json", b"[]")
     with pytest.raises(Corrupt, match="the facts of conv-001 are damaged") as caught:
         list_facts(store, CONV)
     assert caught.value.hint == "see: scopes verify"
@@ -91,7 +77,7 @@ def test_a_damaged_context_is_an_error_that_names_the_conversation(store):
 def test_odd_fields_of_a_context_have_their_defaults(store, field, value):
     read = FactStore(store, CONV)
     document = json.loads(read.context_change(read.read_context()).popitem()[1])
-    overwrite(store, "context.json", data=json.dumps({**document, field: value, "later": {}}).encode())
+    change_file(store, FACTS, "context.json", {**document, field: value, "later": {}})
     context = FactStore(store, CONV).read_context()
     assert [row.fact.id for row in list_facts(store, CONV).rows] == ["one", "two"]
     assert (context.questions, context.version >= 0, context.cycles >= 0) == ({}, True, True)
@@ -101,7 +87,8 @@ def test_odd_fields_of_a_context_have_their_defaults(store, field, value):
 def test_a_damaged_cycle_or_decision_is_left_out_of_the_log(store):
     read = FactStore(store, CONV)
     decision = next(each for each in read.walk_decisions() if each.subject == "Seeds/one")
-    overwrite(store, "cycles/000001.json", read.decision_change(decision).popitem()[0].partition("/")[2])
+    for path in ("cycles/000001.json", read.decision_change(decision).popitem()[0]):
+        change_file(store, FACTS, path, b"damage")
     log = log_cycles(store, CONV)
     assert (log.cycles, [each.subject for each in log.decisions]) == ((), ["Seeds/two"])
 

@@ -14,14 +14,11 @@ from scopes.facts.decide import accept, promote, reject
 from scopes.facts.list import list_facts, list_proposed, log_cycles
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
-from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import ValidationError
 from scopes.ids import ConversationId
 from scopes.store.refs import FACTS, PROPOSED_FACTS
-from scopes.store.repository import read_commit
-from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_blob, walk_blobs
 from tests.support.random_ids import hashed_counter
+from tests.support.shared_files import change_file, stored_file
 
 CONV = ConversationId("conv-001")
 
@@ -43,51 +40,33 @@ def store(repository):
     return repository
 
 
-def stored(repository, ref, name):
-    """Return path and content of the only stored file whose path ends with a name."""
-    tree = read_commit(repository, repository.find_ref(ref)).tree
-    (path,) = [path for path, _ in walk_blobs(repository, tree) if path.endswith(name)]
-    return path, find_blob(repository, tree, path)
-
-
-def overwrite(repository, ref, name, data, *, path=None):
-    """Replace a stored file by bytes, or change fields of its document."""
-    old_path, old = stored(repository, ref, name)
-    new_data = data if isinstance(data, bytes) else json.dumps({**json.loads(old), **data}).encode()
-    with exclusive_write(repository):
-        changes = FactChanges(FactStore(repository, CONV), "damage")
-        (changes.add if ref == FACTS else changes.propose)({path or old_path: new_data})
-        changes.commit("damage")
-    return path or old_path
-
-
 @pytest.mark.parametrize("data", [b"{{{", b"", {"confidence": {"low": 0.1, "high": 0.2}}, {"id": "other"}])
 def test_a_fact_that_cannot_be_read_is_not_replaced(store, data):
     """A newer version may have written it. `facts propose` and `promote` replaced it."""
-    overwrite(store, FACTS, "/s=", data)
-    before = stored(store, FACTS, "/s=")
+    change_file(store, FACTS, "/s=", data)
+    before = stored_file(store, FACTS, "/s=")
     done = propose(store, CONV, Proposal(key="Seeds", content="other", agent="ann", id="s"))
     assert "is that of a stored fact that cannot be read" in done.notes[0].text
     for move in (promote, lambda *given: accept(*given, actor="carol")):
         with pytest.raises(ValidationError, match="is that of a stored fact that cannot be read"):
             move(store, CONV, "s")
-    assert stored(store, FACTS, "/s=") == before
+    assert stored_file(store, FACTS, "/s=") == before
 
 
 def test_an_agent_does_not_replace_what_cannot_be_read(store):
     for ref, name in ((FACTS, "/s="), (PROPOSED_FACTS, "/p=")):
-        overwrite(store, ref, name, b"{{{")
+        change_file(store, ref, name, b"{{{")
     facts = [{"key": "Seeds", "content": "other", "id": name} for name in ("s", "p", "new")]
     done = run_programs(store, CONV, {"ann": f"echo '{json.dumps({'facts': facts})}'"}, RunLimits(cycles=1))
     assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "conflict", "added"]
     assert all("cannot be read, see: scopes verify" in each.reason for each in done.cycles[0].applied[:2])
-    assert [stored(store, *each)[1] for each in ((FACTS, "/s="), (PROPOSED_FACTS, "/p="))] == [b"{{{", b"{{{"]
+    assert [stored_file(store, *each)[1] for each in ((FACTS, "/s="), (PROPOSED_FACTS, "/p="))] == [b"{{{", b"{{{"]
 
 
 @pytest.mark.parametrize("change", [{"state": "rejected"}, {"reason": "no"}, {"id": "q"}, {"key": "Signals"}])
 def test_a_proposal_that_contradicts_itself_or_its_path_is_damaged(store, change):
     """A rejected one without a reason was pending, and one of another id was promoted again and again."""
-    overwrite(store, PROPOSED_FACTS, "/p=", change)
+    change_file(store, PROPOSED_FACTS, "/p=", change)
     for name in ("p", "q"):
         with pytest.raises((Corrupt, NotFound)):
             promote(store, CONV, name)
@@ -99,13 +78,13 @@ def test_a_proposal_that_contradicts_itself_or_its_path_is_damaged(store, change
 
 def test_a_proposal_of_a_newer_version_is_not_promoted(store):
     """What this version does not know would be lost."""
-    overwrite(store, PROPOSED_FACTS, "/p=", {"v": 99, "weight": 5})
+    change_file(store, PROPOSED_FACTS, "/p=", {"v": 99, "weight": 5})
     with pytest.raises(TooNew, match="p of conv-001 cannot be read: a newer version of scopes wrote") as caught:
         promote(store, CONV, "Seeds/p")
     assert caught.value.hint == "update scopes"
     with pytest.raises(Refused, match="a stored proposal Seeds/p cannot be read, and is not replaced"):
         propose(store, CONV, Proposal(key="Seeds", content="y", agent="ann", id="p"))
-    assert json.loads(stored(store, PROPOSED_FACTS, "/p=")[1])["weight"] == 5
+    assert json.loads(stored_file(store, PROPOSED_FACTS, "/p=")[1])["weight"] == 5
 
 
 def test_lists_say_what_they_left_out(store):
@@ -113,7 +92,7 @@ def test_lists_say_what_they_left_out(store):
     run_programs(store, CONV, {"ann": "true"}, RunLimits())
     assert (list_facts(store, CONV).notes, list_proposed(store, CONV).notes, log_cycles(store, CONV).notes) == ((),) * 3
     fact, proposal, cycle = (
-        overwrite(store, ref, name, b"{{{")
+        change_file(store, ref, name, b"{{{")
         for ref, name in ((FACTS, "/s="), (PROPOSED_FACTS, "/p="), (FACTS, "/000001.json"))
     )
     notes = [found.notes for found in (list_facts(store), list_proposed(store, CONV), log_cycles(store, CONV))]

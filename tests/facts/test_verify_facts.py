@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from scopes import clock
@@ -23,14 +21,10 @@ from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.metadata import write_metadata
-from scopes.history.transaction import RefTransaction
-from scopes.ids import ConversationId, Oid
+from scopes.ids import ConversationId
 from scopes.store.refs import AGENTS, FACTS, PROPOSED_FACTS
-from scopes.store.repository import read_commit
-from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_blob, walk_blobs
 from tests.support.random_ids import hashed_counter
+from tests.support.shared_files import change_file
 from tests.support.store import git
 
 CONV = ConversationId("conv-001")
@@ -50,20 +44,6 @@ def store(repository, monkeypatch):
     accept(repository, CONV, "s", actor="carol")
     run_programs(repository, CONV, {"ann": "true"}, RunLimits())
     return repository
-
-
-def change_file(repository, ref, end, data):
-    """Replace the file of a ref whose path ends so; as a commit of another program would. Return its path."""
-    commit = Oid(repository.find_ref(ref))
-    tree = read_commit(repository, commit).tree
-    (path,) = [path for path, _ in walk_blobs(repository, tree) if path.endswith(end)]
-    if isinstance(data, dict):
-        data = json.dumps({**json.loads(find_blob(repository, tree, path)), **data}).encode()
-    with exclusive_write(repository):
-        transaction = RefTransaction(repository)
-        transaction.move_ref(ref, commit, write_metadata(repository, commit, {path: data}, "damage"))
-        transaction.commit("damage", "damage")
-    return path
 
 
 def test_a_store_without_damage_has_no_finding(store):

@@ -18,7 +18,7 @@ from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, reject_proposal
-from tests.proposals.support import create, values
+from tests.support.proposals import create, values
 
 CAROL = Author("carol", "human")
 

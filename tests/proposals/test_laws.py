@@ -12,27 +12,12 @@ from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
-from scopes.model.message import Author
-from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
-from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals
-from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.proposals.steps import TRANSITIONS
-from tests.proposals.support import create, values
 from tests.support.examples import examples
+from tests.support.proposals import MOVES, create, values
 from tests.support.store import files_of, make_store
 
-CAROL = Author("carol", "human")
-MOVES = {
-    "accept": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL),
-    "accept only": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL, apply=False),
-    "reject": lambda r, name, where=None: reject_proposal(r, where, name, reason="too-risky", author=CAROL),
-    "modify": lambda r, name, where=None: modify_proposal(r, where, name, {"status": "m"}, author=CAROL),
-    "apply": lambda r, name, where=None: apply_proposal(r, where, name, author=CAROL),
-    "rollback": lambda r, name, where=None: rollback_proposal(r, where, name, author=CAROL),
-    "feedback": lambda r, name, where=None: give_feedback(r, where, name, Feedback("fine", 4), author=CAROL),
-    "test": lambda r, name, where=None: try_proposal(r, where, name, author=CAROL),
-}
 FOLLOWING = {**TRANSITIONS, "pending": TRANSITIONS["pending"] | TRANSITIONS["accepted"]}
 STEPS = st.lists(
     st.one_of(

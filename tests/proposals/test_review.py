@@ -25,7 +25,7 @@ from scopes.proposals.create import NewChange
 from scopes.proposals.list import show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.store.trees import walk_blobs
-from tests.proposals.support import accepted_value, create, states, values
+from tests.support.proposals import accepted_value, create, states, values
 from tests.support.store import files_of
 
 CAROL = Author("carol", "human")

@@ -8,8 +8,9 @@ from hashlib import sha1
 from scopes.agents.agent import Agent
 from scopes.agents.card import AgentCard
 from scopes.agents.delivery import Delivered
-from scopes.agents.inbox import Inbox, InboxEntry, ReceivedMessage
+from scopes.agents.inbox import Inbox
 from scopes.agents.list import AgentList, AgentRow, AgentView
+from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.register import AgentChanged
 from scopes.agents.send import Routed
 from scopes.check.check import Checked, CheckedRun
@@ -35,7 +36,8 @@ from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
-from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.change import Change
+from scopes.conversation.changes import ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -405,6 +407,15 @@ CHANGES = (
             "reason": "simpler",
         },
     ),
+)
+
+_REVIEWER = {"number": 3, "name": "reviewer", "type": "ai", "capabilities": ["review", "go"], "available": True}
+REGISTRY_CHANGES = (
+    change("agents.reviewer", "CREATE", None, _REVIEWER, cause="user:carol"),
+    change("agents.reviewer.available", "UPDATE", True, False, cause="user:carol"),
+    change("agents.reviewer.capabilities", "UPDATE", ["review", "go"], ["review"]),
+    change("context_keys.Risks", "CREATE", None, "added", cause="user:carol"),
+    change("agents.reviewer", "DELETE", _REVIEWER, None, cause="user:carol"),
 )
 
 _MAIN, _FIX = (DiffSide(name=name, revision=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
@@ -1083,6 +1094,7 @@ SAMPLES = {
     },
     "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
+        "registry-changes": ChangeLog(conversation=None, items=REGISTRY_CHANGES),
         "change": CHANGES[1],
     },
     "conflicts": {

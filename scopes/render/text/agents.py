@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from scopes.agents.agent import Agent
     from scopes.agents.card import AgentCard
     from scopes.agents.delivery import Delivered
-    from scopes.agents.inbox import Inbox, ReceivedMessage
+    from scopes.agents.inbox import Inbox
     from scopes.agents.list import AgentList, AgentRow, AgentView
+    from scopes.agents.received import ReceivedMessage
     from scopes.agents.register import AgentChanged
     from scopes.agents.send import Routed
 

@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scopes.clock import in_seconds
-from scopes.conversation.changes import Change, ChangeLog
+from scopes.conversation.change import Change
+from scopes.conversation.changes import ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import decoded_key
@@ -44,7 +45,7 @@ _MESSAGE, _WITH_IDS = "messages[", ("conflicts.", "collaborations.", "proposals.
 @render_text.register
 def render_change_log(result: ChangeLog, view: View) -> None:
     """Write the changes, oldest first."""
-    _write_changes(result.items, view, title=f"Changes of {result.conversation}")
+    _write_changes(result.items, view, title=f"Changes of {result.conversation or 'the registry'}")
 
 
 @render_text.register
@@ -138,6 +139,18 @@ def _describe_inbox(before: Any, after: Any) -> str | None:
     return None
 
 
+def _describe_agent(before: Any, after: Any) -> str | None:
+    match before, after:
+        case None, {"number": int(number), "capabilities": list(words), "available": available}:
+            away = () if available else ("away",)
+            return ", ".join((f"registered as number {number}", *map(str, words), *away))
+        case {"number": int(number)}, None:
+            return f"removed, was number {number}"
+        case bool(), bool():
+            return "available" if after else "away"
+    return None
+
+
 def _describe_collaboration(before: Any, after: Any) -> str | None:
     match before, after:
         case None, {"status": "open", "type": str(kind), "context": str(task)}:
@@ -182,6 +195,7 @@ def _describe_status(before: Any, after: Any) -> str | None:
 
 
 _STEPS: dict[str, Callable[[Any, Any], str | None]] = {
+    "agents": _describe_agent,
     "inbox": _describe_inbox,
     "collaborations": _describe_collaboration,
     "conflicts": _describe_conflict,

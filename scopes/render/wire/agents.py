@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.agents.delivery import describe_received
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.lazy_list import LazyList
 
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent
@@ -65,7 +66,7 @@ def format_inbox(result: Inbox) -> dict[str, object]:
         kind="inbox",
         agent=result.agent.name,
         number=result.agent.number,
-        messages=[describe_received(each) for each in result.messages],
+        messages=LazyList(describe_received, result.messages),
         waiting=result.waiting,
         ended=result.ended,
         operation=result.operation,

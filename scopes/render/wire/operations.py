@@ -9,7 +9,8 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
-    from scopes.conversation.changes import Change, ChangeLog
+    from scopes.conversation.change import Change
+    from scopes.conversation.changes import ChangeLog
     from scopes.conversation.operations import OperationList, OperationView
     from scopes.conversation.undo import Undone
     from scopes.model.operation import Operation
@@ -57,9 +58,9 @@ def format_change(result: Change) -> dict[str, object]:
 
 @to_wire.register
 def format_change_log(result: ChangeLog) -> dict[str, object]:
-    """Return the whole log as one document."""
+    """Return the whole log as one document; the registry has no conversation."""
     changes = [to_wire(item) for item in result.items]
-    return {"kind": "change-log", "conversation": result.conversation, "changes": changes}
+    return without_none(kind="change-log", conversation=result.conversation, changes=changes)
 
 
 def _operation_object(record: Operation) -> dict[str, object]:

@@ -15,6 +15,7 @@ from scopes.errors import BudgetExhausted, Invalid
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.json_line import json_line
+from scopes.render.lazy_list import LazyList
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt
 from scopes.tokens.estimate import EstimatingTokenizer
@@ -51,6 +52,7 @@ def result_answer(
 ) -> CallToolResult:
     """Return a Result and its notes as the answer of a tool; `more` are further fields; raises as `answer`."""
     document = to_wire(result) | dict(more or {})
+    document |= {name: list(value) for name, value in document.items() if isinstance(value, LazyList)}
     if result.notes:
         document["notes"] = note_objects(result.notes)
     return answer(document, rows=rows, max_tokens=max_tokens)

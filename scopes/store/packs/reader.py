@@ -37,6 +37,7 @@ _LONG_OFFSET: Final = 0x8000_0000
 _PACK_HEADER: Final = struct.Struct(">4sII")
 _PACK_VERSIONS: Final = frozenset({2, 3})
 _ZLIB_WINDOW: Final = 15
+_RELEASE_AFTER: Final = 1 << 14  # reads
 _SMALL_BYTES: Final = 4096  # are hashed together with their header
 _HEADERS: Final = {  # by the type in a pack; deltas are not here
     number: (kind, b"%s %%d\0" % kind.encode()) for number, kind in ((1, COMMIT), (2, TREE), (3, BLOB), (4, TAG))
@@ -53,6 +54,7 @@ class PackReader:
         self._errors: tuple[type[Exception], ...] = (*_ERRORS, _inflater()[1])
         self._packs: dict[str, _Pack | None] = {}  # by file name of the index; None: libgit2 must read it
         self._searched: Sequence[_Pack] = ()
+        self._reads = 0
         self.refresh()
 
     def refresh(self) -> None:
@@ -99,8 +101,16 @@ class PackReader:
             if at >= 0:
                 if pack is not self._searched[0]:  # the next object is probably there, too
                     self._searched = [pack, *(other for other in self._searched if other is not pack)]
+                self._reads += 1
+                if not self._reads % _RELEASE_AFTER:
+                    self._release()
                 return pack.read(at, name)
         return None
+
+    def _release(self) -> None:
+        """Take the pages that were read out of the memory of this process; the system has them still."""
+        for pack in self._searched:
+            pack.release()
 
     def _open(self, name: str) -> _Pack | None:
         with suppress(*self._errors):
@@ -154,6 +164,12 @@ class _Pack:
             if not across:
                 return number
         return self._search(name, low, high)
+
+    def release(self) -> None:
+        """Take the pages that were read out of the memory of this process."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for mapped in (self._index, self._pack):
+                mapped.madvise(mmap.MADV_DONTNEED)
 
     def _search(self, name: bytes, low: int, high: int) -> int:
         while low < high:

@@ -286,3 +286,12 @@ def test_verifying_commands_read_without_a_reader(packed, monkeypatch):
     monkeypatch.setattr(PackReader, "find", lambda *_: pytest.fail("the reader was asked"))
     with packed.limit_packed(), packed.from_disk():
         assert packed.read(tip)[0] == COMMIT
+
+
+def test_what_was_read_is_found_again_after_its_pages_were_released(packed, inflater, monkeypatch):
+    """A process that reads a whole store does not keep all packs in its memory."""
+    monkeypatch.setattr(module, "_RELEASE_AFTER", 3)
+    reader = PackReader(packs_of(packed))
+    for _ in range(2):
+        for oid, is_delta in list_objects(packed).items():
+            assert reader.find(oid) == (None if is_delta else content_of(packed, oid))
