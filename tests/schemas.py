@@ -54,6 +54,7 @@ DOCUMENTS = {
     "conversations bisect run": "bisect",
     "conversations blame": "blame",
     "conversations changes": "change",
+    "conversations why": "why",
     "conversations stats": "stats",
     "conversations summarize": "summary summary-list",
     "conversations compact": "summary",

@@ -182,6 +182,7 @@ TABLE = Table(
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
         _command(READ, "conv bisect run", "Find the first message at which a command fails"),
         _command(READ, "conv blame", "Show which message made a decision or wrote a file"),
+        _command(READ, "conv why", "Show which prompt a line of code is from"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),

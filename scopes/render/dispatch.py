@@ -37,6 +37,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
     "scopes.check.compare": "check",
+    "scopes.code_links.why_result": "why",
     "scopes.check.explain": "check",
     "scopes.check.rule_tests": "check",
     "scopes.conversation.abandon": "branch",

@@ -20,6 +20,8 @@ from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
 from scopes.check.rule_tests import Case, RuleTests, Uncovered
 from scopes.clock import format_seconds
+from scopes.code_links.link import CommitId
+from scopes.code_links.why_result import Why, WhyAnswer, WhyCommit, WhyLines
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
@@ -334,6 +336,47 @@ def change(path, verb, before, after, cause="agent:planner", source="callit"):
     )  # fmt: skip
 
 
+SESSION_COMMIT = WhyCommit(
+    CommitId("a9c4475" + "0" * 33), "Extract the session check", "alice", "2026-02-06T09:30:00Z", "src/session.py", 141
+)
+YES = WhyAnswer(
+    conversation=CONVERSATION,
+    message=CALL.id,
+    turn=5,
+    prompt="yep, let's refactor. do we have tests to move too?",
+    agreed_to="… I would move the session check into session.py, with its tests. Shall I?",
+    longer_prompt=None,
+    how="line + 6/6 neighbours, Edit",
+    share=1.0,
+    call_id="toolu_01A2b3C4d5E6f7",
+    seconds_before=480.0,
+    made=True,
+)
+EARLIER = YES._replace(turn=2, prompt="go on", longer_prompt="Why does the login fail on Safari?", made=False)
+FORMATTED = YES._replace(
+    turn=3, how="by a command in this turn", call_id="toolu_07", seconds_before=None, command="ruff format src"
+)
+WEAK = YES._replace(conversation="conv-020", turn=1, how="2/5 neighbours, Edit", share=0.4, agreed_to=None, made=False)
+
+
+def why_lines(line, level, *answers, last=None, commit=SESSION_COMMIT, **fields):
+    return WhyLines(
+        file="src/session.py", line=line, last_line=last or line, commit=commit, level=level, answers=answers, **fields
+    )
+
+
+WHY = (
+    why_lines(147, "certain", YES, last=152, also=(2, 4), candidates=(WEAK,)),
+    why_lines(153, "other-session", EARLIER),
+    why_lines(154, "commit-only", FORMATTED),
+    why_lines(155, "commit-only", FORMATTED._replace(command=None, how="no edit has the line", share=0.25, made=False)),
+    why_lines(156, "near", YES._replace(how="5/6 neighbours, Edit", share=0.833)),
+    why_lines(
+        157, "likely", YES._replace(turn=0, prompt=None, agreed_to=None, seconds_before=10.0, made=False), commit=None
+    ),
+    why_lines(158, "none", last=170),
+    why_lines(171, "unsure", WEAK, WEAK._replace(conversation="conv-012", turn=3)),
+)
 CHANGES = (
     change("participants", "APPEND", None, "planner"),
     change(
@@ -1060,6 +1103,12 @@ SAMPLES = {
         "directory": ExportSaved(
             conversation=CONVERSATION, path="backup", format="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
         ),
+    },
+    "why": {
+        "why": Why(file="src/session.py", items=WHY),
+        "file": Why(file="src/session.py", items=WHY, whole=True),
+        "line": WHY[0],
+        "unsure": WHY[-1],
     },
     "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),

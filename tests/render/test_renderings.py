@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import scopes.agents
 import scopes.check
+import scopes.code_links
 import scopes.collaboration
 import scopes.context
 import scopes.conversation
@@ -43,6 +44,7 @@ MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
     for package in (
         scopes.agents,
+        scopes.code_links,
         scopes.context,
         scopes.conversation,
         scopes.exporters,
