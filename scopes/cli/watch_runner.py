@@ -106,7 +106,7 @@ class WatchRun:
         folders = self._find_folders()
         try:
             collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())
-            sources = [replace(source, named=False) for source in collected.sources]
+            sources = [replace(source, named=source.path in self._paths) for source in collected.sources]
             if not sources:
                 return
             present = replace(collected, sources=sources)
@@ -118,13 +118,13 @@ class WatchRun:
             return
 
     def _import_file(self, path: str) -> Imported:
-        """Import one file, as part of a folder: a file of another project, or of no known format, is left out.
+        """Import one file; a file of another project is left out unless it was named itself.
 
         Raises:
             NotFound, CannotImport, Inaccessible, Busy: as `import_sources`.
         """
         locks = os.path.join(self._invocation.state_directory, "hooks")
-        sources = [replace(source, named=False) for source in find_sources(path)]
+        sources = [replace(source, named=path in self._paths) for source in find_sources(path)]
         try:
             with source_lock(locks, self._invocation.store_path, path) as is_ours:
                 if not is_ours:

@@ -220,6 +220,16 @@ def test_the_store_of_a_project_takes_only_its_sessions(agent, watch, tmp_path, 
     assert agent.conversations(open_store(agent.store)) == ["conv-001"]
 
 
+def test_a_file_that_was_named_is_taken_whatever_its_project(agent, watch, tmp_path, monkeypatch):
+    monkeypatch.delenv("SCOPES_STORE")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
+    running = watch(str(agent.session), "--json", "--poll", "0.1", cwd=tmp_path)
+    running.begin()
+    agent.turn(1)  # of /home/carol/shop
+    assert running.row()["source"] == str(agent.session)
+
+
 def test_a_folder_can_be_named_and_one_that_is_not_there_is_an_error(agent, watch, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -246,8 +256,9 @@ def test_a_reader_that_goes_away_ends_it_in_silence(agent, watch):
 
 @pytest.mark.parametrize("manager", ["systemd", "launchd"])
 def test_a_unit_starts_this_program_with_the_store(manager, sealed_world):
-    done = scopes("watch", "--print-unit", manager, table=PRODUCT)
+    done = scopes("watch", "/sessions", "--poll", "5", "--print-unit", manager, table=PRODUCT)
     assert done.returncode == 0
+    assert all(word in done.stdout for word in ("/sessions", "--poll"))
     assert os.environ["SCOPES_STORE"] in done.stdout
     assert "__main__.py" in done.stdout
 

@@ -28,8 +28,8 @@ def hooks_install(
 
     Everything else in the configuration stays, and the file as it was is kept beside it with the ending
     .before-scopes-hooks; scopes hooks remove takes the hook out. A file with comments is not changed: use --print and
-    add the hook yourself. Codex runs a new hook only after you have trusted it. For agents without hooks there is
-    scopes watch.
+    add the hook yourself. What a hook runs is scopes hooks run AGENT, which reads what the agent tells it. Codex runs a
+    new hook only after you have trusted it. For agents without hooks there is scopes watch.
 
     Examples:
       scopes hooks install claude-code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 from scopes.cli import usage
@@ -39,9 +40,9 @@ def watch(
     both may be used together.
 
     The store is that of scopes import: that of the project takes only its sessions, unless --all-projects is given.
-    Only one process can watch for a store. The system tells which files change if the extra watch is installed (pip
-    install 'scopes-ai[watch]'), else they are looked at every two seconds. --print-unit prints a unit that starts this
-    command at login; nothing is installed.
+    A file that you name is always imported. Only one process can watch for a store. The system tells which files change
+    if the extra watch is installed (pip install 'scopes-ai[watch]'), else they are looked at every two seconds.
+    --print-unit prints a unit that starts this command at login; nothing is installed.
 
     Examples:
       scopes watch
@@ -52,7 +53,8 @@ def watch(
     """
     invocation: Invocation = context.obj
     if unit is not None:
-        words = [*program_words(), *store_option(invocation), "watch", *(["--all-projects"] if all_projects else [])]
+        options = [*(["--poll", f"{poll:g}"] if poll else []), *(["--all-projects"] if all_projects else [])]
+        words = [*program_words(), *store_option(invocation), "watch", *options, *map(os.path.abspath, paths or [])]
         return invocation.show(describe_service(unit, words))
     run = WatchRun(invocation, paths or [], poll=poll, all_projects=all_projects)
     return invocation.stream(run.run(once=once))
