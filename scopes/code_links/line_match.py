@@ -83,12 +83,14 @@ class CommitContext(NamedTuple):
     linked: the conversation that it belongs to, None if that is not known
     contributors: the conversations with a share of its lines that is not accidental
     since: of lines that are not committed: the time of the last commit, before which no edit counts
+    rewritten: when the commit was rewritten, if it was: an amended commit keeps its first author time
     """
 
     author_time: float
     linked: ConversationId | None = None
     contributors: frozenset[ConversationId] = frozenset()
     since: float | None = None
+    rewritten: float | None = None
 
     def agrees(self, match: EditMatch) -> bool:
         """Return True if nothing contradicts an edit: it is of the linked conversation; if there is none, recent."""
@@ -107,14 +109,26 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
     """Return what the links of a commit say about it."""
     main = main_link(links)
     contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
-    return CommitContext(commit.author_time, None if main is None else main.conversation, contributors)
+    linked = None if main is None else main.conversation
+    rewritten = commit.commit_time if commit.commit_time > commit.author_time + AFTER_SECONDS else None
+    return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten)
 
 
 def match_line(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
     """Find the edits of a line of a file that a commit added."""
     matches = find_matches(index, path, hashes, commit.author_time)
     level = judge(matches, commit)
+    if level not in ANSWERED and commit.rewritten is not None and commit.linked is not None:
+        amended = _find_amended(index, path, hashes, commit)
+        if amended:
+            return LineMatch("likely", amended[:MAX_CANDIDATES])
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
+
+
+def _find_amended(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
+    matches = find_matches(index, path, hashes, commit.rewritten or commit.author_time)
+    return tuple(match for match in matches if match.has_line and commit.agrees(match))
 
 
 def find_matches(index: EditIndex, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:

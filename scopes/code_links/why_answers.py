@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from scopes.code_links.commit_links import main_link
+from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, IndexedCall, IndexedTurn
 from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
@@ -79,7 +80,7 @@ class AnswerWriter:
                 how=f"{_lines_in_words(match)}, {edit.tool}",
                 share=round(match.shared / match.neighbours, 3) if match.neighbours else 1.0,
                 call_id=edit.call_id,
-                seconds_before=max(0.0, round(found.author_time - edit.time, 1)),
+                seconds_before=_seconds_before(found.author_time, edit.time),
                 made=edit.conversation in made,
             )
 
@@ -133,6 +134,11 @@ class AnswerWriter:
         if number not in self._requests:
             self._requests[number] = read_request(self._repository, turn)
         return self._requests[number]
+
+
+def _seconds_before(author_time: float, edit_time: float) -> float | None:
+    """Return how long before the commit an edit was made; None if the commit was amended with it later."""
+    return max(0.0, round(author_time - edit_time, 1)) if edit_time < author_time + AFTER_SECONDS else None
 
 
 def _call_of(index: EditIndex, found: FoundLines, link: CodeLink) -> IndexedCall | None:

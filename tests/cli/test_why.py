@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
 
 import pytest
 
-from tests.cli.running import PRODUCT, imported, scopes
+from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, Project
-from tests.support.store import make_store
+from tests.support.store import make_store, open_store
 
 BEGIN = "import json\n"
 STATUS = """\
@@ -147,3 +149,72 @@ def test_neither_rich_nor_the_agents_formats_are_imported_for_a_pipe(project):
     assert "scopes.code_links.why" in modules
     assert not {"rich", "typer", "mcp", "tiktoken"} & modules
     assert not [name for name in modules if name.startswith("scopes.importers")]
+
+
+def start(project):
+    """Start the command for one line in a process of its own."""
+    line = command_line("why", "app.py:5", table=PRODUCT)
+    return subprocess.Popen(
+        line, cwd=project.path, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_several_processes_that_make_the_index_at_once_give_one_answer(project):
+    processes = [start(project) for _ in range(4)]
+    answers = {process.communicate(timeout=100)[0] for process in processes}
+    assert answers == {why(project, "app.py:5").stdout}
+    assert {process.returncode for process in processes} == {0}
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.25, 0.4])
+def test_after_a_kill_in_the_first_run_the_next_one_answers(project, seconds):
+    with start(project) as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=seconds)
+        process.kill()
+    done = why(project, "app.py:5")
+    assert done.stdout.split("\t")[2] == "certain"
+    assert "damaged" not in done.stderr
+
+
+def test_a_damaged_index_is_built_again_with_a_note(project, sealed_world):
+    expected = why(project, "app.py:5").stdout
+    (index,) = sealed_world.rglob("code-lines.sqlite")
+    data = bytearray(index.read_bytes())
+    data[len(data) // 2] ^= 1
+    index.write_bytes(data)
+    done = why(project, "app.py:5")
+    assert done.stdout == expected
+    assert "the index of code lines was damaged" in done.stderr
+    assert why(project, "app.py:5").stderr == ""
+
+
+def test_a_prompt_with_control_characters_cannot_reach_the_terminal(project, tmp_path):
+    session = ClaudeSession(project, "hostile").prompt("please\x1b]0;pwned\x07 print \x1b[2J the value")
+    session.edit("app.py", BEGIN, f"{BEGIN}print('the only value is this one')\n").commit("Print \x1b[31m value")
+    import_paths(open_store(os.environ["SCOPES_STORE"]), session.save(tmp_path / "home"))
+    done = why(project, "app.py:2")
+    assert done.stdout.split("\t")[3] == "conv-002"
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+
+
+def test_the_file_may_have_blanks_and_letters_of_any_script(project, tmp_path):
+    session = ClaudeSession(project, "names").prompt("please write a file with an unusual name")
+    session.write("über uns/größe 1.py", STATUS).commit("Unusual name")
+    import_paths(open_store(os.environ["SCOPES_STORE"]), session.save(tmp_path / "home"))
+    found = json.loads(why(project, "über uns/größe 1.py:2", "--json").stdout)
+    assert (found["level"], found["file"], found["origin"]["path"]) == (
+        "certain", "über uns/größe 1.py", "über uns/größe 1.py",
+    )  # fmt: skip
+
+
+def test_the_store_of_the_project_itself_is_used(project, tmp_path, monkeypatch):
+    """`scopes init` makes a store in the git directory, which is no part of the project's commits."""
+    monkeypatch.delenv("SCOPES_STORE")
+    assert scopes("init", table=PRODUCT, cwd=str(project.path)).returncode == 0
+    session = ClaudeSession(project, "own").prompt("please print the value in this project")
+    session.edit("app.py", BEGIN, f"{BEGIN}print('the only value is this one')\n").commit("Print")
+    imported_now = scopes("import", str(session.save(tmp_path / "home")), table=PRODUCT, cwd=str(project.path))
+    assert imported_now.returncode == 0, imported_now.stderr
+    assert why(project, "app.py:2").stdout.split("\t")[2:4] == ["certain", "conv-001"]

@@ -162,5 +162,12 @@ def link(conversation, level="certain", share=None, role="wrote"):
 def test_the_context_of_a_commit_has_its_conversation_and_those_with_a_share():
     commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Add")
     links = [link("conv-001", role="made"), link("conv-002", share=0.5), link("conv-003", "candidate", share=0.01)]
-    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None)
+    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None, None)
     assert context_of(commit, links[2:]).linked is None
+
+
+def test_a_commit_that_was_rewritten_has_the_time_of_that():
+    at_once = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW + 3, "Add")
+    amended = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW + HOUR, "Add")
+    assert context_of(at_once, []).rewritten is None
+    assert context_of(amended, []).rewritten == NOW + HOUR
