@@ -11,6 +11,9 @@ from scopes.code_links.project_git import find_project_repository, open_project_
 from scopes.code_links.why import WhyRequest, why
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, CodexSession, Project
+from tests.support.random_ids import spread_ids
+
+__all__ = ["spread_ids"]
 
 
 @dataclass
