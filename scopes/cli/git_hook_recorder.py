@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scopes.cli.invocation import Invocation
-from scopes.code_links.record_commits import ACTOR, record_pending
+from scopes.code_links.record_commits import record_pending
 from scopes.store.projects import find_worktree
-from scopes.store.repository import Caller
 
 
 def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
@@ -20,7 +19,5 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     invocation.store = store
     worktree = find_worktree(invocation.cwd)
     if worktree is not None:
-        repository = invocation.repository(create=True)
-        repository.caller = Caller(ACTOR, "scopes hooks run git")
-        record_pending(repository, worktree)
+        record_pending(invocation.repository(create=True), worktree)
     return 0

@@ -76,6 +76,11 @@ def is_new_commit(action: str) -> bool:
     return re.match(r"commit(?: \((?:initial|merge)\))?:", action) is not None
 
 
+def is_amended(action: str) -> bool:
+    """Return True if an action of a reflog made the commit that HEAD was again, as another one."""
+    return action.startswith("commit (amend):")
+
+
 def makes_commit(action: str) -> bool:
     """Return True if an action of a reflog makes a commit in this repository, new or again."""
     pattern = (

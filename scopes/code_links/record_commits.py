@@ -6,13 +6,13 @@ Both are taken over once, however often that is tried: a record that is stored i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_time
 from scopes.code_links.commit_facts import CommitFacts, read_commit_facts
-from scopes.code_links.commit_record import MAX_TEXT, CommitRecord, is_commit_id, makes_commit
+from scopes.code_links.commit_record import MAX_TEXT, CommitRecord, is_amended, is_commit_id, makes_commit
 from scopes.code_links.commit_store import CommitRecords, record_changes, rewrite_changes, store_records, summary_of
 from scopes.code_links.link import CommitId
 from scopes.code_links.pending_commits import PendingCommit, list_pending, remove_pending
@@ -25,7 +25,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
-ACTOR = "hooks"  # of the operations, so that `undo` takes back what its user did
+ACTOR = "hooks"  # of the operations
 _SECOND = 1_000_000_000
 _TOLERANCE = 2  # seconds between the time of a commit and the beginning of its turn
 
@@ -68,39 +68,53 @@ def pending_records(worktree: Worktree, pending: Sequence[PendingCommit]) -> Ite
 
 
 def record_turn(
-    repository: Repository, conversation: str, message: MessageId, git: Mapping[str, Any], started: str | None = None
+    repository: Repository, conversation: str, message: MessageId, git: Mapping[str, Any]
 ) -> OperationId | None:
     """Record the commits of a turn that was recorded live; None if there is none, or nothing is new.
 
     conversation: the uuid of the conversation
     message: the last message of the turn
     git: what `reflog.describe_turn` returned
-    started: when the turn began; a commit that was authored before is none of it, but one that was made again
 
     Raises:
         Busy, Inaccessible: nothing was recorded.
     """
     root = str(git.get("root") or "")
-    moves = [move for move in git.get("moves") or () if makes_commit(str(move.get("action")))]
+    moves = list(_commit_moves(git))
     worktree = find_worktree(root) if moves else None
     if worktree is None:
         return None
-    facts = find_commit_facts(worktree, [CommitId(str(move.get("new"))) for move in moves])
+    facts = find_commit_facts(worktree, [CommitId(move["new"]) for move in moves])
+    began = min(move["at"] for move in moves)
     records = []
     for move in moves:
         record = CommitRecord(
-            commit=CommitId(str(move.get("new"))),
+            commit=CommitId(move["new"]),
             recorded_by="turn",
-            at=str(move.get("at") or ""),
+            at=move["at"],
             conversation=conversation,
             message=message,
-            action=str(move.get("action"))[:MAX_TEXT],
+            action=move["action"][:MAX_TEXT],
             root=root,
         )
         known = facts.get(record.commit)
-        if is_commit_id(record.commit) and (record.is_new_commit or _is_authored_since(known, started)):
+        if record.is_new_commit or _is_authored_since(known, began):
             records.append(_with_facts(record, known))
-    return _store(repository, records, [])
+    amended = [(CommitId(move["old"]), CommitId(move["new"])) for move in moves if is_amended(move["action"])]
+    return _store(repository, records, amended)
+
+
+def has_commits(git: object) -> bool:
+    """Return True if commits were made in a turn, by what `reflog.describe_turn` returned."""
+    return isinstance(git, Mapping) and any(_commit_moves(git))
+
+
+def _commit_moves(git: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    for move in git.get("moves") or ():
+        match move:
+            case {"old": str(old), "new": str(new), "action": str(action), "at": str(at)}:
+                if makes_commit(action) and is_commit_id(old) and is_commit_id(new):
+                    yield {"old": old, "new": new, "action": action, "at": at}
 
 
 def find_commit_facts(worktree: Worktree, commits: Iterable[CommitId]) -> dict[CommitId, CommitFacts]:
@@ -116,7 +130,7 @@ def _store(
 ) -> OperationId | None:
     if not found and not pairs:
         return None
-    with exclusive_write(repository):
+    with exclusive_write(repository), _as_actor(repository):
         records = CommitRecords(repository)
         changes: dict[str, BlobChange] = {}
         for record in found:
@@ -129,11 +143,22 @@ def _store(
         return store_records(repository, records, changes, summary_of(known)) if changes else None
 
 
+@contextmanager
+def _as_actor(repository: Repository) -> Iterator[None]:
+    """Make operations those of ACTOR, so that `undo` goes on taking back what the user did."""
+    caller = repository.caller
+    repository.caller = caller._replace(actor=ACTOR)
+    try:
+        yield
+    finally:
+        repository.caller = caller
+
+
 def _with_facts(record: CommitRecord, facts: CommitFacts | None) -> CommitRecord:
     return record if facts is None else replace(record, subject=facts.subject, identity=facts.identity)
 
 
-def _is_authored_since(facts: CommitFacts | None, started: str | None) -> bool:
+def _is_authored_since(facts: CommitFacts | None, began: str) -> bool:
     authored = None if facts is None or facts.authored is None else parse_time(facts.authored)
-    begin = None if started is None else parse_time(started)
+    begin = parse_time(began)
     return authored is not None and begin is not None and authored // _SECOND >= begin // _SECOND - _TOLERANCE

@@ -14,8 +14,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
+from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.code_links.reflog import OpenTurn
 from scopes.errors import Busy, Invalid, ScopesError
+from scopes.history.conversations import read_uuid
 from scopes.history.messages import default_author
 from scopes.model.message import Author, Message, Part
 from scopes.server import envelope
@@ -263,6 +265,19 @@ class Recorder:
                     break
                 else:
                     break
+            if has_commits(message.extra.get("git")):
+                self._record_commits(found, message)
+
+    def _record_commits(self, found: _Session, message: Message) -> None:
+        """Record the commits of a turn; without that the turn is recorded all the same."""
+        place = found.writer.place
+        if place is None:
+            return
+        try:
+            uuid = read_uuid(self._store(), place.conversation)
+            record_turn(self._store(), uuid, message.id, message.extra["git"])
+        except (ScopesError, OSError) as error:
+            self._log.write("commits-not-recorded", error=str(error))
 
     def _set_title(self, found: _Session) -> None:
         title = found.turns.title
