@@ -29,11 +29,11 @@ HEADING: Final = "scopes 1"
 END: Final = "end"
 MAX_FILES: Final = 5000
 _MAX_BYTES = 4 << 20  # a rebase of 50,000 commits
-_STALE_SECONDS = 3600  # after which an incomplete file is that of a hook that was killed
+_STALE = 3600 * 1_000_000_000  # nanoseconds after which an incomplete file is that of a hook that was killed
 
 
 class PendingCommit(NamedTuple):
-    """A commit that was made in the shell of agents, or that was made again from others; `at` is in seconds."""
+    """A commit that was made in the shell of agents, or that was made again from others; `at` is in nanoseconds."""
 
     path: str
     at: int
@@ -62,7 +62,7 @@ def list_pending(worktree: Worktree) -> list[PendingCommit]:
 def remove_pending(pending: list[PendingCommit], now: int) -> None:
     """Delete what was taken over, and what a hook that was killed has left."""
     for each in pending:
-        if each.is_complete or each.at < now - _STALE_SECONDS:
+        if each.is_complete or each.at < now - _STALE:
             with suppress(OSError):
                 os.unlink(each.path)
 
@@ -78,7 +78,7 @@ def _read(path: str) -> PendingCommit | None:
             return None
         data = file.read(_MAX_BYTES + 1)
     lines = data.decode("utf-8", "replace").split("\n")
-    at = int(status.st_mtime)
+    at = status.st_mtime_ns
     if len(data) > _MAX_BYTES or lines[0] != HEADING or lines[-2:] != [END, ""] or len(lines) < 4:
         return PendingCommit(path, at, is_complete=False)
     word, _, value = lines[1].partition(" ")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_time
+from scopes.clock import format_time, now_nanoseconds, parse_time
 from scopes.code_links.commit_facts import CommitFacts, read_commit_facts
 from scopes.code_links.commit_record import MAX_TEXT, CommitRecord, is_amended, is_commit_id, makes_commit
 from scopes.code_links.commit_store import CommitRecords, record_changes, rewrite_changes, store_records, summary_of
@@ -42,7 +42,7 @@ def record_pending(repository: Repository, worktree: Worktree) -> OperationId | 
     records = list(pending_records(worktree, pending))
     pairs = [pair for each in pending for pair in each.rewritten]
     operation = _store(repository, records, pairs)
-    remove_pending(pending, now_nanoseconds() // _SECOND)
+    remove_pending(pending, now_nanoseconds())
     return operation
 
 
@@ -56,7 +56,7 @@ def pending_records(worktree: Worktree, pending: Sequence[PendingCommit]) -> Ite
             record = CommitRecord(
                 commit=CommitId(each.commit or ""),
                 recorded_by="hook",
-                at=format_seconds(each.at),
+                at=format_time(each.at),
                 tool=agent.tool,
                 session=agent.session,
                 call_id=agent.call_id,
