@@ -77,7 +77,7 @@ class RecordedCommits:
         links: dict[ConversationId, CodeLink] = {}
         unknown: dict[str, CommitRecord] = {}
         for each in found:
-            link = self._link(commit, each, is_told=each.record.commit in by_hook)
+            link = self._link(commit, each, has_hook=each.record.commit in by_hook)
             if link is None:
                 unknown.setdefault(f"{each.record.tool} {each.record.session}", each.record)
                 continue
@@ -134,7 +134,7 @@ class RecordedCommits:
                     seen.add(record)
                     yield _Found(record, detour)
 
-    def _link(self, commit: CommitId, found: _Found, *, is_told: bool) -> CodeLink | None:
+    def _link(self, commit: CommitId, found: _Found, *, has_hook: bool) -> CodeLink | None:
         record = found.record
         session = None if record.session_key is None else self._resolve(record.session_key)
         if session is None:
@@ -151,7 +151,7 @@ class RecordedCommits:
             message=None if message is None else message.head.id,
             turn=None if message is None else message.number,
             role="made",
-            level=_level(record, is_told=is_told),
+            level=_level(record, has_hook=has_hook),
             evidence=(Evidence("recorded", text, record.call_id),),
         )
 
@@ -218,13 +218,13 @@ class RecordedCommits:
         return None
 
 
-def _level(record: CommitRecord, *, is_told: bool) -> LinkLevel:
+def _level(record: CommitRecord, *, has_hook: bool) -> LinkLevel:
     """Return how sure a record is.
 
     A hook knows its session. At the end of a turn a commit is there that a person may have made in the same worktree.
     """
     if record.recorded_by == "turn":
-        return "candidate" if is_told else "likely"
+        return "candidate" if has_hook else "likely"
     if record.is_shared or not record.is_new_commit:
         return "likely"
     return "certain"

@@ -104,7 +104,7 @@ def test_the_directory_of_core_hookspath_is_used(project, tmp_path):
     assert not os.path.exists(tmp_path / "all hooks")
 
 
-def test_hooks_in_the_working_tree_are_told(project):
+def test_hooks_in_the_working_tree_have_a_note(project):
     project.git("config", "core.hooksPath", ".githooks")
     assert "git status shows" in project.target.install(project.place()).advice
     project.commit("one", **CODEX)

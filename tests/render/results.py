@@ -129,6 +129,7 @@ from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
+from tests.render.commit_results import COMMIT_SAMPLES
 from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1513,6 +1514,7 @@ SAMPLES = {
     },
     "collaborations": COLLABORATIONS,
     "facts": FACTS,
+    **COMMIT_SAMPLES,
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
