@@ -6,8 +6,9 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 
+from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
-from scopes.errors import CannotImport, NotFound
+from scopes.errors import CannotImport, NotFound, ScopesError
 from scopes.importers.discovery import find_sources, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -44,7 +45,17 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
             messages=recorded.messages,
             store=invocation.store_path,
         )
+        if turn.cwd is not None:
+            _record_commits(invocation, target, turn, turn.cwd, log)
     return 0
+
+
+def _record_commits(invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog) -> None:
+    """Record the commits of the turn, which is recorded already whatever happens here."""
+    try:
+        record_commits_of_turn(invocation, target, turn.session, directory)
+    except (ScopesError, OSError) as error:
+        log.write("commits-not-recorded", error=str(error))
 
 
 def _import_turn(invocation: Invocation, turn: HookTurn) -> Recorded:

@@ -1,4 +1,4 @@
-"""`scopes hooks run AGENT`: what the hook of an agent starts at the end of a turn.
+"""`scopes hooks run AGENT`: what the hook of an agent starts at the end of a turn, and a hook of git after a commit.
 
 The agent waits for this process, so it only reads its input and starts another one, which has no terminal, none of the
 agent's streams and a process group of its own: the agent cannot wait for it, and does not end it with its own children.
@@ -22,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_GIT = "git"  # its hooks leave files, and no input
+_GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
 MAX_INPUT = 512 << 20
 _FIRST_SECONDS = 2.0  # to wait for the first byte
 _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
@@ -54,6 +56,11 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
     `guard` runs an action, and gives an exception of it to a second function.
     """
     call = HookCall(words)
+    if call.target == _GIT_TURN:
+        return guard(
+            lambda: int(load("scopes.cli.git_turn:print_turn")(call.store, environ)),
+            lambda error: log_failure(words, environ, error),
+        )
     data = _read_input() if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
     started, ready = os.pipe()
     if os.fork():
@@ -80,6 +87,8 @@ def log_failure(words: list[str], environ: Mapping[str, str], error: BaseExcepti
 
 
 def _record(call: HookCall, data: bytes, environ: Mapping[str, str]) -> int:
+    if call.target == _GIT:
+        return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
     return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ))
 
 

@@ -63,6 +63,10 @@ class CommitRecords:
                     found.append(record)
         return sorted(found, key=lambda record: (record.at, record.session or "", record.message or ""))
 
+    def holds(self, record: CommitRecord) -> bool:
+        """Return True if the same session is recorded for the commit in the same way."""
+        return self._tree is not None and find_entry(self._repository, self._tree, _path_of(record)) is not None
+
     def list_earlier(self, commit: CommitId) -> list[CommitId]:
         """Return the commits that git made again as this one, the nearest first; not itself."""
         found: dict[CommitId, None] = {}
@@ -104,14 +108,19 @@ class CommitRecords:
 def record_changes(record: CommitRecord) -> dict[str, BlobChange]:
     """Return the changes that store a record, and what it is found by."""
     commit = record.commit
-    who = "\0".join((record.recorded_by, record.tool or "", record.session or "", record.conversation or ""))
-    name = sha256(f"{who}\0{record.message or ''}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    changes: dict[str, BlobChange] = {f"commits/{commit[:2]}/{commit}/{name}{_LEAF}": encode_record(record)}
+    changes: dict[str, BlobChange] = {_path_of(record): encode_record(record)}
     if record.session_key is not None:
         changes[f"sessions/{encode_component(record.session_key)}/{commit}{_LEAF}"] = b""
     if record.identity is not None:
         changes[f"identities/{record.identity[:2]}/{record.identity}/{commit}{_LEAF}"] = b""
     return changes
+
+
+def _path_of(record: CommitRecord) -> str:
+    """Return where a record is: one for each way in which a session was recorded as the one that made a commit."""
+    names = (record.recorded_by, record.tool or "", record.session or "", record.conversation or "")
+    name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"commits/{record.commit[:2]}/{record.commit}/{name}{_LEAF}"
 
 
 def rewrite_changes(old: CommitId, new: CommitId) -> dict[str, BlobChange]:

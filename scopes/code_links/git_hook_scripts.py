@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from scopes.code_links.agent_environment import AGENTS, VARIABLES
-from scopes.code_links.pending_commits import DIRECTORY, END, HEADING, PENDING
+from scopes.code_links.pending_commits import DIRECTORY, END, HEADING, PENDING, STARTING
 
 KEPT: Final = ".before-scopes"
 NOTED: Final = ("post-commit", "post-rewrite")
@@ -47,6 +47,14 @@ _TAIL = """\
 scopes_note "$@" </dev/null >/dev/null 2>&1
 exit $scopes_status
 """
+# A second later, so that commits in a row start one process; the number is that of one that has not begun to work.
+_START = """\
+scopes_start() {{
+	read -r scopes_number <"$scopes_shared/{directory}/{starting}" && kill -0 "$scopes_number" && return
+	(sleep 1 && exec {command}) &
+	echo $! >"$scopes_shared/{directory}/{starting}"
+}}
+"""
 _POST_COMMIT = """\
 scopes_value() {{
 	case $2 in '') ;; *[!0-9A-Za-z_.:-]*) echo "$1=?" ;; *) echo "$1=$2" ;; esac
@@ -62,7 +70,7 @@ scopes_note() {{
 {values}
 		echo {end}
 	}} >"$scopes_left/$scopes_commit.$$"
-	[ -d "${{GIT_DIR:-.git}}/rebase-merge" ] || {command} &
+	[ -d "${{GIT_DIR:-.git}}/rebase-merge" ] || scopes_start
 }}
 """
 _POST_REWRITE = """\
@@ -71,7 +79,7 @@ scopes_note() {{
 	scopes_left="$scopes_shared/{directory}/{pending}"
 	[ -d "$scopes_left" ] || return
 	printf '%s\\n' '{heading}' "rewrite $1" "$scopes_pairs" {end} >"$scopes_left/rewrite.$$"
-	{command} &
+	scopes_start
 }}
 """
 _PREPARE_MESSAGE = """\
@@ -79,7 +87,7 @@ scopes_note() {{
 	[ $scopes_status = 0 ] && [ -n "{any}" ] || return
 	case $2 in merge | squash | commit) return ;; esac
 	scopes_own=$(git rev-parse --git-dir) || return
-	for scopes_doing in rebase-merge rebase-apply CHERRY_PICK_HEAD REVERT_HEAD; do
+	for scopes_doing in rebase-merge rebase-apply CHERRY_PICK_HEAD; do
 		[ ! -e "$scopes_own/$scopes_doing" ] || return
 	done
 	scopes_turn=$({command})
@@ -102,10 +110,11 @@ def make_script(name: str, command: Sequence[str], store: str | None) -> str:
     fields = {
         "any": _ANY, "command": shlex.join([*words, "--store", store] if store is not None else words), "end": END,
         "directory": DIRECTORY, "pending": PENDING, "heading": HEADING, "values": _VALUES, "trailer": TRAILER_NAME,
+        "starting": STARTING,
     }  # fmt: skip
     parts = {
-        "post-commit": (_RUN_KEPT, _POST_COMMIT),
-        "post-rewrite": (_RUN_KEPT_WITH_INPUT, _POST_REWRITE),
+        "post-commit": (_RUN_KEPT, _START + _POST_COMMIT),
+        "post-rewrite": (_RUN_KEPT_WITH_INPUT, _START + _POST_REWRITE),
         TRAILER: (_RUN_KEPT, _PREPARE_MESSAGE),
     }
     run_kept, function = parts[name]

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from scopes.clock import new_id
 from scopes.code_links.git_hook_scripts import KEPT, NOTED, TRAILER, Script, make_script, parse_script
-from scopes.code_links.pending_commits import DIRECTORY, pending_directory
+from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState
@@ -215,6 +215,8 @@ def _remove_directories(worktree: Worktree, directory: str) -> None:
             os.rmdir(directory)
     with suppress(OSError):
         os.rmdir(pending_directory(worktree))
+        os.unlink(os.path.join(top, STARTING))
+    with suppress(OSError):
         os.rmdir(top)
 
 

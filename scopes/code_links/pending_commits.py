@@ -25,6 +25,7 @@ from scopes.store.projects import Worktree
 
 DIRECTORY: Final = "scopes-hooks"
 PENDING: Final = "pending"
+STARTING: Final = "starting"  # the number of the process that a hook has started last
 HEADING: Final = "scopes 1"
 END: Final = "end"
 MAX_FILES: Final = 5000

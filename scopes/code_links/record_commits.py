@@ -134,7 +134,7 @@ def _store(
         records = CommitRecords(repository)
         changes: dict[str, BlobChange] = {}
         for record in found:
-            changes |= record_changes(record)
+            changes |= {} if records.holds(record) else record_changes(record)
         known = {record.commit for record in found}
         for old, new in dict.fromkeys(pairs):  # in the order in which git made the commits again
             if old in known or records.find(old) or records.list_earlier(old):

@@ -6,7 +6,7 @@ long after its commits. Time chooses only the message inside of a session that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -107,16 +107,6 @@ class RecordedCommits:
         worktree = self._worktree
         return [] if worktree is None else list(pending_records(worktree, list_pending(worktree)))
 
-    @cached_property
-    def _branches(self) -> Mapping[str, ConversationId]:
-        """Conversations by the tips of their branches."""
-        found = {}
-        for ref, tip in self._repository.list_refs(HEADS).items():
-            split = split_branch_ref(ref)
-            if split is not None:
-                found[tip] = split[0]
-        return found
-
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
         """Yield the records of a commit, of those that git made again as this one, and of those with its identity."""
         seen: set[CommitRecord] = set()
@@ -156,28 +146,11 @@ class RecordedCommits:
         )
 
     def _resolve(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
-        """Return the conversation of a session, and the tips of what was imported of it, or of all its branches."""
         if key not in self._sessions:
             self._sessions[key] = None
             with suppress(NotFound, Corrupt):
-                self._sessions[key] = self._resolve_source(key) if "-" not in key else self._resolve_uuid(key)
+                self._sessions[key] = resolve_session(self._repository, key, self._names)
         return self._sessions[key]
-
-    def _resolve_uuid(self, uuid: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
-        name = self._names.find(uuid)
-        return None if name is None else (name, tuple(list_branch_tips(self._repository, name).values()))
-
-    def _resolve_source(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
-        value = self._repository.find_ref(SOURCES + key)
-        if value is None:
-            return None
-        tips = tuple(Oid(tip) for tip in self._repository.list_refs(f"{TRACKING}{key}/").values())
-        name = next((self._branches[tip] for tip in tips if tip in self._branches), None)
-        if name is None:
-            root = read_source_record(self._repository, Oid(value)).root
-            names = conversation_ids(self._repository)
-            name = next((each for each in names if find_root_commit(self._repository, each) == root), None)
-        return None if name is None else (name, tips or tuple(list_branch_tips(self._repository, name).values()))
 
     def _find_message(self, tips: tuple[Oid, ...], record: CommitRecord) -> TurnMessage | None:
         """Return the message that a record names, the one with its call, or the last one before the commit."""
@@ -216,6 +189,39 @@ class RecordedCommits:
             if may_have and record.call_id in calls_by_id(read_body(self._repository, each.head).parts):
                 return each
         return None
+
+
+def resolve_session(
+    repository: Repository, key: str, names: NamesOfUuids | None = None
+) -> tuple[ConversationId, tuple[Oid, ...]] | None:
+    """Return the conversation of a session, and the tips of what was imported of it, or of all its branches.
+
+    `key` is that of its source, or the uuid of a conversation. None if the store has no such session.
+
+    Raises:
+        Corrupt, NotFound: an object is damaged or missing.
+    """
+    if "-" in key:
+        name = (names or NamesOfUuids(repository)).find(key)
+        return None if name is None else (name, tuple(list_branch_tips(repository, name).values()))
+    value = repository.find_ref(SOURCES + key)
+    if value is None:
+        return None
+    tips = tuple(Oid(tip) for tip in repository.list_refs(f"{TRACKING}{key}/").values())
+    found = _find_branch_at(repository, frozenset(tips))
+    if found is None:  # the user has continued all its branches
+        root = read_source_record(repository, Oid(value)).root
+        known = conversation_ids(repository)
+        found = next((each for each in known if find_root_commit(repository, each) == root), None)
+    return None if found is None else (found, tips or tuple(list_branch_tips(repository, found).values()))
+
+
+def _find_branch_at(repository: Repository, tips: frozenset[Oid]) -> ConversationId | None:
+    for ref, tip in repository.list_refs(HEADS).items() if tips else ():
+        split = split_branch_ref(ref) if tip in tips else None
+        if split is not None:
+            return split[0]
+    return None
 
 
 def _level(record: CommitRecord, *, has_hook: bool) -> LinkLevel:

@@ -107,6 +107,21 @@ def _path(document: Mapping[str, Any], key: str) -> str | None:
     return value if os.path.isabs(value) and "\0" not in value else None
 
 
+def find_session_file(target: str, session: str, environ: Mapping[str, str], home: str) -> str | None:
+    """Return the file in which an agent keeps a session, by its standard places; None if it is not there."""
+    if not _THREAD.fullmatch(session):
+        return None
+    if target == "codex":
+        return _find_rollout(
+            os.path.join(environ.get("CODEX_HOME") or os.path.join(home, ".codex"), "sessions"), session
+        )
+    if target == "claude-code":
+        top = os.path.join(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
+        paths = (os.path.join(entry.path, f"{session}.jsonl") for entry in _scan(top))
+        return next((path for path in paths if os.path.isfile(path)), None)
+    return None
+
+
 def _find_rollout(top: str, thread: str) -> str | None:
     """Return the newest file of a thread below the folders of years, months and days, the newest of them first."""
     for folder in _newest_days(top, 3):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scopes.code_links.git_hooks import GitHooks
 from scopes.conversation.doctor import Check
 from scopes.errors import Invalid
 from scopes.hosts.agent_hooks import AGENT_HOOKS
@@ -15,7 +16,7 @@ from scopes.hosts.opencode_plugin import OpenCodePlugin
 from scopes.result import Result
 from scopes.server.event_log import HOOK_LOG, read_events
 
-TARGETS: dict[str, HookTarget] = {target.name: target for target in (*AGENT_HOOKS, OpenCodePlugin())}
+TARGETS: dict[str, HookTarget] = {target.name: target for target in (*AGENT_HOOKS, OpenCodePlugin(), GitHooks())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

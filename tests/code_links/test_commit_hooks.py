@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -189,13 +190,22 @@ def test_a_hook_that_refuses_a_message_still_does(tmp_path, repository):
     assert project.run(["git", "commit", "-q", "-m", "one"], check=False, **CODEX).returncode == 1
 
 
-def test_scopes_is_started_in_the_background_after_a_commit_and_once_after_a_rebase(project):
+def test_scopes_is_started_in_the_background_once_for_commits_in_a_row(project):
     project.commit("base")
-    project.commit("one", **CODEX)
-    project.commit("two", **CODEX)
-    wait_for_lines(project.started, 2)
+    for number in range(5):
+        project.commit(f"{number} th", **CODEX)
     project.git("rebase", "-q", "--force-rebase", "HEAD~2", **CODEX)
-    assert wait_for_lines(project.started, 3) == ["hooks run git"] * 3
+    assert wait_for_lines(project.started, 1) == ["hooks run git"]
+    wait_for_end(Path(project.directory, ".git/scopes-hooks/starting").read_text())
+    project.commit("later", **CODEX)
+    assert wait_for_lines(project.started, 2) == ["hooks run git"] * 2
+
+
+def wait_for_end(number):
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(int(number), 0)
+            time.sleep(0.01)
 
 
 def wait_for_lines(path, count):
