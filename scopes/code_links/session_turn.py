@@ -6,7 +6,6 @@ the moves of HEAD are not part of its messages: the commits among them are recor
 
 from __future__ import annotations
 
-from scopes.clock import now_nanoseconds
 from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.code_links.recorded_links import resolve_session
 from scopes.code_links.reflog import describe_turn
@@ -15,8 +14,6 @@ from scopes.history.conversations import read_uuid
 from scopes.history.sources import source_key
 from scopes.ids import OperationId
 from scopes.store.repository import Repository
-
-_SECOND = 1_000_000_000
 
 
 def record_last_turn(repository: Repository, tool: str, session: str, directory: str) -> OperationId | None:
@@ -33,7 +30,7 @@ def record_last_turn(repository: Repository, tool: str, session: str, directory:
     last = find_last_turn(repository, tool, session)
     if found is None or not last:
         return None
-    git = describe_turn(directory, last[0].head.time, now_nanoseconds() // _SECOND)
+    git = describe_turn(directory, last[0].head.time)
     if git is None or not has_commits(git):
         return None
     return record_turn(repository, read_uuid(repository, found[0]), last[-1].head.id, git)
