@@ -7,12 +7,13 @@ and it rules out lines that are equal by accident. Trailers and notes are claims
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from scopes.code_links.commit_calls import made_commit
 from scopes.code_links.content_match import ContentShare, match_content
 from scopes.code_links.edit_index import EditIndex, IndexedCall
-from scopes.code_links.link import CodeLink, Evidence, LinkLevel, RepositoryId
+from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
 from scopes.result import plural
@@ -36,11 +37,22 @@ def link_commit(
     links = list(recorded)
     for call in index.find_commit_calls(commit.author_time):
         how = made_commit(call.call, commit.id, commit.author_time, commit.subject)
-        if how is not None and all(link.conversation != call.conversation for link in links if link.role == "made"):
-            links.append(_made(index, commit, repository, call, how))
+        if how is not None:
+            _add_made(links, _made(index, commit, repository, call, how))
     for conversation, share in shares.items():
         links.append(_wrote(index, commit, repository, conversation, share))
     return tuple(sorted(links, key=_order))
+
+
+def _add_made(links: list[CodeLink], made: CodeLink) -> None:
+    """Add a link by a call, or its evidence to a link of the same conversation that is there; the surer one counts."""
+    for place, link in enumerate(links):
+        is_claim = link.evidence[0].kind in {"trailer", "note"}
+        if not is_claim and (link.conversation, link.role) == (made.conversation, made.role):
+            surer = link if link.level == "certain" else made
+            links[place] = replace(surer, evidence=tuple(dict.fromkeys((*link.evidence, *made.evidence))))
+            return
+    links.append(made)
 
 
 def main_link(links: Sequence[CodeLink]) -> CodeLink | None:
@@ -49,10 +61,10 @@ def main_link(links: Sequence[CodeLink]) -> CodeLink | None:
 
 
 def _order(link: CodeLink) -> tuple[int, int, float]:
-    """Sort recorded links first, then calls, then content by its share; candidates behind all of them."""
+    """Sort the surest links first; of equally sure ones those that were recorded, then calls, then by their share."""
     evidence = link.evidence[0]
     kind = {"recorded": 0, "call": 1}.get(evidence.kind, 2)
-    return (link.level == "candidate") * 3 + kind, 0, -(evidence.share or 0.0)
+    return LINK_LEVELS.index(link.level), kind, -(evidence.share or 0.0)
 
 
 def _made(

@@ -13,6 +13,7 @@ from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edits import base_name_of
+from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.line_match import (
     CommitContext,
@@ -24,6 +25,7 @@ from scopes.code_links.line_match import (
 from scopes.code_links.link import CodeLink, CommitId
 from scopes.code_links.project_commits import ProjectCommit, read_project_commits, read_seconds
 from scopes.code_links.project_git import ProjectGit, ProjectGitFailed, open_project_git
+from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.target import ProjectFile, Target, find_file, parse_target
 from scopes.code_links.why_answers import AnswerWriter
 from scopes.code_links.why_result import Why, WhyCommit, WhyLines
@@ -32,6 +34,7 @@ from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.ids import ConversationId
 from scopes.regular_file import UnusableFile, read_regular
 from scopes.result import Note
+from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
 AROUND: Final = 10  # lines that are blamed with those in question: git finds moved blocks, not single lines
@@ -76,7 +79,8 @@ def why(
             if index.conversations == 0:
                 raise NotFound("the store has no conversation", hint=_IMPORT)
             index.is_foreign = EditPlaces(git).is_foreign
-            lines = _Explainer(git, file, source, index).explain(first, last)
+            known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
+            lines = _Explainer(git, file, source, index, known).explain(first, last)
             answers = AnswerWriter(repository, index, request.candidates)
             items = tuple(answers.write(file.path, each) for each in lines)
             notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
@@ -177,6 +181,7 @@ class _Explainer:
     file: ProjectFile
     source: _Source
     index: EditIndex
+    known: KnownLinks
     _contexts: dict[CommitId, tuple[tuple[CodeLink, ...], CommitContext]] = field(default_factory=dict)
     _added: dict[tuple[CommitId, str], dict[int, str]] = field(default_factory=dict)
 
@@ -213,6 +218,7 @@ class _Explainer:
         if not wanted:
             return {}
         try:
+            self.known.read_facts(wanted)
             return read_project_commits(self.git, wanted, {each.path for each in blamed.values()})
         except ProjectGitFailed as error:
             raise Inaccessible(f"git log failed: {error}", hint="see: git fsck") from error
@@ -241,7 +247,7 @@ class _Explainer:
 
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
         if commit.id not in self._contexts:
-            links = link_commit(self.index, commit, None)
+            links = link_commit(self.index, commit, None, self.known.links_of(commit.id))
             self._contexts[commit.id] = links, context_of(commit, links)
         return self._contexts[commit.id]
 

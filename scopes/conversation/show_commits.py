@@ -79,7 +79,7 @@ def show_commits(
 
 
 def _search(repository: Repository, name: ConversationId, linker: CommitLinker) -> ConversationCommits:
-    recorded = linker.recorded.commits_of(name)
+    recorded = linker.known.recorded.commits_of(name)
     commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
     found = {
         each.facts.commit: row
@@ -87,7 +87,7 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
         if (row := _row(each, name)) is not None
     }
     missing = [record for commit, record in recorded.items() if commit not in found]
-    rows = [*found.values(), *_recorded_rows(linker.recorded, name, missing)]
+    rows = [*found.values(), *_recorded_rows(linker.known.recorded, name, missing)]
     notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
     ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", row.commit)))
     return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
