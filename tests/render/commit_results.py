@@ -7,6 +7,7 @@ from dataclasses import replace
 from scopes.code_links.link import CodeLink, Evidence
 from scopes.conversation.diff_commit import CommitAccount, FileAccount, OtherLine
 from scopes.conversation.show_commits import CommitRow, ConversationCommits
+from scopes.exporters.agent_trace import TracesNoted
 from scopes.render.view_options import ViewOptions
 from tests.render.with_options import WithOptions
 
@@ -43,6 +44,7 @@ ACCOUNT = CommitAccount(
         FileAccount(path="tests/test_cookie.py", added=5, edited=5, short=0, others=()),
     ),
 )
+NOTED = TracesNoted(conversation="conv-001", ref="refs/notes/scopes", commits=(_COMMIT, _GONE))
 COMMIT_SAMPLES = {
     "show_commits": {
         "commits": COMMITS,

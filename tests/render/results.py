@@ -129,7 +129,7 @@ from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
-from tests.render.commit_results import COMMIT_SAMPLES
+from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1099,6 +1099,8 @@ SAMPLES = {
         "passed": replace(CHECKED, runs=(replace(CHECKED.runs[0], verdicts=CHECKED.runs[0].verdicts[2:]),), policy=None),
     },
     "export": {
+        "notes": NOTED,
+        "traces": ExportSaved(conversation=CONVERSATION, path="t.jsonl", format="agent-trace", messages=None, size_bytes=512),
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", format="markdown", messages=24, size_bytes=6465),
         "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", format="original", messages=None, size_bytes=12_582_912),
         "directory": ExportSaved(
