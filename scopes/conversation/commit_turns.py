@@ -83,8 +83,7 @@ def require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple[
         return links
     name = _name(linked.facts)
     if linked.unknown:
-        text = f"{name} was made by {_describe(linked.unknown[0])}, which is not in the store"
-        raise NotFound(text, hint="import it: scopes import")
+        raise NotFound(f"{name} was made by {_describe(linked.unknown[0])}", hint="import it: scopes import")
     whom = "no conversation" if wanted is None else wanted
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     verb = "is" if wanted is None else "is not"
@@ -104,7 +103,9 @@ def _note_others(links: Sequence[CodeLink], first: ConversationId) -> tuple[Note
 
 
 def _describe(record: CommitRecord) -> str:
-    return f"the session {record.session} of {record.tool}" if record.session else f"a session of {record.tool}"
+    if record.session is None:
+        return f"a session of {record.tool}, which does not tell its commands which one it is"
+    return f"the session {record.session} of {record.tool}, which is not in the store"
 
 
 def _name(facts: CommitFacts) -> str:
