@@ -89,13 +89,14 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     missing = [record for commit, record in recorded.items() if commit not in found]
     rows = [*found.values(), *_recorded_rows(linker.known.recorded, name, missing)]
     notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
-    ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", row.commit)))
+    places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
+    ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
     return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
 
 
 def _list_commits(git: ProjectGit, since: int) -> tuple[list[CommitId], bool]:
     """Return the commits of the project since a time, and whether there are more."""
-    words = ("rev-list", f"--max-count={MAX_COMMITS + 1}", f"--since={since}", *all_commits())
+    words = ("rev-list", "--date-order", f"--max-count={MAX_COMMITS + 1}", f"--since={since}", *all_commits())
     with suppress(ProjectGitFailed):
         found = [CommitId(line) for line in git.run(*words).decode("ascii", "replace").split() if is_commit_id(line)]
         return found[:MAX_COMMITS], len(found) > MAX_COMMITS
