@@ -15,7 +15,9 @@ from scopes.code_links.commit_store import (
     store_records,
     summary_of,
 )
+from scopes.code_links.damage import walk_commit_record_defects
 from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
 from scopes.errors import Refused
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
@@ -100,6 +102,24 @@ def test_what_is_damaged_or_in_a_wrong_place_is_left_out_with_a_note(repository)
     assert records.find(A) == records.list_earlier(A) == records.list_same(SAME) == records.commits_of("k") == []
     assert records.session_keys() == ["k"]
     assert "records of commits cannot be read" in records.notes[0].text
+
+
+def test_verify_names_records_that_are_damaged_or_in_a_wrong_place(repository):
+    (content,) = [data for path, data in record_changes(record(B)).items() if path.startswith("commits/")]
+    write_tree(
+        repository, {f"commits/aa/{A}/1=": b"no json", f"commits/bb/{B}/2=": content, f"commits/aa/{A}/3=": content}
+    )
+    found = verify(repository, (walk_commit_record_defects,)).findings
+    assert [(each.severity, each.where) for each in found] == [
+        ("error", f"{COMMITS}:commits/aa/{A}/1="),
+        ("error", f"{COMMITS}:commits/aa/{A}/3="),
+    ]
+
+
+def test_verify_finds_nothing_in_what_was_recorded(repository):
+    assert verify(repository, (walk_commit_record_defects,)).findings == ()
+    store(repository, record_changes(record(identity=SAME)), rewrite_changes(A, B))
+    assert verify(repository, (walk_commit_record_defects,)).findings == ()
 
 
 def test_undo_takes_back_one_record_and_leaves_those_that_came_since(repository):
