@@ -73,10 +73,11 @@ def _read(path: str) -> PendingCommit | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
         data = file.read(_MAX_BYTES + 1)
     lines = data.decode("utf-8", "replace").split("\n")
     at = status.st_mtime_ns
@@ -92,8 +93,8 @@ def _read(path: str) -> PendingCommit | None:
 
 def _variables(lines: list[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        name, _, value = line.partition("=")
-        if name in VARIABLES:
+        name, equals, value = line.partition("=")
+        if equals and name in VARIABLES:
             yield name, value
 
 
