@@ -17,14 +17,13 @@ from scopes.check.unread_calls import SourceRecords, read_source_records
 from scopes.history.conversations import Scope
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
 from scopes.history.usage import Tokens
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.identity import source_key
 from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import content_key, is_stream_part

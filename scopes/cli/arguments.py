@@ -73,6 +73,10 @@ ConflictAfterConversation: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+CommitOption: TypeAlias = Annotated[
+    str | None,
+    usage.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
+]
 OfConversation: TypeAlias = Annotated[
     str | None, usage.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]

@@ -40,6 +40,8 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         values = load("scopes.cli.check_hook:parse_words")(arguments)
         if values is not None:
             return _end(_run_hook(values), argv)
+    if arguments[:2] == ["hooks", "run"] and len(arguments) > 2 and not arguments[2].startswith("-"):
+        return _end(_record_turn(arguments[2:]), argv)
     invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
     if invocation.debug:
         return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run_command(table, invocation)), argv)
@@ -62,6 +64,14 @@ def _run_hook(values: dict[str, str]) -> int:
     return _run(
         lambda: int(load("scopes.cli.check_hook:run_hook")(os.environ, **values)),
         lambda error: int(load("scopes.cli.check_hook:answer_failure")(os.environ, values["agent"], error)),
+    )
+
+
+def _record_turn(words: list[str]) -> int:
+    """Start the process that records the turn of an agent; no exception reaches the agent."""
+    return _run(
+        lambda: int(load("scopes.cli.hook_runner:run_hook")(words, os.environ, _run)),
+        lambda error: int(load("scopes.cli.hook_runner:log_failure")(words, os.environ, error)),
     )
 
 

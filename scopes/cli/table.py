@@ -19,7 +19,8 @@ _WRITING = frozenset({
     "proposals feedback", "facts propose", "facts promote", "facts accept",
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
-    "skills install", "skills remove",
+    "skills install", "skills remove", "hooks install", "hooks remove",
+    "watch",
 })  # fmt: skip
 
 
@@ -181,6 +182,7 @@ TABLE = Table(
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
         _command(READ, "conv bisect run", "Find the first message at which a command fails"),
         _command(READ, "conv blame", "Show which message made a decision or wrote a file"),
+        _command(READ, "conv why", "Show which prompt a line of code is from"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
@@ -276,6 +278,10 @@ TABLE = Table(
         _command(LIVE, "mcp remove", "Take the server out of the configuration of a program"),
         _command(LIVE, "skills install", "Teach an agent when and how to use scopes"),
         _command(LIVE, "skills remove", "Delete the skill file of an agent"),
+        _command(LIVE, "hooks install", "Record every turn of an agent as soon as it ends"),
+        _command(LIVE, "hooks status", "Show the hooks of agents, and what they did last"),
+        _command(LIVE, "hooks remove", "Take the hooks of an agent out of its configuration"),
+        _command(LIVE, "watch", "Import transcripts as they change"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -302,6 +308,7 @@ TABLE = Table(
         Group(("proposals",), "Propose changes, review and apply them"),
         Group(("facts",), "Validate what agents propose, and keep it as facts"),
         Group(("facts", "key"), "Add context keys"),
+        Group(("hooks",), "Record agents at the end of each turn"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("skills",), "Teach agents to use scopes"),

@@ -90,7 +90,7 @@ class LogFilter:
 
     Several authors or kinds mean "one of them". `author` is a name as a log shows it, in any case; `SYSTEM` is the
     system. `since` and `until` are dates, `path` is a file or directory that the messages touched, and `body` is a test
-    of the whole message.
+    of the whole message. `messages` are the ids of the messages that may be shown.
     """
 
     author: str | Sequence[str] | None = None
@@ -99,6 +99,7 @@ class LogFilter:
     until: str | None = None
     path: str | None = None
     body: Callable[[Message], bool] | None = None
+    messages: Container[MessageId] | None = None
 
     @property
     def conditional(self) -> bool:
@@ -108,7 +109,7 @@ class LogFilter:
     @property
     def conditional_without_path(self) -> bool:
         """Return True if there is a condition besides the path."""
-        return any((self.author, self.kind, self.since, self.until, self.body))
+        return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
 
 
 def log(
@@ -287,7 +288,7 @@ def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Ca
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
     since, until = (None if end is None else end // 1_000_000_000 for end in parse_window(only.since, only.until, now))
-    path, body = only.path, only.body
+    path, body, messages = only.path, only.body, only.messages
     if not only.conditional:
         return lambda _: True
 
@@ -295,7 +296,8 @@ def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Ca
         seen.add((shown_author(head), head.kind))
         time = head.time if head.recorded is None else head.recorded
         return (
-            (since is None or time >= since)
+            (messages is None or head.id in messages)
+            and (since is None or time >= since)
             and (until is None or time <= until)
             and (not kinds or head.kind in kinds)
             and (not authors or shown_author(head).casefold() in authors or head.author.casefold() in authors)

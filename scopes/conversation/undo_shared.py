@@ -229,6 +229,8 @@ def _describe(repository: Repository, ref: str, change: PathChange) -> str:
     if ref == refs.MEMORY:
         document = read_json(repository, next(_known([change.after, change.before]), None))
         return f"memory entry {str(document.get('id', parts[-1]))[:8]}"
+    if ref == refs.COMMITS:
+        return f"what is recorded of commit {parts[2][:8] if len(parts) > 2 else parts[-1]}"
     if _is_key(change.path):
         return f"context key {decode_leaf(parts[-1])}"
     return f"{_describe_fact_file(parts[1:])} of {NamesOfUuids(repository).find(parts[0]) or parts[0]}"

@@ -10,11 +10,10 @@ from scopes.errors import Corrupt, NotFound
 from scopes.handover.agents import AgentProgram, match_agent
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
-from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.identity import source_key
 from scopes.model.conversation import Root
 from scopes.model.path_encoding import encode_component
 from scopes.store.repository import Repository, read_commit

@@ -64,6 +64,12 @@ class SourceRecord:
         return self.digest if self.base is None else sha256(f"{self.digest} {self.base}".encode()).hexdigest()
 
 
+def source_key(format_name: str, native_id: str, part: str | None) -> str:
+    """Return the key of a source: a hash of its format, native id and part."""
+    names = (text.encode("utf-8", "surrogatepass") for text in (format_name, native_id, part or ""))
+    return sha256(b"\0".join((b"source", *names))).hexdigest()[:32]
+
+
 def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
     """Read the description of a stored source.
 

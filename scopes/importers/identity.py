@@ -11,6 +11,7 @@ from hashlib import sha256
 from struct import Struct
 from typing import Any
 
+from scopes.history.sources import source_key
 from scopes.ids import MessageId
 from scopes.importers.formats.events import STREAM, Draft, Session
 from scopes.model import encoding
@@ -59,13 +60,6 @@ def session_uuid(format_name: str, native_id: str) -> str:
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-
-def source_key(format_name: str, native_id: str, part: str | None) -> str:
-    """Return the key of a source: a hash of its format, native id and part."""
-    return sha256(b"\0".join((b"source", format_name.encode(), _encode(native_id), _encode(part or "")))).hexdigest()[
-        :32
-    ]
 
 
 def source_key_of(session: Session) -> str:

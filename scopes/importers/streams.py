@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from scopes.history.messages import is_root, read_body
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import STREAM, Draft, Ending, Event, Session, SessionRecord
-from scopes.importers.identity import source_key, source_key_of, stream_key
+from scopes.importers.identity import source_key_of, stream_key
 from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import TargetMatch

@@ -16,13 +16,13 @@ from scopes.errors import CannotImport, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
-from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, walk_chunks
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of, walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import source_key, stream_key
+from scopes.importers.identity import stream_key
 from scopes.importers.session_commits import Segment
 from scopes.result import Result
 from scopes.store import refs

@@ -37,6 +37,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
     "scopes.check.compare": "check",
+    "scopes.code_links.why_result": "why",
     "scopes.check.explain": "check",
     "scopes.check.rule_tests": "check",
     "scopes.conversation.abandon": "branch",
@@ -70,6 +71,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.undo": "operations",
     "scopes.conversation.verify": "store",
     "scopes.conversation.withdraw": "claims",
+    "scopes.exporters.agent_trace": "import_export",
     "scopes.exporters.atomic_save": "import_export",
     "scopes.proposals.apply": "proposals",
     "scopes.proposals.create": "proposals",
@@ -89,7 +91,9 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.uncompact": "summarize",
     "scopes.memory.update": "memory",
     "scopes.merge.replay_control": "replay",
-    "scopes.server.hosts": "mcp",
+    "scopes.hosts.hook_target": "hooks",
+    "scopes.hosts.mcp_servers": "mcp",
+    "scopes.server.hook_status": "hooks",
     "scopes.search.hits": "search",
 }
 

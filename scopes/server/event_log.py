@@ -1,7 +1,8 @@
-"""`acp.log`: what happened to sessions and to the recording, one JSON object a line, without the text of messages.
+"""`acp.log` and `hooks.log`: what happened to sessions and to the recording, one JSON object a line, without messages.
 
-It lies beside no store, because it must be writable when the store is not: in the state directory of the user.
-`acp stats` counts its lines. When it is full it becomes `acp.log.1`, and the one before is deleted.
+They lie beside no store, because they must be writable when the store is not: in the state directory of the user.
+`acp stats` counts lines, `hooks status` shows the last ones. When a log is full it becomes `acp.log.1`, and the one
+before is deleted.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from scopes.clock import now
 from scopes.regular_file import open_regular
 
 FILE_NAME = "acp.log"
+HOOK_LOG = "hooks.log"
 MAX_BYTES = 4 << 20
 
 
 class EventLog:
-    """The log of one proxy; several may write to one file."""
+    """The log of one proxy, or of a hook; several may write to one file."""
 
-    def __init__(self, directory: str, **fields: str) -> None:
-        self.path = os.path.join(directory, FILE_NAME)
+    def __init__(self, directory: str, *, file_name: str = FILE_NAME, **fields: str) -> None:
+        self.path = os.path.join(directory, file_name)
         self._fields = fields
         self._lock = threading.Lock()
 
@@ -53,9 +55,9 @@ class EventLog:
             os.replace(self.path, f"{self.path}.1")
 
 
-def read_events(directory: str) -> Iterator[dict[str, Any]]:
+def read_events(directory: str, file_name: str = FILE_NAME) -> Iterator[dict[str, Any]]:
     """Yield the events of a log, oldest first; lines that are damaged are left out."""
-    for name in (f"{FILE_NAME}.1", FILE_NAME):
+    for name in (f"{file_name}.1", file_name):
         try:
             with open_regular(os.path.join(directory, name)) as file:
                 lines = file.read(2 * MAX_BYTES).splitlines()

@@ -14,7 +14,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
+from scopes.code_links.record_commits import has_commits, record_turn
+from scopes.code_links.reflog import OpenTurn
 from scopes.errors import Busy, Invalid, ScopesError
+from scopes.history.conversations import read_uuid
 from scopes.history.messages import default_author
 from scopes.model.message import Author, Message, Part
 from scopes.server import envelope
@@ -23,6 +26,7 @@ from scopes.server.event_log import EventLog
 from scopes.server.options import RecordOptions, Source, unchanged
 from scopes.server.recordings import Place, SessionWriter, find_session, identity_of
 from scopes.server.replay import Replay, compare_replay
+from scopes.server.session_directories import SessionDirectories
 from scopes.server.session_turns import SessionTurns, Settings, update_of
 from scopes.store.repository import Repository
 
@@ -69,15 +73,18 @@ class Recorder:
         self._agent = source.agent or source.program
         self._is_on = True
         self._is_behind = False
+        self._directories = SessionDirectories()
         self._hurry = threading.Event()  # an answer waits
 
     def observe(self, side: str, message: dict[str, Any]) -> None:
         """Take a message that `client` or `agent` has sent."""
         time = read_clock()
-        self._queue.put(lambda: self._record(side, message, time))
+        git = self._directories.observe(side, message, time) if self._is_on else None
+        self._queue.put(lambda: self._record(side, message, time, git))
 
     def start_session(self, started: Started) -> None:
         """Take a session that was continued."""
+        self._directories.add(started.session, started.cwd)
         self._queue.put(lambda: self._begin(started.session, started))
 
     def note(self, session: str, **notes: Any) -> None:
@@ -137,7 +144,7 @@ class Recorder:
             hint = getattr(error, "hint", None)
             self._log.write("recording-off", error=str(error), hint=hint)
 
-    def _record(self, side: str, message: dict[str, Any], time: int) -> None:
+    def _record(self, side: str, message: dict[str, Any], time: int, git: OpenTurn | None) -> None:
         if not self._is_on:
             return
         if envelope.is_response(message):
@@ -145,11 +152,11 @@ class Recorder:
             if asked is not None:
                 self._record_answer(side, asked, message, time)
         elif side == "client":
-            self._record_client(message, time)
+            self._record_client(message, time, git)
         else:
             self._record_agent(message, time)
 
-    def _record_client(self, message: dict[str, Any], time: int) -> None:
+    def _record_client(self, message: dict[str, Any], time: int, git: OpenTurn | None) -> None:
         method = envelope.method_of(message)
         if method == "authenticate":
             return  # its parameters may be secrets
@@ -158,7 +165,7 @@ class Recorder:
         session = envelope.session_of(message)
         if method == "session/prompt" and session is not None and "id" in message:
             found = self._session(session)
-            self._write(found, found.turns.prompt(message["id"], envelope.params_of(message), time))
+            self._write(found, found.turns.prompt(message["id"], envelope.params_of(message), time, git))
         elif method == "session/load" and session is not None:
             self._replays[session] = Replay()
 
@@ -258,6 +265,19 @@ class Recorder:
                     break
                 else:
                     break
+            if has_commits(message.extra.get("git")):
+                self._record_commits(found, message)
+
+    def _record_commits(self, found: _Session, message: Message) -> None:
+        """Record the commits of a turn; without that the turn is recorded all the same."""
+        place = found.writer.place
+        if place is None:
+            return
+        try:
+            uuid = read_uuid(self._store(), place.conversation)
+            record_turn(self._store(), uuid, message.id, message.extra["git"])
+        except (ScopesError, OSError) as error:
+            self._log.write("commits-not-recorded", error=str(error))
 
     def _set_title(self, found: _Session) -> None:
         title = found.turns.title

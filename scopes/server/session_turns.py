@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import format_time, new_id
+from scopes.code_links.reflog import OpenTurn
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.server.content import (
     Clean,
@@ -39,6 +40,7 @@ _SETTINGS = {  # kind of update -> (our name, field); the last value is kept wit
     "session_info_update": ("title", "title"),
     "plan": ("plan", "entries"),
 }
+_TOP_LEVEL = ("usage", "git")  # notes that are not part of `acp`, because other recorders have them too
 _SYSTEM: Final = Author("scopes", "system")
 
 
@@ -61,6 +63,7 @@ class _Turn:
 
     key: str
     prompt: str
+    git: OpenTurn | None
     concurrent: bool = False
     has_answer: bool = False
 
@@ -100,15 +103,20 @@ class SessionTurns:
         """Keep something with the next message."""
         self._notes.update(notes)
 
-    def prompt(self, request_id: Any, params: Mapping[str, Any], time: int) -> list[Message]:
-        """Record a prompt: the user's own content, without what was put before it (S3-15)."""
+    def prompt(
+        self, request_id: Any, params: Mapping[str, Any], time: int, git: OpenTurn | None = None
+    ) -> list[Message]:
+        """Record a prompt: the user's own content, without what was put before it (S3-15).
+
+        `git` is where HEAD of the project was then; the last message of the turn gets how it moved.
+        """
         complete = [] if self._turns else self._finish_answer(time)
         meta = params.get("_meta")
         if meta:
             self.note(**exact_field("meta", self._settings.clean(meta)))
         parts = parts_of(params.get("prompt"), self._settings.clean)
         message = self._message("prompt", self._settings.user, parts, time)
-        self._turns.append(_Turn(key_of(request_id), message.id))
+        self._turns.append(_Turn(key_of(request_id), message.id, git))
         if len(self._turns) > 1:
             for turn in self._turns:
                 turn.concurrent = True
@@ -298,6 +306,8 @@ class SessionTurns:
         ends = {"stop_reason": stop_reason, "status": status}
         if usage is not None:
             self.note(usage=usage)
+        if turn.git is not None:
+            self.note(git=self._settings.clean(turn.git.end()))
         last = self._finish_answer(time, **ends) if self._answer is not None and self._answer.turn is turn else []
         if not last and not (turn.concurrent and turn.has_answer):
             last = [] if status == "failed" else [self._ending_message(turn, time, ends)]
@@ -313,11 +323,10 @@ class SessionTurns:
 
     def _message(self, kind: str, author: Author, parts: Sequence[Part], time: int, **fields: Any) -> Message:
         notes, self._notes = self._notes, {}
-        usage = notes.pop("usage", None)
+        top_level = {name: notes.pop(name, None) for name in _TOP_LEVEL}
         files, self._files = tuple(self._files), []
         extra: dict[str, Any] = {KEY: {"session": self._session, "run": self._settings.run, **notes}}
-        if usage is not None:
-            extra["usage"] = usage
+        extra |= {name: value for name, value in top_level.items() if value is not None}
         known = {name: value for name, value in fields.items() if value is not None}
         return Message(
             id=new_id(),

@@ -68,7 +68,7 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int
         done = subprocess.run(
             [program, "--no-pager", *options, *arguments],
             cwd=directory,
-            env=_environment(directory),
+            env=git_environment(directory),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -82,7 +82,8 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int
     return done.stdout
 
 
-def _environment(directory: str) -> dict[str, str]:
+def git_environment(directory: str) -> dict[str, str]:
+    """Return the environment in which git reads no other configuration than that in its private directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return environment | {
         "GIT_DIR": directory,

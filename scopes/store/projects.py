@@ -110,6 +110,29 @@ def find_repository(directory: str) -> tuple[str, str] | None:
         directory = parent
 
 
+class Worktree:
+    """A working tree of a git repository, its own git directory, and the one that it shares with other worktrees."""
+
+    __slots__ = ("directory", "git_directory", "shared")
+
+    def __init__(self, directory: str, git_directory: str, shared: str) -> None:
+        self.directory = directory
+        self.git_directory = git_directory
+        self.shared = shared
+
+
+def find_worktree(directory: str) -> Worktree | None:
+    """Return the working tree of git around a directory, its paths resolved; None outside a repository."""
+    if not _is_possible(directory):
+        return None
+    found = find_repository(directory)
+    if found is None:
+        return None
+    dot_git = os.path.join(found[0], ".git")
+    own = dot_git if os.path.isdir(dot_git) else _linked_directory(dot_git)
+    return None if own is None else Worktree(found[0], os.path.realpath(own), found[1])
+
+
 def _is_possible(directory: str) -> bool:
     """Return True if a directory could exist here: a transcript may record any text, or one of another system."""
     if not os.path.isabs(directory) or "\0" in directory:
@@ -162,12 +185,19 @@ def _list_worktrees(shared: str) -> list[str]:
 
 def _shared_directory(dot_git: str) -> str | None:
     """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
+    git_directory = _linked_directory(dot_git)
+    if git_directory is None:
+        return None
+    common = _read_path(os.path.join(git_directory, "commondir"))
+    return os.path.normpath(git_directory if common is None else os.path.join(git_directory, common))
+
+
+def _linked_directory(dot_git: str) -> str | None:
+    """Follow the `.git` file of a worktree or submodule to its own git directory."""
     line = _read_path(dot_git)
     if line is None or not line.startswith("gitdir:"):
         return None
-    git_directory = os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir:").strip())
-    common = _read_path(os.path.join(git_directory, "commondir"))
-    return os.path.normpath(git_directory if common is None else os.path.join(git_directory, common))
+    return os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir:").strip())
 
 
 def _read_path(path: str) -> str | None:

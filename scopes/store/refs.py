@@ -7,6 +7,7 @@ refs/scopes/operations                    the operation log
 refs/scopes/memory                        the memory entries of conversations
 refs/scopes/agents                        the registered agents
 refs/scopes/facts                         the facts of conversations
+refs/scopes/commits                       which session made a commit of a project, recorded when it was made
 refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
@@ -27,6 +28,7 @@ OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"
 FACTS = "refs/scopes/facts"
+COMMITS = "refs/scopes/commits"
 PROPOSED_FACTS = "refs/scopes/proposed-facts"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "

@@ -16,6 +16,7 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.table import TABLE
 from tests.cli.contract import copy_world
 from tests.cli.conversation import Conversation
+from tests.support.code_sessions import Project
 from tests.support.examples import sample
 from tests.support.random_ids import hashed_counter
 
@@ -90,10 +91,11 @@ BEFORE = {
 }
 # The exit code is the answer: the two sides differ, or nothing was found.
 ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "merge": {0, 3}, "rebase": {0, 3},
-           "cherry-pick": {0, 3}}  # fmt: skip
-# What needs something that a test has not: a network, a session of an agent, rank files of a tokenizer, another program, a compressor.
+           "cherry-pick": {0, 3}, "why": {0, 1}}  # fmt: skip
+# What needs something that a test has not: a network, a session of an agent, commits of it (see test_commits.py), rank files of a tokenizer, another program, a compressor.
 NOT_RUN = re.compile(
-    r"acp .*-- |tokens fetch|scopes mcp( --|$)|conv resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
+    r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|conv resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
+    r"|--commit |agent-trace|hooks install git"
 )
 
 
@@ -200,6 +202,10 @@ def workspace(tmp_path, monkeypatch, sealed_world):
     (directory / "judge").write_text('#!/bin/sh\ntest "$SCOPES_MESSAGE" = ""\n')
     (directory / "check-state.py").write_text("#!/bin/sh\n! grep -q decisions/auth\n")
     (directory / "editor").write_text('#!/bin/sh\necho PostgreSQL > "$1"\n')
+    project = Project(directory / "src")  # below the directory, which stays outside of repositories
+    project.write("app.py", "".join(f"value_{number} = {number}\n" for number in range(80)))
+    project.commit("Values")
+    project.git("tag", "v1.2")
     monkeypatch.setenv("EDITOR", str(directory / "editor"))
     monkeypatch.chdir(directory)
     return directory

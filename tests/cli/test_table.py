@@ -51,12 +51,12 @@ def test_a_help_text_is_plain_ascii_for_every_locale(command):
 def test_a_command_either_reads_or_prints_without_a_pager():
     """A table of 48 imported conversations opened the pager; `git fetch` does not."""
     reading = {
-        "export", "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes",
+        "export", "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "why", "changes",
         "stats", "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show", "proposals test", "facts list", "facts show", "facts explain", "facts log", "facts eligible", "collaborate status", "collaborate show", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
         "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
         "merge-requests list", "merge-requests show",
         "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",
-        "version", "bisect run", "branch", "tag", "check", "acp stats", "acp log",
+        "version", "bisect run", "branch", "tag", "check", "acp stats", "acp log", "hooks status",
     }  # fmt: skip
     paged = {" ".join(TABLE.short_path(path)) for path, command in TABLE.commands.items() if command.pages}
     assert paged == reading

@@ -19,6 +19,7 @@ from scopes.conversation.merge_requests import list_merge_requests, open_merge_r
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.range_diff import range_diff
 from scopes.conversation.show import show
+from scopes.conversation.show_commits import show_commits
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
 from scopes.history.conversations import resolve_scope
@@ -33,6 +34,7 @@ from tests.support.store import files_of, git, open_store
 READERS = {
     "list": lambda r: list_conversations(r, complete=True),
     "show": lambda r: show(r, "conv-001", include_hidden=True),
+    "show --commits": lambda r: show_commits(r, "conv-001", directory="/", index_directory=r.path + "-lines"),
     "log": lambda r: tuple(log(r, "conv-001", all_branches=True, only=LogFilter(author="carol")).items),
     "range": lambda r: tuple(log(r, "conv-001/main...fix").items),
     "cat": lambda r: cat(r, "conv-001/v1"),

@@ -20,6 +20,8 @@ from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
 from scopes.check.rule_tests import Case, RuleTests, Uncovered
 from scopes.clock import format_seconds
+from scopes.code_links.link import CommitId
+from scopes.code_links.why_result import Why, WhyAnswer, WhyCommit, WhyLines
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
@@ -70,6 +72,10 @@ from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
+from scopes.hosts.config_file import FileChange
+from scopes.hosts.hook_target import HooksChanged, HookState
+from scopes.hosts.mcp_servers import HostConfigured
+from scopes.hosts.service_units import describe_service
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
@@ -115,13 +121,15 @@ from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
-from scopes.server.hosts import HostConfigured
+from scopes.server.hook_status import HooksStatus
+from scopes.server.watch import SourceRecorded
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
+from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -329,6 +337,47 @@ def change(path, verb, before, after, cause="agent:planner", source="callit"):
     )  # fmt: skip
 
 
+SESSION_COMMIT = WhyCommit(
+    CommitId("a9c4475" + "0" * 33), "Extract the session check", "alice", "2026-02-06T09:30:00Z", "src/session.py", 141
+)
+YES = WhyAnswer(
+    conversation=CONVERSATION,
+    message=CALL.id,
+    turn=5,
+    prompt="yep, let's refactor. do we have tests to move too?",
+    agreed_to="… I would move the session check into session.py, with its tests. Shall I?",
+    longer_prompt=None,
+    how="line + 6/6 neighbours, Edit",
+    share=1.0,
+    call_id="toolu_01A2b3C4d5E6f7",
+    seconds_before=480.0,
+    made=True,
+)
+EARLIER = YES._replace(turn=2, prompt="go on", longer_prompt="Why does the login fail on Safari?", made=False)
+FORMATTED = YES._replace(
+    turn=3, how="by a command in this turn", call_id="toolu_07", seconds_before=None, command="ruff format src"
+)
+WEAK = YES._replace(conversation="conv-020", turn=1, how="2/5 neighbours, Edit", share=0.4, agreed_to=None, made=False)
+
+
+def why_lines(line, level, *answers, last=None, commit=SESSION_COMMIT, **fields):
+    return WhyLines(
+        file="src/session.py", line=line, last_line=last or line, commit=commit, level=level, answers=answers, **fields
+    )
+
+
+WHY = (
+    why_lines(147, "certain", YES, last=152, also=(2, 4), candidates=(WEAK,)),
+    why_lines(153, "other-session", EARLIER),
+    why_lines(154, "commit-only", FORMATTED),
+    why_lines(155, "commit-only", FORMATTED._replace(command=None, how="no edit has the line", share=0.25, made=False)),
+    why_lines(156, "near", YES._replace(how="5/6 neighbours, Edit", share=0.833)),
+    why_lines(
+        157, "likely", YES._replace(turn=0, prompt=None, agreed_to=None, seconds_before=10.0, made=False), commit=None
+    ),
+    why_lines(158, "none", last=170),
+    why_lines(171, "unsure", WEAK, WEAK._replace(conversation="conv-012", turn=3)),
+)
 CHANGES = (
     change("participants", "APPEND", None, "planner"),
     change(
@@ -668,6 +717,19 @@ RESUMED = Resumption(
 SKILL = SkillChanged(
     agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n"
 )
+HOOK_FILE = "/home/carol/.codex/hooks.json"
+HOOKS = HooksChanged(
+    target="codex", changes=(FileChange(HOOK_FILE, "added", '{\n  "hooks": {}\n}'),), advice="trust them: /hooks"
+)
+HOOK_STATES = (
+    HookState("claude-code", "installed", "/home/carol/.claude/settings.json", last="2025-12-31T23:58:00.5Z"),
+    HookState("codex", "outdated", HOOK_FILE, "bring it up to date: scopes hooks install codex"),
+    HookState(
+        "gemini", "installed", "/home/carol/.gemini/settings.json", last="2025-12-31T22:00:00Z",
+        problem="cannot write the store: No space left on device",
+    ),
+    HookState("opencode", "missing", "/home/carol/.config/opencode/plugins/scopes.js"),
+)  # fmt: skip
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
     dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
@@ -1037,11 +1099,19 @@ SAMPLES = {
         "passed": replace(CHECKED, runs=(replace(CHECKED.runs[0], verdicts=CHECKED.runs[0].verdicts[2:]),), policy=None),
     },
     "export": {
+        "notes": NOTED,
+        "traces": ExportSaved(conversation=CONVERSATION, path="t.jsonl", format="agent-trace", messages=None, size_bytes=512),
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", format="markdown", messages=24, size_bytes=6465),
         "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", format="original", messages=None, size_bytes=12_582_912),
         "directory": ExportSaved(
             conversation=CONVERSATION, path="backup", format="original", messages=None, size_bytes=512, files=("s1.jsonl", "s1.helper.jsonl")
         ),
+    },
+    "why": {
+        "why": Why(file="src/session.py", items=WHY),
+        "file": Why(file="src/session.py", items=WHY, whole=True),
+        "line": WHY[0],
+        "unsure": WHY[-1],
     },
     "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
@@ -1339,6 +1409,28 @@ SAMPLES = {
         "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
         "absent": replace(HOST, state="absent", text=""),
     },
+    "watch": {
+        "recorded": SourceRecorded(
+            time="2025-12-31T23:59:58.5Z", conversation=CONVERSATION, messages=2,
+            source="/home/carol/.claude/projects/-home-carol-shop/0a1b2c3d.jsonl",
+        ),
+        "at-the-start": SourceRecorded(time="2025-12-31T23:59:58Z", conversation=CONVERSATION, messages=1204),
+    },
+    "service_units": {
+        manager: describe_service(manager, ["/home/carol/my tools/python", "scopes", "watch"])
+        for manager in ("systemd", "launchd")
+    },
+    "hooks": {
+        "added": HOOKS,
+        "replaced": replace(
+            HOOKS, changes=(FileChange(HOOK_FILE, "replaced", "{}", f"{HOOK_FILE}.before-scopes-hooks"),), advice=None
+        ),
+        "unchanged": replace(HOOKS, changes=(FileChange(HOOK_FILE, "unchanged", "{}"),)),
+        "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
+        "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
+        "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
+        "status": HooksStatus(hooks=HOOK_STATES),
+    },
     "agents": {
         "list": AgentList(
             rows=(
@@ -1424,6 +1516,7 @@ SAMPLES = {
     },
     "collaborations": COLLABORATIONS,
     "facts": FACTS,
+    **COMMIT_SAMPLES,
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 import scopes.agents
 import scopes.check
+import scopes.code_links
 import scopes.collaboration
 import scopes.context
 import scopes.conversation
 import scopes.exporters
 import scopes.facts
+import scopes.hosts
 import scopes.importers
 import scopes.memory
 import scopes.merge
@@ -42,6 +44,7 @@ MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
     for package in (
         scopes.agents,
+        scopes.code_links,
         scopes.context,
         scopes.conversation,
         scopes.exporters,
@@ -55,6 +58,7 @@ MODULES = [
         scopes.tokens,
         scopes.proposals,
         scopes.server,
+        scopes.hosts,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]

@@ -17,6 +17,7 @@ from scopes.store.open_repository import open_repository
 from tests.support.acp_client import Editor, lines_of, proxy_command, stub_command
 
 PACKAGES = (
+    "@openai/codex@0.169.0",
     "opencode-ai@1.18.33",
     "@google/gemini-cli@0.61.0",
     "@agentclientprotocol/codex-acp@2.6.0",

@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from scopes.store.projects import find_project, find_repository, find_store_project, name_of
+from scopes.store.projects import find_project, find_repository, find_store_project, find_worktree, name_of
 from tests.support.store import git
+from tests.support.worktrees import Project as UserProject
 
 
 @pytest.fixture
@@ -137,3 +138,27 @@ def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path, repository_wi
 def test_a_worktree_that_is_gone_has_the_name_of_its_project(directory, name):
     """It was called `2`."""
     assert find_project(directory).name == name
+
+
+def test_a_worktree_is_found_with_its_own_and_the_shared_git_directory(tmp_path):
+    project = UserProject(tmp_path / "project")
+    project.commit("one")
+    project.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    (tmp_path / "linked" / "deep").mkdir()
+    top = str((tmp_path / "project").resolve())
+    main, linked = find_worktree(top), find_worktree(str(tmp_path / "linked" / "deep"))
+    assert (main.directory, main.git_directory, main.shared) == (top, f"{top}/.git", f"{top}/.git")
+    assert (linked.directory, linked.shared) == (str((tmp_path / "linked").resolve()), f"{top}/.git")
+    assert linked.git_directory == f"{top}/.git/worktrees/linked"
+
+
+@pytest.mark.parametrize("directory", ["relative", "/a\0b", "/\ud800", "/nowhere/at/all"])
+def test_a_directory_that_is_in_no_repository_has_no_worktree(directory):
+    assert find_worktree(directory) is None
+
+
+@pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: \0", "gitdir: gone/at/all\n", "x" * 9000])
+def test_a_git_file_of_another_form_leads_nowhere_outside(tmp_path, content):
+    (tmp_path / ".git").write_text(content)
+    found = find_worktree(str(tmp_path))
+    assert found is None or not os.path.exists(found.git_directory) or found.git_directory == str(tmp_path.resolve())

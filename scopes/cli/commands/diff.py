@@ -8,12 +8,16 @@ from scopes.cli import usage
 from scopes.cli.arguments import split_compared
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
+from scopes.errors import Invalid
+from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 
 def diff(
     context: usage.Context,
-    left: Annotated[str, usage.Argument(metavar="CONV", help="The conversation, or the first of two revisions")],
+    left: Annotated[
+        str | None, usage.Argument(metavar="CONV", help="The conversation, or the first of two revisions")
+    ] = None,
     right: Annotated[
         str | None,
         usage.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
@@ -22,6 +26,10 @@ def diff(
         str | None, usage.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
     ] = None,
     stat: Annotated[bool, usage.Option("--stat", help="Only count the differences")] = False,
+    commit: Annotated[
+        str | None,
+        usage.Option("--commit", metavar="REV", help="Compare a commit of the project with the edits that it is from"),
+    ] = None,
 ) -> int:
     """Compare two branches, messages or conversations.
 
@@ -29,15 +37,29 @@ def diff(
     by id and content; decisions, proposals, findings, files and the user's answers to one question by value. A...B
     compares B with the merge base. The exit code is 0 if nothing differs, and 1 otherwise.
 
+    --commit REV shows the lines that a commit of the project around the current directory added and that no edit of its
+    conversations has, or of CONV: somebody changed them afterwards, or a command wrote them. Lines that are too short
+    to tell where they are from, such as `}`, are counted only.
+
     Examples:
       scopes diff main fix
       scopes conv diff conv-001 main..analysis/security-review
       scopes conv diff conv-001 main fix
       scopes conv diff conv-001 conv-002 --stat
       scopes conv diff conv-001 main~5..main
+      scopes diff --commit HEAD
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    if commit is not None:
+        with load("scopes.cli.commit_options:index_progress")(invocation) as on_progress:
+            account = load("scopes.conversation.diff_commit:diff_commit")(
+                repository, commit, directory=invocation.cwd, index_directory=invocation.index_directory,
+                conversation=None if left is None else left.partition("/")[0], on_progress=on_progress,
+            )  # fmt: skip
+        return invocation.show(account, options=ViewOptions(stat=stat))
+    if left is None:
+        raise Invalid("nothing to compare was given", hint="for example: scopes diff main fix")
     left, right = split_compared(repository, "diff", left, right, other)
     result = run_diff(repository, left, right, details=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))

@@ -6,19 +6,21 @@ from typing import Annotated, Literal
 
 from scopes.cli import usage
 from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
+from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export as run_export
+from scopes.loading import load
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace"})
 
 
 def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "openai", "original"] | None,
+        Literal["markdown", "md", "json", "jsonl", "openai", "original", "agent-trace"] | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
@@ -27,6 +29,9 @@ def export(
         str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
     force: Force = False,
+    notes: Annotated[
+        bool, usage.Option("--notes", help="With agent-trace: write notes into the project, in refs/notes/scopes")
+    ] = False,
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
@@ -43,6 +48,10 @@ def export(
 
     original is the imported data, byte for byte, in files that can be imported again.
 
+    agent-trace has a record of Agent Trace 0.1 for each commit of the project around the current directory that the
+    conversation made or wrote lines of, with the lines that its edits have. With --notes the records become notes of
+    the commits, which git log --notes=scopes shows.
+
     A file is written completely or not at all, and overwritten only with --force.
 
     Examples:
@@ -50,13 +59,32 @@ def export(
       scopes conv export conv-001 --all --format json --output conv-001.json
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-002 --format original --output backup/
+      scopes export conv-001 --format agent-trace > traces.jsonl
     """
     invocation: Invocation = context.obj
     to_stdout = output == STANDARD_OUTPUT
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    if notes and export_format != "agent-trace":
+        raise Invalid("only records of Agent Trace become notes", hint="add --format agent-trace")
+    if export_format == "agent-trace":
+        return _export_traces(invocation, where, output, force=force, notes=notes)
     exported = run_export(
         invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
     )
     return invocation.show(exported if to_stdout else save(exported, output, force=force))
+
+
+def _export_traces(invocation: Invocation, where: str, output: str, *, force: bool, notes: bool) -> int:
+    name = "scopes.exporters.agent_trace:note_traces" if notes else "scopes.exporters.agent_trace:export_traces"
+    run = load(name)
+    with index_progress(invocation) as on_progress:
+        result = run(
+            invocation.repository(),
+            where.partition("/")[0],
+            directory=invocation.cwd,
+            index_directory=invocation.index_directory,
+            on_progress=on_progress,
+        )
+    return invocation.show(result if notes or output == STANDARD_OUTPUT else save(result, output, force=force))

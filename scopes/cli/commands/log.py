@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import LATEST, Since, Until, find_conversation, names_revision, replace_head
+from scopes.cli.arguments import LATEST, CommitOption, Since, Until, find_conversation, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter, parse_kinds
@@ -50,6 +50,7 @@ def log(
     ignore_case: Annotated[bool, usage.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,
+    commit: CommitOption = None,
 ) -> int:
     """Show the messages of a branch.
 
@@ -61,6 +62,9 @@ def log(
     "lane" is the merged branch that it is from. If no message matches, a note says so and the exit code is 0, as in
     git.
 
+    --commit REV shows the turns that made a commit of the project around the current directory or wrote lines of it,
+    in the conversation with the surest link, or in WHERE.
+
     Examples:
       scopes log
       scopes log conv-001 -5
@@ -70,17 +74,23 @@ def log(
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
       scopes conv log conv-001 main..analysis/security-review
       scopes conv log conv-001 -- src/login.py
+      scopes log --commit HEAD~2 --full
     """
     invocation: Invocation = context.obj
     where = replace_head(where)
     separated = after_separator(invocation.arguments)
     if separated and len(separated) > len(paths or ()):
         where, paths = LATEST, separated  # `log -- PATH`
+    messages = None
+    if commit is not None:
+        where, messages = load("scopes.cli.commit_options:find_commit_messages")(invocation, commit, where)
+        include_all = True
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
         author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,
         body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
+        messages=messages,
     )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.wants_data
     result = run_log(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
+from scopes.cli.host_options import store_option
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
+from scopes.hosts.mcp_servers import HOSTS, install, remove
+from scopes.hosts.program import program_words
 from scopes.ids import parse_agent_name
 from scopes.loading import deferred
-from scopes.server.hosts import HOSTS, install, remove
 
 if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess
@@ -94,7 +94,7 @@ def mcp_install(
       scopes mcp install vscode --agent copilot
     """
     invocation: Invocation = context.obj
-    words = [*_program(), *_store_option(invocation), "mcp"]
+    words = [*program_words(), *store_option(invocation), "mcp"]
     if agent is not None:
         words += ["--agent", parse_agent_name(agent)]
     return invocation.show(install(host, words, home=invocation.home, project=invocation.cwd, only_show=only_show))
@@ -135,17 +135,3 @@ def _choose_token(invocation: Invocation) -> tuple[str, bool]:
             f"{_TOKEN} has fewer than {_MIN_TOKEN} characters, or others than ASCII", hint="or leave it unset"
         )
     return given, False
-
-
-def _program() -> list[str]:
-    """Return the words that start this program, independent of the current directory and of PATH."""
-    script = os.path.abspath(sys.argv[0])
-    if os.path.basename(script) == "scopes" and os.access(script, os.X_OK):
-        return [script]
-    return [sys.executable, "-m", "scopes"]
-
-
-def _store_option(invocation: Invocation) -> list[str]:
-    """Return the option for a store that was named; without it the server looks for the store of its directory."""
-    given = invocation.store or invocation.environ.get("SCOPES_STORE")
-    return [] if given is None else ["--store", os.path.abspath(given)]

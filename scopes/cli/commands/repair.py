@@ -7,6 +7,7 @@ from typing import Annotated
 from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
+from scopes.code_links.damage import walk_commit_record_defects
 from scopes.conversation.repair import repair as run_repair
 from scopes.facts.damage import walk_fact_defects
 
@@ -32,5 +33,9 @@ def repair(
     """
     invocation: Invocation = context.obj
     return invocation.show(
-        run_repair(invocation.repository(), (walk_agent_defects, walk_fact_defects), dry_run=dry_run)
+        run_repair(
+            invocation.repository(),
+            (walk_agent_defects, walk_fact_defects, walk_commit_record_defects),
+            dry_run=dry_run,
+        )
     )

@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.errors import NotFound
+from scopes.loading import load
 from scopes.render.mermaid_view import as_mermaid
 
 
@@ -26,6 +27,9 @@ def show(
     include_hidden: Annotated[
         bool, usage.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
     ] = False,
+    commits: Annotated[
+        bool, usage.Option("--commits", help="The commits of the project that it made or wrote, with the evidence")
+    ] = False,
 ) -> int:
     """Show participants, branches and recent activity.
 
@@ -33,14 +37,26 @@ def show(
     UUID and the id of the imported session. CONV/BRANCH shows one branch. The message count of a branch starts at its
     fork point; the total is added where it differs.
 
+    --commits searches the project around the current directory. made: a call of the turn ran git commit; wrote: edits
+    of it have lines of the commit. Both may be different turns. certain and likely say how sure that is. What hooks
+    have recorded (scopes hooks install git) counts before what is found afterwards.
+
     Examples:
       scopes show
       scopes conv show conv-001/main
       scopes conv show conv-001 --format mermaid > branches.mmd
       scopes conv show conv-001 --json
+      scopes show conv-001 --commits
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    if commits:
+        with load("scopes.cli.commit_options:index_progress")(invocation) as on_progress:
+            found = load("scopes.conversation.show_commits:show_commits")(
+                repository, where.partition("/")[0], directory=invocation.cwd,
+                index_directory=invocation.index_directory, on_progress=on_progress,
+            )  # fmt: skip
+        return invocation.show(found)
     try:
         view = run_show(repository, where, recent=recent, include_hidden=include_hidden)
     except NotFound as error:

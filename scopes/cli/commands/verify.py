@@ -7,6 +7,7 @@ from typing import Annotated
 from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
+from scopes.code_links.damage import walk_commit_record_defects
 from scopes.conversation.verify import verify as run_verify
 from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS
@@ -39,4 +40,4 @@ def verify(
     repository = invocation.repository()
     if source is not None:
         return invocation.show(verify_source(repository, source, FORMATS))
-    return invocation.show(run_verify(repository, (walk_agent_defects, walk_fact_defects)))
+    return invocation.show(run_verify(repository, (walk_agent_defects, walk_fact_defects, walk_commit_record_defects)))

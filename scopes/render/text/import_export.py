@@ -13,11 +13,13 @@ from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scopes.exporters.agent_trace import TracesNoted
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported
     from scopes.importers.verify_source import SourceVerification
 
+_COMMIT_COLUMNS = (Column("Commit", "id"),)
 _PIPED_COLUMNS = (Column("Name"), Column("Value"))
 _COMPARED = {
     "equal": "the stored bytes are the file's",
@@ -121,11 +123,22 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
         return
     many = f"{counted(len(paths), 'file')} in " if len(paths) > 1 else ""
     path = Span(paths[0] if len(paths) == 1 else result.path, "id")
-    content = (
-        "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
-    )
+    content = "its original bytes" if result.format == "original" else "records of its commits"
+    if result.messages is not None:
+        content = f"{counted(result.messages, 'message')} as {result.format}"
     name = Span(result.conversation, "id")
     view.sentence("wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
+
+
+@render_text.register
+def render_traces_noted(result: TracesNoted, view: View) -> None:
+    """Write the commits that have a note now; on a terminal how to see them."""
+    if not view.terminal:
+        view.rows(_COMMIT_COLUMNS, [(commit,) for commit in result.commits])
+        return
+    view.sentence("wrote ", counted(len(result.commits), "note"), f" into {result.ref} of the project")
+    if result.commits:
+        write_hint(view, f"see them: git log --notes={result.ref.removeprefix('refs/notes/')}")
 
 
 def _title(row: ConversationImported, view: View) -> Cell:

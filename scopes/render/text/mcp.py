@@ -9,7 +9,7 @@ from scopes.render.text.phrases import write_hint, write_outcome
 from scopes.render.view import View
 
 if TYPE_CHECKING:
-    from scopes.server.hosts import HostConfigured
+    from scopes.hosts.mcp_servers import HostConfigured
 
 _SENTENCES = {
     "added": "Added scopes to {file}",

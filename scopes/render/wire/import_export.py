@@ -9,6 +9,7 @@ from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 
 if TYPE_CHECKING:
+    from scopes.exporters.agent_trace import TracesNoted
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
@@ -133,3 +134,14 @@ def _conversation(row: ConversationImported) -> dict[str, object]:
         new_messages=row.new_messages,
         branches=row.branches,
     )
+
+
+@to_wire.register
+def format_traces_noted(result: TracesNoted) -> dict[str, object]:
+    """Return the ref and the commits that have a note there."""
+    return {
+        "kind": "traces-noted",
+        "conversation": result.conversation,
+        "ref": result.ref,
+        "commits": list(result.commits),
+    }

@@ -8,7 +8,7 @@ from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
-    from scopes.server.hosts import HostConfigured
+    from scopes.hosts.mcp_servers import HostConfigured
 
 
 @to_wire.register

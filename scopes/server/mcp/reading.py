@@ -9,6 +9,8 @@ from typing import Annotated
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
+from scopes.code_links.why import WhyRequest
+from scopes.code_links.why import why as find_why
 from scopes.context.context import context as build_context
 from scopes.context.request import new_request
 from scopes.conversation.decisions import decisions
@@ -179,6 +181,24 @@ class ReadingTools:
             more = position(store.repository, conversation_id, branch)
             found = decisions(store.repository, name)
             return result_answer(found, more, rows="decisions", max_tokens=max_tokens)
+
+    def why(
+        self,
+        client: Client,
+        target: Annotated[str, Field(description="A file or lines of it: src/app.py:42, src/app.py:40-60")],
+        revision: Annotated[str | None, Field(description="A commit of the project; default: the working tree")] = None,
+        candidates: Annotated[int, Field(description="How many further turns to name")] = 0,
+        max_tokens: Budget = DEFAULT_TOKENS,
+    ) -> CallToolResult:
+        """Find the prompt that a line of code is from: blame, commit, conversation, turn, what was asked and agreed to.
+
+        Call it before you change code whose reason you do not know. `level` says how sure the answer is.
+        """
+        with self._access.open(client) as store:
+            more = _check_rows(candidates) if candidates else 0
+            request = WhyRequest(target=target, cwd=os.getcwd(), revision=revision, candidates=more)
+            found = find_why(store.repository, self._access.index, request)
+            return result_answer(found, rows="lines", max_tokens=max_tokens)
 
     def memory_search(
         self,

@@ -22,6 +22,7 @@ INSTRUCTIONS = """\
 scopes keeps the conversations of all coding agents on this machine, with branches and merges as in git.
 - Before you solve a problem: conversation_search, memory_search. It may have been solved or decided before.
 - To continue earlier work: conversation_list, then conversation_continue with its continuation_id (conv-001/main).
+- Before you change code whose reason you do not know: why FILE:LINE.
 - While you work: conversation_record for decisions and results; as conversation give the same continuation_id again.
 - To try an alternative: conversation_branch, then conversation_merge. Conflicts that remain are for a human.
 - Other agents: message_send and inbox. fact_propose proposes; only people accept facts.
@@ -43,6 +44,7 @@ def build_server(access: StoreAccess) -> MCPServer[Any]:
         reading.conversation_continue: _READS,
         reading.decision_list: _READS,
         reading.memory_search: _READS,
+        reading.why: _READS,
         writing.conversation_record: _ADDS,
         writing.conversation_branch: _ADDS,
         writing.conversation_merge: _ONCE,

@@ -17,6 +17,8 @@ from scopes.facts.list import list_facts
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
+from tests.importers.streams import import_paths
+from tests.support.code_sessions import ClaudeSession, Project
 from tests.support.mcp_client import Agent, text_object
 from tests.support.store import make_store, open_store
 
@@ -275,7 +277,22 @@ def test_the_hints_say_what_only_reads(agent):
     reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
     assert reads == {
         "conversation_list", "conversation_show", "conversation_read", "conversation_search", "conversation_continue",
-        "decision_list", "memory_search",
+        "decision_list", "memory_search", "why",
     }  # fmt: skip
     assert all(tool.annotations.destructive_hint is not True for tool in tools)
     assert all(tool.description for tool in tools)
+
+
+def test_an_agent_asks_why_a_line_is_there(tmp_path, store, agent, monkeypatch):
+    project = Project(tmp_path / "project")
+    project.write("app.py", "import json\n")
+    project.commit("Begin")
+    session = ClaudeSession(project).prompt("please print the names of the branches")
+    session.edit("app.py", "import json\n", "import json\n\nprint('the branches:', names)\n").commit("Print names")
+    import_paths(open_store(store), session.save(tmp_path / "home"))
+    monkeypatch.chdir(project.path)
+    found = agent.get("why", target="app.py:3", candidates=2)
+    [lines] = found["lines"]
+    assert (lines["level"], lines["answers"][0]["prompt"]) == ("certain", "please print the names of the branches")
+    assert "app.py has 3 lines" in agent.refused("why", target="app.py:9")
+    assert "not in a git repository" in agent.refused("why", target=f"{tmp_path}/x.py:1")

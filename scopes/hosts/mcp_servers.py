@@ -1,26 +1,23 @@
 """`mcp install`: add this server to the configuration of a program that uses MCP servers, or show what to add.
 
-A file is changed only if what is in it stays: JSON is read and written again, so a file with comments is refused;
-Codex's TOML gets a table at its end. The file as it was is kept beside it, and `mcp remove` takes the entry out.
+A file is changed only if what is in it stays (`config_file`); Codex's TOML gets a table at its end. `mcp remove` takes
+the entry out.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from scopes.clock import new_id
-from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.errors import Invalid, Refused
+from scopes.hosts.config_file import State, find_object, format_json, parse_json, read_text, save, take_back
 from scopes.result import Result
 
 NAME = "scopes"
-State = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
 
 
 class Host(NamedTuple):
@@ -89,14 +86,12 @@ def install(host: str, command: Sequence[str], *, home: str, project: str, only_
     entry = found.entry(command)
     if path.endswith(".toml"):
         return _install_toml(found, path, entry, only_show=only_show)
-    document = _read_json(path)
-    servers = _servers(document, found, path)
-    old = servers.get(NAME)
+    before = read_text(path)
+    old = find_object(parse_json(before, path), found.keys, path).get(NAME)
     text = json.dumps(_nested(found.keys, {NAME: entry}), indent=2)
     if only_show or old == entry:
         return HostConfigured(host=host, file=path, state="shown" if only_show else "unchanged", text=text)
-    servers[NAME] = entry
-    backup = _save(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    backup = save(path, before, _add_json(before, found, path, entry), keep=old is None)
     return HostConfigured(host=host, file=path, state="added" if old is None else "replaced", text=text, backup=backup)
 
 
@@ -106,12 +101,12 @@ def remove(host: str, *, home: str, project: str) -> HostConfigured:
     path = path_of(found, home, project)
     if path.endswith(".toml"):
         return _remove_toml(found, path)
-    document = _read_json(path)
-    servers = _servers(document, found, path)
-    old = servers.pop(NAME, None)
-    if old is None:
+    before = read_text(path)
+    document = parse_json(before, path)
+    old = find_object(document, found.keys, path).pop(NAME, None)
+    if old is None or before is None:
         return HostConfigured(host=host, file=path, state="absent", text="")
-    backup = _save(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    backup = take_back(path, before, lambda text: _add_json(text, found, path, old), format_json(document))
     return HostConfigured(host=host, file=path, state="removed", text=json.dumps(old, indent=2), backup=backup)
 
 
@@ -133,49 +128,10 @@ def path_of(host: Host, home: str, project: str) -> str:
     return os.path.join(home, host.file)
 
 
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise Inaccessible(f"cannot read {path}: {error.strerror}", hint="show what to add: --print") from error
-    except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not UTF-8", hint="show what to add: --print") from error
-
-
-def _read_json(path: str) -> dict[str, Any]:
-    text = _read(path)
-    if not text.strip():
-        return {}
-    try:
-        document = json.loads(text, object_pairs_hook=_unique)
-    except ValueError as error:
-        hint = "it may have comments, which would be lost; add the entry yourself: --print"
-        raise Refused(f"{path} is not plain JSON: {error}", hint=hint) from error
-    if not isinstance(document, dict):
-        raise Refused(f"{path} has no JSON object", hint="show what to add: --print")
-    return document
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated key: writing it again would lose a value."""
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        raise ValueError("a key is repeated")
-    return document
-
-
-def _servers(document: dict[str, Any], host: Host, path: str) -> dict[str, Any]:
-    """Return the object of the servers, which is made if there is none."""
-    found: Any = document
-    for key in host.keys:
-        found = found.setdefault(key, {})
-        if not isinstance(found, dict):
-            raise Refused(f"{key!a} in {path} is no object", hint="show what to add: --print")
-    servers: dict[str, Any] = found
-    return servers
+def _add_json(text: str | None, host: Host, path: str, entry: Mapping[str, Any]) -> str:
+    document = parse_json(text, path)
+    find_object(document, host.keys, path)[NAME] = entry
+    return format_json(document)
 
 
 def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -186,25 +142,28 @@ def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _install_toml(host: Host, path: str, entry: Mapping[str, Any], *, only_show: bool) -> HostConfigured:
     block = _toml_block(host, entry)
-    text = _read(path)
+    before = read_text(path)
+    text = before or ""
     old = _toml_servers(text, path, host).get(NAME)
     if only_show or old == entry:
         return HostConfigured(host=host.name, file=path, state="shown" if only_show else "unchanged", text=block)
     if old is not None:
         text = _without_block(text, host, path)
-    changed = text.rstrip("\n") + "\n\n" * bool(text.strip()) + block
+    changed = _add_block(text, block)
     if _toml_servers(changed, path, host).get(NAME) != entry:
         raise Refused(f"{path} cannot be changed safely", hint="show what to add: --print")
-    backup = _save(path, changed)
+    backup = save(path, before, changed, keep=old is None)
     state: State = "added" if old is None else "replaced"
     return HostConfigured(host=host.name, file=path, state=state, text=block, backup=backup)
 
 
 def _remove_toml(host: Host, path: str) -> HostConfigured:
-    text = _read(path)
-    if NAME not in _toml_servers(text, path, host):
+    text = read_text(path) or ""
+    entry = _toml_servers(text, path, host).get(NAME)
+    if entry is None:
         return HostConfigured(host=host.name, file=path, state="absent", text="")
-    backup = _save(path, _without_block(text, host, path))
+    removed = _without_block(text, host, path)
+    backup = take_back(path, text, lambda before: _add_block(before, _toml_block(host, entry)), removed)
     return HostConfigured(host=host.name, file=path, state="removed", text="", backup=backup)
 
 
@@ -216,6 +175,10 @@ def _toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
     if not isinstance(servers, dict):
         raise Refused(f"{host.keys[0]!a} in {path} is no table", hint="show what to add: --print")
     return servers
+
+
+def _add_block(text: str, block: str) -> str:
+    return text.rstrip("\n") + "\n\n" * bool(text.strip()) + block
 
 
 def _toml_block(host: Host, entry: Mapping[str, Any]) -> str:
@@ -241,37 +204,3 @@ def _without_block(text: str, host: Host, path: str) -> str:
     if tomllib.loads(changed) != wanted:
         raise Refused(f"the table {header} in {path} cannot be taken out safely", hint="edit the file")
     return changed
-
-
-def _save(path: str, text: str) -> str | None:
-    """Replace a file, with the permissions that it had, and keep the old one; return the path of that.
-
-    Raises:
-        Inaccessible: a permission is missing, or the disk is full.
-    """
-    final = os.path.realpath(path)
-    backup = None
-    try:
-        os.makedirs(os.path.dirname(final), exist_ok=True)
-        mode = stat.S_IMODE(os.stat(final).st_mode) if os.path.exists(final) else 0o600
-        if os.path.exists(final):
-            backup = f"{final}.before-scopes"
-            _write(backup, _read(final), mode)
-        _write(final, text, mode)
-    except OSError as error:
-        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="show what to add: --print") from error
-    return backup
-
-
-def _write(path: str, text: str, mode: int) -> None:
-    temporary = f"{path}.{new_id()}.part"
-    with ExitStack() as cleanup:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        cleanup.callback(os.unlink, temporary)
-        os.fchmod(descriptor, mode)  # whatever the umask is
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        cleanup.pop_all()

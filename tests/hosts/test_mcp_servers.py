@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.server.hosts import HOSTS, find_host, install, path_of, remove
+from scopes.hosts.mcp_servers import HOSTS, find_host, install, path_of, remove
 
 COMMAND = ["/opt/bin/scopes", "mcp"]
 CODEX = '# mine\nmodel = "o4" # the best\n\n[mcp_servers.other]\ncommand = "x"\n'

@@ -1,0 +1,60 @@
+"""`scopes watch`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.arguments import AllProjects
+from scopes.cli.host_options import store_option
+from scopes.cli.invocation import Invocation
+from scopes.cli.watch_runner import WatchRun
+from scopes.hosts.program import program_words
+from scopes.hosts.service_units import describe_service
+
+
+def watch(
+    context: usage.Context,
+    paths: Annotated[
+        list[str] | None,
+        usage.Argument(metavar="PATH", help="Transcripts or folders (default: where agents keep theirs)"),
+    ] = None,
+    once: Annotated[bool, usage.Option("--once", help="Import what has changed, and end")] = False,
+    poll: Annotated[
+        float | None,
+        usage.Option("--poll", metavar="SECONDS", help="Look at the files this often, and do not ask the system"),
+    ] = None,
+    all_projects: AllProjects = False,
+    unit: Annotated[
+        str | None, usage.Option("--print-unit", metavar="MANAGER", help="Print a unit for systemd or launchd")
+    ] = None,
+) -> int:
+    """Import transcripts as they change.
+
+    Imports what is there, and then every transcript that changes, as soon as it has been quiet for a moment, at most
+    once a second each. It prints a line for each import that found messages: the time, the conversation, the number of
+    messages and the file; with --json as lines of JSON. It runs until Ctrl-C or a TERM signal, which let an import
+    finish. If the disk is full or the store is busy it says so, and tries again. Agents notice nothing: their files are
+    only read. For agents with hooks, scopes hooks install records a turn without a process that runs all the time;
+    both may be used together.
+
+    The store is that of scopes import: that of the project takes only its sessions, unless --all-projects is given.
+    A file that you name is always imported. Only one process can watch for a store. The system tells which files change
+    if the extra watch is installed (pip install 'scopes-ai[watch]'), else they are looked at every two seconds.
+    --print-unit prints a unit that starts this command at login; nothing is installed.
+
+    Examples:
+      scopes watch
+      scopes watch --once
+      scopes watch ~/.claude/projects --poll 5
+      scopes watch --json --all-projects
+      scopes watch --print-unit systemd
+    """
+    invocation: Invocation = context.obj
+    if unit is not None:
+        options = [*(["--poll", f"{poll:g}"] if poll else []), *(["--all-projects"] if all_projects else [])]
+        words = [*program_words(), *store_option(invocation), "watch", *options, *map(os.path.abspath, paths or [])]
+        return invocation.show(describe_service(unit, words))
+    run = WatchRun(invocation, paths or [], poll=poll, all_projects=all_projects)
+    return invocation.stream(run.run(once=once))

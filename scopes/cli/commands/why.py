@@ -1,0 +1,65 @@
+"""`scopes conv why`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.invocation import Invocation
+from scopes.code_links.why import WhyRequest
+from scopes.code_links.why import why as run_why
+from scopes.render.progress import progress
+
+_MORE = 5
+
+
+def why(
+    context: usage.Context,
+    target: Annotated[
+        str, usage.Argument(metavar="FILE[:LINE[-LINE]]", help="The file, and the line or lines; default: all of it")
+    ],
+    revision: Annotated[
+        str | None, usage.Option("--rev", metavar="REV", help="The commit of the project; default: the working tree")
+    ] = None,
+    candidates: Annotated[
+        bool, usage.Option("--candidates", help="Name further turns that may have written a line")
+    ] = False,
+    count: Annotated[
+        int | None, usage.Option("-n", min=0, metavar="N", help="How many candidates: 5 if not given")
+    ] = None,
+) -> int:
+    """Show which prompt a line of code is from.
+
+    Goes from a line through git blame to the commit, and from there to the turn of a conversation that wrote it: what
+    was asked for, the end of the answer that a short prompt such as `yes` agreed to, and the evidence. Sessions that
+    were imported are enough: nothing has to be recorded while an agent works. Turns are counted by prompts.
+
+    Levels: certain: an edit has the line and at least half of the lines around it that its commit added, and its
+    conversation made the commit or wrote a quarter of it. likely: an edit has the line, and nothing contradicts. other
+    session: as certain, but another conversation made the commit. near: an edit has only the lines around it. commit
+    only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown. unsure:
+    only candidates. none.
+
+    A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
+    are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
+    runs no program that the repository names. The first run reads the edits of all conversations into the index.
+
+    Exit code 1 means that none of the lines has an answer of the levels certain, likely or other session.
+
+    Examples:
+      scopes why src/app.py:42
+      scopes why src/app.py:40-60 --candidates
+      scopes why src/app.py --rev v1.2 --json
+      scopes why src/app.py:42 -n 3
+    """
+    invocation: Invocation = context.obj
+    more = count if count is not None else _MORE if candidates else 0
+    request = WhyRequest(target=target, cwd=invocation.cwd, revision=revision, candidates=more)
+    with progress(invocation.output(), "indexing edits") as meter:
+
+        def on_progress(done: int, total: int) -> None:
+            meter.expect(lambda: total)
+            meter(1 if done else 0)
+
+        found = run_why(invocation.repository(), invocation.index_directory, request, on_progress)
+    return invocation.show(found)

@@ -1,0 +1,86 @@
+"""The process that records a turn: import the files of the session into the store of its directory."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+
+from scopes.cli.git_hook_recorder import record_commits_of_turn
+from scopes.cli.invocation import Invocation
+from scopes.errors import CannotImport, NotFound, ScopesError
+from scopes.importers.discovery import find_sources, spool_stream
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import import_sources
+from scopes.importers.results import Imported
+from scopes.server.event_log import HOOK_LOG, EventLog
+from scopes.server.hook_inputs import HookTurn, read_turn
+from scopes.server.live_import import Recorded, import_when_quiet
+from scopes.server.source_lock import source_lock
+
+_END = "SessionEnd"  # the event of all agents that tell the end of a session
+
+
+def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[str, str]) -> int:
+    """Record the turn that the hook of an agent was told of; what became of it goes into the log.
+
+    Raises:
+        ScopesError, OSError: it could not be recorded.
+    """
+    invocation = Invocation(["hooks", "run", target], environ)
+    turn = read_turn(target, data, invocation.environ, invocation.home)
+    if turn.cwd is not None and os.path.isdir(turn.cwd):
+        os.chdir(turn.cwd)
+    invocation.store = store
+    log = EventLog(invocation.state_directory, file_name=HOOK_LOG, target=target, session=turn.session)
+    locks = os.path.join(invocation.state_directory, "hooks")
+    with source_lock(locks, invocation.store_path, *(turn.paths[:1] or (turn.session,))) as is_ours:
+        if not is_ours:
+            return 0  # the process that waits will read this turn too
+        recorded = _import_turn(invocation, turn)
+        log.write(
+            "recorded" if recorded.messages else "unchanged",
+            conversations=list(recorded.conversations),
+            messages=recorded.messages,
+            store=invocation.store_path,
+        )
+        if turn.cwd is not None:
+            _record_commits(invocation, target, turn, turn.cwd, log)
+    return 0
+
+
+def _record_commits(invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog) -> None:
+    """Record the commits of the turn, which is recorded already whatever happens here."""
+    try:
+        record_commits_of_turn(invocation, target, turn.session, directory)
+    except (ScopesError, OSError) as error:
+        log.write("commits-not-recorded", error=str(error))
+
+
+def _import_turn(invocation: Invocation, turn: HookTurn) -> Recorded:
+    """Import the session; one that ends without a file has had no message, which is no failure."""
+    if turn.exported is not None:
+        name = f"{turn.session}.json"
+        source = spool_stream(io.BytesIO(turn.exported), name)
+        return import_when_quiet((), lambda _: _import_sources(invocation, [source]))
+    if turn.event == _END and not any(map(os.path.exists, turn.paths)):
+        return Recorded((), 0)
+    return import_when_quiet(turn.paths, lambda paths: _import_files(invocation, paths))
+
+
+def _import_files(invocation: Invocation, paths: Sequence[str]) -> Imported:
+    """Import files; those of sub-agents may be missing, the first one not."""
+    sources: list[Source] = []
+    for path in paths:
+        try:
+            sources += find_sources(path)
+        except (NotFound, CannotImport):
+            if path == paths[0]:
+                raise
+    return _import_sources(invocation, sources)
+
+
+def _import_sources(invocation: Invocation, sources: Sequence[Source]) -> Imported:
+    repository = invocation.open_again(create=True)
+    return import_sources(repository, sources, FORMATS, index_directory=invocation.index_directory)

@@ -1,0 +1,119 @@
+"""`scopes hooks run AGENT`: what the hook of an agent starts at the end of a turn, and a hook of git after a commit.
+
+The agent waits for this process, so it only reads its input and starts another one, which has no terminal, none of the
+agent's streams and a process group of its own: the agent cannot wait for it, and does not end it with its own children.
+Whatever happens, the exit code is 0 and nothing is printed. What went wrong is in `hooks.log`.
+
+This path imports neither typer nor rich, and before the second process begins no JSON either.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+
+from scopes.errors import ScopesError
+from scopes.loading import load
+from scopes.store.discovery import state_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_GIT = "git"  # its hooks leave files, and no input
+_GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
+MAX_INPUT = 512 << 20
+_FIRST_SECONDS = 2.0  # to wait for the first byte
+_NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
+_NICENESS = 5
+_MAX_DESCRIPTORS = 1024
+
+
+class HookCall:
+    """The words after `hooks run`: a target, `--store PATH`, and for `notify` of Codex the input itself."""
+
+    __slots__ = ("argument", "store", "target")
+
+    def __init__(self, words: list[str]) -> None:
+        self.target = words[0]
+        self.store: str | None = None
+        self.argument: str | None = None
+        rest = iter(words[1:])
+        for word in rest:
+            if word == "--store":
+                self.store = next(rest, None)
+            elif word.startswith("--store="):
+                self.store = word.partition("=")[2]
+            elif word.startswith("{"):
+                self.argument = word
+
+
+def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., int]) -> int:
+    """Start the process that records a turn, and return 0.
+
+    `guard` runs an action, and gives an exception of it to a second function.
+    """
+    call = HookCall(words)
+    if call.target == _GIT_TURN:
+        return guard(
+            lambda: int(load("scopes.cli.git_turn:print_turn")(call.store, environ)),
+            lambda error: log_failure(words, environ, error),
+        )
+    data = _read_input() if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
+    started, ready = os.pipe()
+    if os.fork():
+        os.close(ready)
+        os.read(started, 1)  # until the other process has left this group, which the agent may kill at once
+        return 0
+    try:
+        os.setsid()
+        os.close(ready)
+        _detach()
+        guard(lambda: _record(call, data, environ), lambda error: log_failure(words, environ, error))
+    finally:
+        os._exit(0)
+
+
+def log_failure(words: list[str], environ: Mapping[str, str], error: BaseException) -> int:
+    """Write into the log why a turn was not recorded; return 0."""
+    text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
+    log = load("scopes.server.event_log:EventLog")(
+        state_directory(environ), file_name=load("scopes.server.event_log:HOOK_LOG"), target=words[0]
+    )
+    log.write("failed", error=text, hint=error.hint if isinstance(error, ScopesError) else None)
+    return 0
+
+
+def _record(call: HookCall, data: bytes, environ: Mapping[str, str]) -> int:
+    if call.target == _GIT:
+        return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
+    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ))
+
+
+def _read_input() -> bytes:
+    """Return standard input up to its end, or what has come until the agent writes no more."""
+    descriptor = sys.stdin.fileno()
+    if os.isatty(descriptor):
+        return b""
+    pieces: list[bytes] = []
+    size, end = 0, time.monotonic() + _FIRST_SECONDS
+    while size <= MAX_INPUT:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
+        piece = os.read(descriptor, 1 << 20) if ready else b""
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+        end = time.monotonic() + _NEXT_SECONDS
+    return b"".join(pieces)
+
+
+def _detach() -> None:
+    """Leave the agent's streams, and every descriptor that it may be waiting for."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(null, descriptor)
+    os.closerange(3, _MAX_DESCRIPTORS)
+    os.nice(_NICENESS)

@@ -1,0 +1,148 @@
+"""The parts of `watch` that belong to the command line: the folders, the import of a file, signals, and the streams."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from queue import SimpleQueue
+from types import FrameType
+
+from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat
+from scopes.cli.invocation import Invocation
+from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import ImportOptions, import_sources
+from scopes.importers.results import Imported
+from scopes.result import Note
+from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
+from scopes.server.source_lock import source_lock
+from scopes.server.watch import SourceRecorded, Watcher, recorded_rows, watch_lock
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_MIN_POLL_SECONDS = 0.05
+
+
+class WatchRun:
+    """One run of `scopes watch`.
+
+    paths: files and folders; none for the standard folders of all agents
+    poll: seconds between two looks; None to be told by the system, if it can
+    """
+
+    def __init__(self, invocation: Invocation, paths: Sequence[str], *, poll: float | None, all_projects: bool) -> None:
+        if poll is not None and not _MIN_POLL_SECONDS <= poll <= threading.TIMEOUT_MAX:
+            raise Invalid(f"--poll {poll:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
+        self._invocation = invocation
+        self._paths = [_require_path(path) for path in paths]
+        self._options = ImportOptions(projects=choose_projects(invocation, (), all_projects=all_projects))
+        self._output = invocation.output()
+        self._changed: SimpleQueue[str | None] = SimpleQueue()
+        self._stopped = False
+        self._interval = poll
+
+    def run(self, *, once: bool) -> Iterator[SourceRecorded]:
+        """Import what is there, then what changes, until a signal comes; with `once` only what is there.
+
+        Raises:
+            Busy: another process watches for this store.
+            ScopesError: what is there cannot be imported, with `once`.
+        """
+        if once:
+            yield from self._import_present()
+            return
+        for number in _SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._stop)
+        with watch_lock(self._invocation.state_directory, self._invocation.store_path):
+            thread = ChangeThread(
+                self._find_folders, FILE_SUFFIXES, self._changed, interval=self._choose_interval(), note=self._say
+            )
+            thread.start()
+            try:
+                yield from self._import_first()
+                self._output.say(f"watching {', '.join(self._find_folders()) or 'for the first session of an agent'}")
+                watcher = Watcher(
+                    self._changed, self._import_file, stopped=lambda: self._stopped, note=self._output.note
+                )
+                yield from watcher.run()
+            finally:
+                thread.stop()
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        """End after the import that is under way; a second signal ends at once."""
+        self._stopped = True
+        self._changed.put(None)
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+    def _choose_interval(self) -> float | None:
+        if self._interval is None and find_spec("watchfiles") is None:
+            hint = "to be told by the system: pip install 'scopes-ai[watch]'"
+            self._output.note(Note(f"files are looked at every {POLL_SECONDS:.0f} seconds", hint))
+            return POLL_SECONDS
+        return self._interval
+
+    def _say(self, text: str) -> None:
+        self._output.note(Note(text))
+
+    def _find_folders(self) -> list[str]:
+        if self._paths:
+            return self._paths
+        found = find_standard_folders(FORMATS, self._invocation.environ, self._invocation.home)
+        return [folder for folders in found.values() for folder in folders]
+
+    def _import_first(self) -> Iterator[SourceRecorded]:
+        """Import what is there; if that fails, what changes later is imported all the same."""
+        try:
+            yield from self._import_present()
+        except ScopesError as error:
+            self._output.note(Note(error.message, error.hint))
+
+    def _import_present(self) -> Iterator[SourceRecorded]:
+        folders = self._find_folders()
+        try:
+            collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())
+            sources = [replace(source, named=source.path in self._paths) for source in collected.sources]
+            if not sources:
+                return
+            present = replace(collected, sources=sources)
+            imported = import_or_repeat(self._invocation, present, self._options, reread=False)
+            for note in imported.notes:
+                self._output.note(note)
+            yield from recorded_rows(imported)
+        except (NotFound, CannotImport):  # there is nothing yet
+            return
+
+    def _import_file(self, path: str) -> Imported:
+        """Import one file; a file of another project is left out unless it was named itself.
+
+        Raises:
+            NotFound, CannotImport, Inaccessible, Busy: as `import_sources`.
+        """
+        locks = os.path.join(self._invocation.state_directory, "hooks")
+        sources = [replace(source, named=path in self._paths) for source in find_sources(path)]
+        try:
+            with source_lock(locks, self._invocation.store_path, path) as is_ours:
+                if not is_ours:
+                    return Imported(sources=(), conversations=())
+                repository = self._invocation.open_again(create=True)
+                directory = self._invocation.index_directory
+                return import_sources(repository, sources, FORMATS, self._options, index_directory=directory)
+        except OSError as error:
+            raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check the state directory") from error
+
+
+def _require_path(path: str) -> str:
+    """Return the resolved path of a file or folder.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = os.path.realpath(path)
+    if not os.path.exists(found):
+        raise NotFound(f"file {path!a} not found", hint="name a folder of transcripts, or none for all agents")
+    return found

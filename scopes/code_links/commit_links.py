@@ -1,0 +1,111 @@
+"""Link a commit of the project with conversations: by the call that made it, else by its content.
+
+The thresholds were chosen on 742 commits with known sessions. Time alone links nothing: it makes a small share likely,
+and it rules out lines that are equal by accident. Trailers and notes are claims of others, which content overrules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from scopes.code_links.commit_calls import made_commit
+from scopes.code_links.content_match import ContentShare, match_content
+from scopes.code_links.edit_index import EditIndex, IndexedCall
+from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
+from scopes.code_links.project_commits import ProjectCommit
+from scopes.ids import ConversationId
+from scopes.result import plural
+
+CERTAIN_SHARE: Final = 0.25  # from 0.15 to 0.5 the precision is the same
+CERTAIN_SECONDS: Final = 72 * 3600.0  # between the last edit and the commit
+FEW_LINES: Final = 6  # lines with a hash: with fewer, older edits have them by accident
+FEW_LINES_SECONDS: Final = 6 * 3600.0
+LIKELY_SHARE: Final = 0.05
+LIKELY_SECONDS: Final = 3600.0  # between the end of a turn and the commit
+
+
+def link_commit(
+    index: EditIndex, commit: ProjectCommit, repository: RepositoryId | None, recorded: Sequence[CodeLink] = ()
+) -> tuple[CodeLink, ...]:
+    """Return the links of a commit, the surest first; candidates come last.
+
+    recorded: links of this commit that were recorded when it was made
+    """
+    shares = match_content(index, commit)
+    links = list(recorded)
+    for call in index.find_commit_calls(commit.author_time):
+        how = made_commit(call.call, commit.id, commit.author_time, commit.subject)
+        if how is not None:
+            _add_made(links, _made(index, commit, repository, call, how))
+    for conversation, share in shares.items():
+        links.append(_wrote(index, commit, repository, conversation, share))
+    return tuple(sorted(links, key=_order))
+
+
+def _add_made(links: list[CodeLink], made: CodeLink) -> None:
+    """Add a link by a call, or its evidence to a link of the same conversation that is there; the surer one counts."""
+    for place, link in enumerate(links):
+        is_claim = link.evidence[0].kind in {"trailer", "note"}
+        if not is_claim and (link.conversation, link.role) == (made.conversation, made.role):
+            surer = link if link.level == "certain" else made
+            links[place] = replace(surer, evidence=tuple(dict.fromkeys((*link.evidence, *made.evidence))))
+            return
+    links.append(made)
+
+
+def main_link(links: Sequence[CodeLink]) -> CodeLink | None:
+    """Return the link that tells which conversation a commit belongs to; None if there are candidates only."""
+    return next((link for link in links if link.level != "candidate"), None)
+
+
+def _order(link: CodeLink) -> tuple[int, int, float]:
+    """Sort the surest links first; of equally sure ones those that were recorded, then calls, then by their share."""
+    evidence = link.evidence[0]
+    kind = {"recorded": 0, "call": 1}.get(evidence.kind, 2)
+    return LINK_LEVELS.index(link.level), kind, -(evidence.share or 0.0)
+
+
+def _made(
+    index: EditIndex, commit: ProjectCommit, repository: RepositoryId | None, call: IndexedCall, how: str
+) -> CodeLink:
+    return CodeLink(
+        commit=commit.id,
+        repository=repository,
+        conversation=call.conversation,
+        message=call.message,
+        turn=index.turn(call.turn).number,
+        role="made",
+        level="certain",
+        evidence=(Evidence("call", f"a call {how}", call.call_id),),
+    )
+
+
+def _wrote(
+    index: EditIndex,
+    commit: ProjectCommit,
+    repository: RepositoryId | None,
+    conversation: ConversationId,
+    share: ContentShare,
+) -> CodeLink:
+    edits = len(share.calls)
+    text = f"{share.lines:,} {plural(share.lines, 'line')} of {edits:,} {plural(edits, 'edit')}"
+    return CodeLink(
+        commit=commit.id,
+        repository=repository,
+        conversation=conversation,
+        message=share.last.message,
+        turn=index.turn(share.last.turn).number,
+        role="wrote",
+        level=_level(index, commit, conversation, share),
+        evidence=(Evidence("content", text, share.last.call_id, round(share.share, 3)),),
+    )
+
+
+def _level(index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare) -> LinkLevel:
+    age = commit.author_time - share.last.time
+    if share.share >= CERTAIN_SHARE and age <= (FEW_LINES_SECONDS if share.lines < FEW_LINES else CERTAIN_SECONDS):
+        return "certain"
+    active = share.share >= LIKELY_SHARE and index.is_active(conversation, commit.author_time, LIKELY_SECONDS)
+    return "likely" if active else "candidate"

@@ -1,0 +1,230 @@
+"""Read a conversation once for its turns, the lines that its edits added, and the calls that made commits.
+
+A turn begins with a prompt of a person, or with a slash command. Turns are counted along the history of each message,
+so that a branch goes on counting where it began. What a sub-agent did belongs to the turn of the call that started it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from scopes.clock import parse_time
+from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call
+from scopes.code_links.edits import AddedLines, list_added
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body_bytes
+from scopes.history.sub_agents import is_spawned, spawner_of
+from scopes.history.tool_calls import calls_by_id, results_by_id
+from scopes.ids import MessageId, Oid
+from scopes.model.agent_tools import FILE_TOOLS
+from scopes.model.codec import decode
+from scopes.model.file_edits import edits_of_call
+from scopes.model.message import Message, Part
+from scopes.model.tool_calls import tool_name
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository
+
+SHORT_PROMPT: Final = 25  # characters; a shorter prompt agrees to something, or says "go on"
+_SLASH_COMMAND: Final = ("<command-name>", "<command-message>")
+_CALL: Final = b'"tool_call"'
+_RESULT: Final = b'"tool_result"'
+# One of these is in every message with a call that edits files or makes a commit: most others need not be parsed.
+_MARKS: Final = (
+    b"*** Begin Patch",
+    b"commit",
+    *(f'"{name}"'.encode() for name, operation in FILE_TOOLS.items() if operation != "read"),
+)
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn: its number from 1, 0 before the first prompt, and the commits in the store of what it is about.
+
+    agreed_to: the last answer with text before the prompt
+    long_prompt: the last prompt with at least SHORT_PROMPT characters before it, if it is a short one
+    began, ended: in seconds since 1970
+    """
+
+    number: int
+    prompt: Oid | None = None
+    agreed_to: Oid | None = None
+    long_prompt: Oid | None = None
+    began: float = 0.0
+    ended: float = 0.0
+
+
+class FoundEdit(NamedTuple):
+    """An edit of one file; `turn` is the position of its turn in `ConversationEdits.turns`."""
+
+    message: MessageId
+    oid: Oid
+    turn: int
+    call_id: str
+    tool: str
+    time: float
+    added: AddedLines
+
+
+class FoundCommitCall(NamedTuple):
+    """A call that ran `git commit`."""
+
+    message: MessageId
+    oid: Oid
+    turn: int
+    call_id: str
+    call: CommitCall
+
+
+@dataclass(slots=True)
+class ConversationEdits:
+    """What was read from a conversation; `first` and `last` are the times of its messages, 0 if there is none."""
+
+    turns: list[Turn] = field(default_factory=list)
+    edits: list[FoundEdit] = field(default_factory=list)
+    commit_calls: list[FoundCommitCall] = field(default_factory=list)
+    first: float = 0.0
+    last: float = 0.0
+
+
+class _Pending(NamedTuple):
+    """A call whose result was not read yet."""
+
+    head: MessageHeader
+    turn: int
+    time: str | None
+    part: Part
+
+
+@dataclass(slots=True)
+class _Position:
+    """What a commit leaves to its children: the turn, the last answer with text, the last long prompt."""
+
+    turn: int
+    answer: Oid | None = None
+    long_prompt: Oid | None = None
+
+
+def begins_turn(head: MessageHeader) -> bool:
+    """Return True for a prompt of a person, and for a slash command."""
+    if head.author_kind == "human":
+        return head.kind in {"prompt", "plain"}
+    return head.kind == "meta" and head.subject.startswith(_SLASH_COMMAND)
+
+
+def read_conversation_edits(repository: Repository, oldest_first: Iterable[Commit]) -> ConversationEdits:
+    """Read the edits of all branches of a conversation; `oldest_first` are its commits, parents before children.
+
+    Raises:
+        Corrupt, NotFound: a message is damaged or missing.
+    """
+    return _Reader(repository).read(oldest_first)
+
+
+class _Reader:
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._found = ConversationEdits()
+        self._positions: dict[Oid, _Position] = {}
+        self._turn_of: dict[MessageId, int] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._done: set[tuple[MessageId, str]] = set()  # copies of a message in several commits repeat its calls
+
+    def read(self, oldest_first: Iterable[Commit]) -> ConversationEdits:
+        self._found.turns.append(Turn(0))
+        for commit in oldest_first:
+            if is_root(commit):
+                self._positions[commit.oid] = _Position(0)
+                continue
+            head = header_of(commit)
+            self._visit(head)
+        return self._found
+
+    def _visit(self, head: MessageHeader) -> None:
+        """Give a message its turn, and read what its calls did."""
+        before = self._positions.get(head.parents[0]) if head.parents else None
+        position = self._next_position(head, before or _Position(0))
+        self._positions[head.oid] = position
+        self._turn_of.setdefault(head.id, position.turn)
+        turn = self._found.turns[position.turn]
+        turn.ended = max(turn.ended, float(head.time))
+        self._found.first = min(self._found.first or float(head.time), float(head.time))
+        self._found.last = max(self._found.last, float(head.time))
+        self._read_calls(head, position.turn)
+
+    def _next_position(self, head: MessageHeader, before: _Position) -> _Position:
+        """Return the position after a message."""
+        if begins_turn(head):
+            return self._begin_turn(head, before)
+        if self._begins_at_root(head):
+            spawner = self._find_spawner(head)
+            if spawner is not None:
+                return _Position(spawner)
+        if head.author_kind == "agent" and head.subject != NO_TEXT:
+            return _Position(before.turn, head.oid, before.long_prompt)
+        return before
+
+    def _begin_turn(self, head: MessageHeader, before: _Position) -> _Position:
+        is_long = len(head.subject) >= SHORT_PROMPT
+        number = self._found.turns[before.turn].number + 1
+        self._found.turns.append(
+            Turn(
+                number,
+                head.oid,
+                before.answer,
+                None if is_long else before.long_prompt,
+                began=float(head.time),
+                ended=float(head.time),
+            )
+        )
+        return _Position(len(self._found.turns) - 1, None, head.oid if is_long else before.long_prompt)
+
+    def _begins_at_root(self, head: MessageHeader) -> bool:
+        return bool(head.parents) and head.parents[0] in self._positions and self._is_first(head.parents[0])
+
+    def _is_first(self, parent: Oid) -> bool:
+        position = self._positions[parent]
+        return position.turn == 0 and position.answer is None
+
+    def _find_spawner(self, head: MessageHeader) -> int | None:
+        """Return the turn of the call that started a sub-agent which begins with a message; None for other messages."""
+        message = decode(read_body_bytes(self._repository, head))
+        name = spawner_of(message) if is_spawned(message) else None
+        return None if name is None else self._turn_of.get(MessageId(name))
+
+    def _read_calls(self, head: MessageHeader, turn: int) -> None:
+        data = read_body_bytes(self._repository, head)
+        has_calls = _CALL in data and head.author_kind != "human" and any(mark in data for mark in _MARKS)
+        has_results = _RESULT in data and (bool(self._pending) or has_calls)
+        if not has_calls and not has_results:
+            return
+        if not has_calls and not any(name.encode("utf-8", "replace") in data for name in self._pending):
+            return
+        message = decode(data)
+        for call_id, part in calls_by_id(message.parts).items():
+            if (head.id, call_id) not in self._done and _is_wanted(part):
+                self._pending[call_id] = _Pending(head, turn, message.time, part)
+        for call_id, result in results_by_id(message.parts).items():
+            pending = self._pending.pop(call_id, None)
+            if pending is not None:
+                self._done.add((pending.head.id, call_id))
+                self._add(call_id, pending, result, message)
+
+    def _add(self, call_id: str, pending: _Pending, result: Part, answer: Message) -> None:
+        head, turn, began, part = pending
+        commit_call = read_commit_call(part, result, began, answer.time)
+        if commit_call is not None:
+            self._found.commit_calls.append(FoundCommitCall(head.id, head.oid, turn, call_id, commit_call))
+        for added in list_added(part, result):
+            time = _seconds(answer.time or began, head.time)
+            self._found.edits.append(FoundEdit(head.id, head.oid, turn, call_id, tool_name(part), time, added))
+
+
+def _is_wanted(part: Part) -> bool:
+    return may_commit(part) or any(edit.op != "read" for edit in edits_of_call(part, {}))
+
+
+def _seconds(time: str | None, default: int) -> float:
+    moment = None if time is None else parse_time(time)
+    return float(default) if moment is None else moment / _SECOND

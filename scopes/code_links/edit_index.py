@@ -1,0 +1,295 @@
+"""Fill the index of code lines from the conversations of a store, and ask it.
+
+It is filled when `why` is first asked. Afterwards only conversations whose branches have changed are read again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from scopes.code_links.commit_calls import TOLERANCE, CommitCall
+from scopes.code_links.conversation_edits import ConversationEdits, read_conversation_edits
+from scopes.code_links.line_hash import hash_lines, salt_of
+from scopes.errors import Corrupt, NotFound
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.index.code_lines import open_code_lines
+from scopes.index.database import read_property
+from scopes.index.sync import tips_by_conversation
+from scopes.result import Note
+from scopes.store.graph import walk_oldest_first
+from scopes.store.refs import HEADS
+from scopes.store.repository import Repository
+
+_EXTENT: Final = "SELECT count(*), coalesce(min(CASE WHEN first > 0 THEN first END), 0.0) FROM conversation"
+_EDIT: Final = """
+    SELECT edit.number, conversation.id, edit.turn, message, oid, call_id, tool, path, time, hashes
+    FROM edit JOIN conversation ON conversation.number = edit.conversation"""
+_EDITS_OF: Final = "SELECT number, base_name, hashes FROM edit WHERE conversation = ?"
+_POSTINGS: Final = """
+    SELECT edit_line.hash, edit.number FROM edit_line JOIN edit ON edit.number = edit_line.edit
+    WHERE hash IN ({}) AND base_name = ? AND time < ?"""
+_TURN: Final = """
+    SELECT turn.turn, prompt, agreed_to, long_prompt, began, ended, conversation.id
+    FROM turn JOIN conversation ON conversation.number = turn.conversation WHERE turn.number = ?"""
+_CALLS: Final = """
+    SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
+    FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
+    WHERE ended >= ? AND began <= ? ORDER BY commit_call.began, conversation.id"""
+_TURN_OF_CALL: Final = """
+    SELECT turn FROM edit JOIN conversation ON conversation.number = edit.conversation
+    WHERE conversation.id = ? AND call_id = ? LIMIT 1"""
+_CALL_MESSAGES: Final = """
+    SELECT oid FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
+    WHERE conversation.id = ?"""
+_ACTIVE: Final = """
+    SELECT 1 FROM turn JOIN conversation ON conversation.number = turn.conversation
+    WHERE conversation.id = ? AND turn.turn > 0 AND began <= ? AND ended >= ? LIMIT 1"""
+_BATCH: Final = 500  # parameters of one statement
+
+
+class IndexedEdit(NamedTuple):
+    """An edit of one file; `turn` is the number of a row (`EditIndex.turn`), `hashes` are those of its lines."""
+
+    number: int
+    conversation: ConversationId
+    turn: int
+    message: MessageId
+    oid: Oid
+    call_id: str
+    tool: str
+    path: str
+    time: float
+    hashes: frozenset[int]
+
+
+class IndexedTurn(NamedTuple):
+    """A turn, with the commits in the store of its prompt, of the answer before it, and of the last long prompt."""
+
+    number: int
+    prompt: Oid | None
+    agreed_to: Oid | None
+    long_prompt: Oid | None
+    began: float
+    ended: float
+    conversation: ConversationId
+
+
+class IndexedCall(NamedTuple):
+    """A call that ran `git commit`."""
+
+    conversation: ConversationId
+    turn: int
+    message: MessageId
+    oid: Oid
+    call_id: str
+    call: CommitCall
+
+
+class EditIndex:
+    """The index of code lines, up to date; it is usable until its block ends.
+
+    `conversations` is their number, `begin` the time of the first message in seconds since 1970.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, notes: tuple[Note, ...], conversations: int, begin: float
+    ) -> None:
+        self.notes = notes
+        self.conversations = conversations
+        self.begin = begin
+        self._connection = connection
+        self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
+        self._edits: dict[int, IndexedEdit] = {}
+        self._turns: dict[int, IndexedTurn] = {}
+
+    def find_edits(self, hashes: Iterable[int], base_name: str, before: float) -> dict[int, list[IndexedEdit]]:
+        """Return the edits that added lines to a file of this name before a time, by the hashes of the lines.
+
+        A call that several conversations have, because one began as a copy of another, counts once: that of the
+        conversation with the lower id.
+        """
+        salt = salt_of(base_name)
+        wanted = sorted(value ^ salt for value in set(hashes))
+        postings: dict[int, list[int]] = {}
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            statement = _POSTINGS.format(",".join("?" * len(batch)))
+            for value, number in self._connection.execute(statement, (*batch, base_name, before)):
+                postings.setdefault(value ^ salt, []).append(number)
+        self._read_edits({number for numbers in postings.values() for number in numbers})
+        found = ((value, [self._edits[number] for number in numbers]) for value, numbers in postings.items())
+        return {value: _once(edit for edit in edits if not self.is_foreign(edit.path)) for value, edits in found}
+
+    def knows_file(self, base_name: str) -> bool:
+        """Return True if an edit of a file with this name is known."""
+        return (
+            self._connection.execute("SELECT 1 FROM edit WHERE base_name = ? LIMIT 1", (base_name,)).fetchone()
+            is not None
+        )
+
+    def _read_edits(self, numbers: set[int]) -> None:
+        missing = sorted(numbers - self._edits.keys())
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
+            statement = f"{_EDIT} WHERE edit.number IN ({','.join('?' * len(batch))})"
+            for row in self._connection.execute(statement, batch):
+                edit = IndexedEdit._make((*row[:-1], frozenset(array("q", row[-1]))))
+                self._edits[edit.number] = edit
+
+    def turn(self, number: int) -> IndexedTurn:
+        """Return a turn by the number of its row."""
+        if number not in self._turns:
+            self._turns[number] = IndexedTurn(*self._connection.execute(_TURN, (number,)).fetchone())
+        return self._turns[number]
+
+    def find_commit_calls(self, author_time: float) -> list[IndexedCall]:
+        """Return the calls that ran `git commit` at a time, the first one first."""
+        rows = self._connection.execute(_CALLS, (author_time - TOLERANCE, author_time + TOLERANCE))
+        return [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+
+    def turn_of_prompt(self, prompt: Oid) -> int | None:
+        """Return the number of the row of the turn that begins with a message of the store; None if there is none."""
+        found = self._connection.execute("SELECT min(number) FROM turn WHERE prompt = ?", (prompt,)).fetchone()[0]
+        return None if found is None else int(found)
+
+    def turn_of_call(self, conversation: ConversationId, call_id: str | None) -> int | None:
+        """Return the number of the row of the turn of an edit; None if there is no such edit."""
+        found = self._connection.execute(_TURN_OF_CALL, (conversation, call_id)).fetchone()
+        return None if found is None else int(found[0])
+
+    def commit_call_messages(self, conversation: ConversationId) -> set[Oid]:
+        """Return the commits in the store of all messages of a conversation that ran `git commit`."""
+        return {oid for (oid,) in self._connection.execute(_CALL_MESSAGES, (conversation,))}
+
+    def is_active(self, conversation: ConversationId, time: float, slack: float) -> bool:
+        """Return True if a turn of a conversation began before a time, and ended not longer than `slack` before it."""
+        found = self._connection.execute(_ACTIVE, (conversation, time + TOLERANCE, time - slack)).fetchone()
+        return found is not None
+
+
+def _read_call(command: str, began: float, ended: float, printed: str) -> CommitCall:
+    return CommitCall(command, began, ended, tuple((start, subject) for start, subject in json.loads(printed)))
+
+
+@contextmanager
+def open_edit_index(
+    directory: str, repository: Repository, on_progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> Iterator[EditIndex]:
+    """Open the index of a store and bring it up to date; `on_progress` is told the conversations read, and all of them.
+
+    A conversation with a damaged message is left out, with a note.
+    """
+    refs = repository.list_refs(HEADS)
+    state = _state_of(refs)
+    damaged: list[ConversationId] = []
+
+    def is_current(connection: sqlite3.Connection) -> bool:
+        return read_property(connection, "refs") == state
+
+    def update(connection: sqlite3.Connection) -> None:
+        damaged.clear()
+        damaged.extend(_update(connection, repository, refs, on_progress))
+        connection.execute("INSERT OR REPLACE INTO property VALUES ('refs', ?)", (state,))
+
+    with open_code_lines(directory, repository.path, is_current, update) as (connection, notes):
+        count, begin = connection.execute(_EXTENT).fetchone()
+        yield EditIndex(connection, (*notes, *_note_damaged(damaged)), count, begin)
+
+
+def _note_damaged(names: Sequence[ConversationId]) -> tuple[Note, ...]:
+    more = f", and {len(names) - 1} others" if len(names) > 1 else ""
+    return (
+        (Note(f"{names[0]}{more} cannot be read completely and was left out", "see: scopes verify"),) if names else ()
+    )
+
+
+def _state_of(refs: Mapping[str, str]) -> str:
+    return sha256("\n".join(f"{name} {value}" for name, value in refs.items()).encode()).hexdigest()
+
+
+def _update(
+    connection: sqlite3.Connection,
+    repository: Repository,
+    refs: Mapping[str, str],
+    on_progress: Callable[[int, int], None],
+) -> list[ConversationId]:
+    """Read the conversations whose branches have changed, and forget those that are gone; return the damaged ones."""
+    tips = tips_by_conversation(refs)
+    states = {name: " ".join(sorted(set(branches.values()))) for name, branches in tips.items()}
+    known = dict(connection.execute("SELECT id, tips FROM conversation"))
+    for name, state in known.items():
+        if states.get(name) != state:
+            _delete(connection, name)
+    changed = [name for name in sorted(tips) if known.get(name) != states[name]]
+    damaged = []
+    for done, name in enumerate(changed):
+        on_progress(done, len(changed))
+        try:
+            found = _read(repository, tips[name])
+        except (Corrupt, NotFound):
+            damaged.append(name)
+        else:
+            _insert(connection, name, states[name], found)
+    return damaged
+
+
+def _read(repository: Repository, tips: Mapping[BranchName, Oid]) -> ConversationEdits:
+    return read_conversation_edits(repository, walk_oldest_first(repository, tips.values()))
+
+
+def _delete(connection: sqlite3.Connection, name: ConversationId) -> None:
+    (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
+    for edit, base_name, hashes in connection.execute(_EDITS_OF, (number,)).fetchall():
+        salt = salt_of(base_name)
+        rows = [(value ^ salt, edit) for value in array("q", hashes)]
+        connection.executemany("DELETE FROM edit_line WHERE hash = ? AND edit = ?", rows)
+    for table in ("edit", "turn", "commit_call"):
+        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (number,))  # noqa: S608 - names from here
+    connection.execute("DELETE FROM conversation WHERE number = ?", (number,))
+
+
+def _insert(connection: sqlite3.Connection, name: ConversationId, tips: str, found: ConversationEdits) -> None:
+    row = (name, tips, found.first, found.last)
+    number = connection.execute("INSERT INTO conversation VALUES (NULL, ?, ?, ?, ?)", row).lastrowid
+    turns = [
+        connection.execute(
+            "INSERT INTO turn VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+            (number, turn.number, turn.prompt, turn.agreed_to, turn.long_prompt, turn.began, turn.ended),
+        ).lastrowid
+        for turn in found.turns
+    ]
+    for edit in found.edits:
+        hashes = sorted(hash_lines(edit.added.lines))
+        values = (number, turns[edit.turn], edit.message, edit.oid, edit.call_id, edit.tool, edit.added.path)
+        inserted = connection.execute(
+            "INSERT INTO edit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, edit.added.base_name, edit.time, array("q", hashes).tobytes()),
+        ).lastrowid
+        salt = salt_of(edit.added.base_name)
+        connection.executemany("INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in hashes])
+    for each in found.commit_calls:
+        call = each.call
+        printed = json.dumps(call.printed)
+        place = (number, turns[each.turn], each.message, each.oid, each.call_id)
+        connection.execute(
+            "INSERT INTO commit_call VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*place, call.began, call.ended, call.command, printed),
+        )
+
+
+def _once(edits: Iterable[IndexedEdit]) -> list[IndexedEdit]:
+    """Return the edits by time, each call once, from the conversation that has the lowest id."""
+    first: dict[tuple[str, frozenset[int]], IndexedEdit] = {}
+    for edit in sorted(edits, key=_by_conversation):
+        first.setdefault((edit.call_id, edit.hashes), edit)
+    return sorted(first.values(), key=lambda edit: (edit.time, edit.number))
+
+
+def _by_conversation(edit: IndexedEdit) -> tuple[float, int, Sequence[str]]:
+    return edit.time, len(edit.conversation), edit.conversation

@@ -1,0 +1,231 @@
+"""`scopes hooks install git`: hooks in the user's repository that record which session of an agent made a commit.
+
+A hook that is there is kept beside ours and still runs; taking ours out puts it back. At no moment is there none. The
+directory is the one that git uses, also with core.hooksPath, and all worktrees have it in common.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from scopes.clock import new_id
+from scopes.code_links.git_hook_scripts import KEPT, NOTED, TRAILER, Script, make_script, parse_script
+from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
+from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
+from scopes.hosts.config_file import FileChange
+from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.store.git_program import find_git
+from scopes.store.projects import Worktree, find_worktree, is_below
+
+NAME: Final = "git"
+_MAX_HOOK_BYTES = 1 << 20
+_MADE = "made-hooks-directory"  # a file: the directory of the hooks did not exist before
+
+
+@dataclass(frozen=True, slots=True)
+class GitHooks:
+    """The hooks of the repository around the current directory; with `trailer` also the one that adds a trailer."""
+
+    trailer: bool = False
+    name: str = NAME
+    summary: str = "Record which session of an agent made a commit"
+
+    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+        """Add the hooks, or bring them up to date; with `print_only` return what would be written.
+
+        Raises:
+            NotFound: there is no repository with a working tree.
+            Refused: a hook of ours was changed, or a hook that was kept would be lost.
+            Inaccessible: the hooks cannot be read or written.
+        """
+        worktree, directory = _find_hooks(place)
+        wanted = dict(self._scripts(place, directory))
+        found = {name: _read_ours(directory, name) for name in wanted}
+        if print_only:
+            shown = (FileChange(os.path.join(directory, name), "shown", text) for name, text in wanted.items())
+            return HooksChanged(target=self.name, changes=tuple(shown), shown=True)
+        with translated("write hooks of git", directory):
+            _prepare(worktree, directory)
+            changes = [_write_hook(os.path.join(directory, name), text, found[name]) for name, text in wanted.items()]
+        return HooksChanged(target=self.name, changes=tuple(changes), advice=_advice(worktree, directory))
+
+    def status(self, place: HookPlace) -> HookState:
+        """Return how the hooks are."""
+        try:
+            worktree, directory = _find_hooks(place)
+            wanted = dict(self._scripts(place, directory))
+            found = {name: _read_ours(directory, name) for name in wanted}
+        except NotFound as error:
+            return HookState(self.name, "missing", place.cwd, error.message)
+        except ScopesError as error:
+            return HookState(self.name, "unreadable", place.cwd, error.message)
+        if not any(found.values()) or not os.path.isdir(pending_directory(worktree)):
+            return HookState(self.name, "missing", directory)
+        if any(ours is None or ours.text != wanted[name] for name, ours in found.items()):
+            return HookState(self.name, "outdated", directory, "bring it up to date: scopes hooks install git")
+        return HookState(self.name, "installed", directory)
+
+    def remove(self, place: HookPlace) -> HooksChanged:
+        """Take the hooks out, and put back those that were there before; raises as `install`."""
+        worktree, directory = _find_hooks(place)
+        names = [name for name in (*NOTED, TRAILER) if _read_ours(directory, name) or _is_only_kept(directory, name)]
+        changes = []
+        with translated("write hooks of git", directory):
+            for name in names:
+                path = os.path.join(directory, name)
+                if os.path.lexists(_kept_of(path)):
+                    os.replace(_kept_of(path), path)
+                else:
+                    os.unlink(path)
+                changes.append(FileChange(path, "removed"))
+            _remove_directories(worktree, directory)
+        return HooksChanged(target=self.name, changes=tuple(changes) or (FileChange(directory, "absent"),))
+
+    def _scripts(self, place: HookPlace, directory: str) -> Iterator[tuple[str, str]]:
+        """Yield name and text of the hooks; the one for the trailer stays if it is there."""
+        for name in (*NOTED, TRAILER):
+            if name != TRAILER or self.trailer or _is_ours(directory, name):
+                yield name, make_script(name, place.command, place.store)
+
+
+def _find_hooks(place: HookPlace) -> tuple[Worktree, str]:
+    """Return the working tree around the current directory, and the directory from which git runs its hooks.
+
+    Raises:
+        NotFound: there is none.
+        Inaccessible: git is not installed, or cannot read the repository.
+    """
+    worktree, program = find_worktree(place.cwd), find_git()
+    if worktree is None:
+        raise NotFound(f"{place.cwd} is not in a git repository", hint="change to a working tree of the project")
+    if program is None:
+        raise Inaccessible("the git program is not installed", hint="install git")
+    done = subprocess.run(
+        [program, "rev-parse", "--git-path", "hooks"],
+        cwd=worktree.directory,
+        env={name: value for name, value in place.environ.items() if not name.startswith("GIT_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        text = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[0]
+        raise Inaccessible(
+            f"git cannot read {worktree.directory}: {text.removeprefix('fatal: ')}", hint="see: git status"
+        )
+    path = os.path.join(worktree.directory, os.fsdecode(done.stdout.rstrip(b"\n")))
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise Refused(
+            f"git has no directory for hooks: core.hooksPath is {path}", hint="see: git config core.hooksPath"
+        )
+    return worktree, path
+
+
+def _kept_of(path: str) -> str:
+    return path + KEPT
+
+
+def _is_ours(directory: str, name: str) -> bool:
+    with suppress(ScopesError):
+        return _read_ours(directory, name) is not None
+    return False
+
+
+def _read_ours(directory: str, name: str) -> Script | None:
+    """Return a hook if it is ours; None if it is another one, or there is none.
+
+    Raises:
+        Refused: somebody has changed it; or it is another one, and one that we kept is there too.
+        Inaccessible: it cannot be read.
+    """
+    path = os.path.join(directory, name)
+    try:
+        script = None if os.path.islink(path) else parse_script(read_regular(path, _MAX_HOOK_BYTES))
+    except FileNotFoundError:
+        script = None
+    except OSError as error:
+        raise Inaccessible(f"cannot read {path}: {error.strerror}", hint="see: ls -l") from error
+    if script is not None and script.is_changed:
+        raise Refused(f"{path} was changed after scopes had written it", hint="take the lines of scopes out of it")
+    kept = _kept_of(path)
+    is_other = script is None and os.path.lexists(path) and os.path.lexists(kept)
+    if is_other and not os.path.samestat(os.lstat(path), os.lstat(kept)):
+        raise Refused(f"{kept} is there, and {path} is not of scopes", hint="move one of them away")
+    return script
+
+
+def _is_only_kept(directory: str, name: str) -> bool:
+    """Return True if an installation was interrupted when the hook had its second name only."""
+    path = os.path.join(directory, name)
+    return os.path.lexists(_kept_of(path)) and not os.path.lexists(path)
+
+
+def _prepare(worktree: Worktree, directory: str) -> None:
+    os.makedirs(pending_directory(worktree), exist_ok=True)
+    if not os.path.isdir(directory):
+        with open(os.path.join(worktree.shared, DIRECTORY, _MADE), "w", encoding="ascii"):
+            os.makedirs(directory)
+
+
+def _write_hook(path: str, text: str, ours: Script | None) -> FileChange:
+    """Write a hook of ours in one step; another one that is there gets a second name before."""
+    if ours is not None and ours.text == text:
+        return _change(path, "unchanged")
+    temporary = f"{path}.{new_id()}.part"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755)
+        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        os.chmod(temporary, stat.S_IMODE(os.stat(temporary).st_mode) | 0o100)
+        if ours is None and os.path.lexists(path) and not os.path.lexists(_kept_of(path)):
+            _keep(path)
+        os.replace(temporary, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+    return _change(path, "added" if ours is None else "replaced")
+
+
+def _change(path: str, state: Literal["added", "replaced", "unchanged"]) -> FileChange:
+    return FileChange(path, state, backup=_kept_of(path) if os.path.lexists(_kept_of(path)) else None)
+
+
+def _keep(path: str) -> None:
+    try:
+        os.link(path, _kept_of(path), follow_symlinks=False)
+    except OSError:  # a file system without hard links
+        os.rename(path, _kept_of(path))
+
+
+def _remove_directories(worktree: Worktree, directory: str) -> None:
+    """Remove what `_prepare` made, unless something is in it: commits that were not taken over yet stay."""
+    top = os.path.join(worktree.shared, DIRECTORY)
+    made = os.path.join(top, _MADE)
+    with suppress(OSError):
+        if os.path.exists(made):
+            os.unlink(made)
+            os.rmdir(directory)
+    with suppress(OSError):
+        os.rmdir(pending_directory(worktree))
+        os.unlink(os.path.join(top, STARTING))
+    with suppress(OSError):
+        os.rmdir(top)
+
+
+def _advice(worktree: Worktree, directory: str) -> str | None:
+    real = os.path.realpath(directory)
+    if is_below(real, worktree.shared):
+        return None
+    if is_below(real, worktree.directory):
+        return f"{directory} is part of the working tree: git status shows the hooks"
+    return (
+        f"git runs {directory} for other repositories too: commits are recorded only in those where this was installed"
+    )

@@ -1,0 +1,179 @@
+"""Which edit wrote a line of a commit: it has the line and, around it, the lines that the commit added with it.
+
+A line of code alone proves little, because equal lines are written again and again. So its neighbours count: the lines
+up to six above and below it that the same commit added to the file and that have a hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.code_links.commit_links import LIKELY_SHARE, main_link
+from scopes.code_links.content_match import AFTER_SECONDS
+from scopes.code_links.edit_index import EditIndex, IndexedEdit
+from scopes.code_links.edits import base_name_of
+from scopes.code_links.line_hash import hash_line
+from scopes.code_links.link import CodeLink
+from scopes.code_links.project_commits import ProjectCommit
+from scopes.ids import ConversationId
+
+WhyLevel: TypeAlias = Literal["certain", "likely", "other-session", "near", "commit-only", "unsure", "none"]
+WHY_LEVELS: Final = ("certain", "likely", "other-session", "near", "commit-only", "unsure", "none")  # surest first
+ANSWERED: Final = frozenset({"certain", "likely", "other-session"})
+NEIGHBOUR_LINES: Final = 6
+FEW_EDITS: Final = 4  # a line that not more edits have tells something without its neighbours
+RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made: of older edits, most are wrong
+OTHER_SECONDS: Final = 48 * 3600.0  # before a commit that another conversation made
+MAX_CANDIDATES: Final = 20
+
+
+class LineHashes(NamedTuple):
+    """What a line is looked up by: its hash, None if it is too short, and those of its neighbours.
+
+    nearest: of a line that is too short: the neighbours next to it, above and below; an edit that has them has the line
+    """
+
+    line: int | None
+    neighbours: frozenset[int]
+    nearest: frozenset[int] = frozenset()
+
+
+class EditMatch(NamedTuple):
+    """An edit, whether it has the line, and how many of the neighbours it has."""
+
+    edit: IndexedEdit
+    has_line: bool
+    shared: int
+    neighbours: int
+
+    @property
+    def has_half(self) -> bool:
+        """Whether it has at least half of the neighbours; True if there are none."""
+        return 2 * self.shared >= self.neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """What was found for a line: the level, and the edits in question, the best first."""
+
+    level: WhyLevel
+    matches: tuple[EditMatch, ...] = ()
+
+
+def hash_neighbours(added: Mapping[int, str], number: int) -> LineHashes:
+    """Return the hashes of a line; `added` are the lines that a commit added to the file, by number."""
+    line = hash_line(added.get(number, ""))
+    places = {
+        place: value
+        for place in range(number - NEIGHBOUR_LINES, number + NEIGHBOUR_LINES + 1)
+        if place != number and (value := hash_line(added.get(place, ""))) is not None and value != line
+    }
+    if line is not None:
+        return LineHashes(line, frozenset(places.values()))
+    above = [value for place, value in places.items() if place < number][-1:]
+    below = [value for place, value in places.items() if place > number][:1]
+    return LineHashes(None, frozenset(places.values()), frozenset(above + below))
+
+
+class CommitContext(NamedTuple):
+    """What is known about the commit of a line.
+
+    linked: the conversation that it belongs to, None if that is not known
+    contributors: the conversations with a share of its lines that is not accidental
+    since: of lines that are not committed: the time of the last commit, before which no edit counts
+    rewritten: when the commit was rewritten, if it was: an amended commit keeps its first author time
+    """
+
+    author_time: float
+    linked: ConversationId | None = None
+    contributors: frozenset[ConversationId] = frozenset()
+    since: float | None = None
+    rewritten: float | None = None
+
+    def agrees(self, match: EditMatch) -> bool:
+        """Return True if nothing contradicts an edit: it is of the linked conversation; if there is none, recent."""
+        if self.linked is not None:
+            return match.edit.conversation == self.linked
+        since = self.author_time - RECENT_SECONDS if self.since is None else self.since
+        return match.edit.time >= since
+
+    def has_contributor(self, match: EditMatch) -> bool:
+        """Return True if another conversation than the linked one wrote a part of the commit not long before it."""
+        is_recent = self.author_time - match.edit.time <= OTHER_SECONDS
+        return self.linked is not None and is_recent and match.edit.conversation in self.contributors
+
+
+def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContext:
+    """Return what the links of a commit say about it."""
+    main = main_link(links)
+    contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
+    linked = None if main is None else main.conversation
+    rewritten = commit.commit_time if commit.commit_time > commit.author_time + AFTER_SECONDS else None
+    return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten)
+
+
+def match_line(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
+    """Find the edits of a line of a file that a commit added."""
+    matches = find_matches(index, path, hashes, commit.author_time)
+    level = judge(matches, commit)
+    if level not in ANSWERED and commit.rewritten is not None and commit.linked is not None:
+        amended = _find_amended(index, path, hashes, commit)
+        if amended:
+            return LineMatch("likely", amended[:MAX_CANDIDATES])
+    return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
+
+
+def _find_amended(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
+    matches = find_matches(index, path, hashes, commit.rewritten or commit.author_time)
+    return tuple(match for match in matches if match.has_line and commit.agrees(match))
+
+
+def find_matches(index: EditIndex, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
+    """Return the edits that have the line or one of its neighbours, the last one first."""
+    wanted = hashes.neighbours if hashes.line is None else hashes.neighbours | {hashes.line}
+    found = index.find_edits(wanted, base_name_of(path), author_time + AFTER_SECONDS)
+    edits = {edit.number: edit for each in found.values() for edit in each}
+    matches = [_compare(edit, hashes) for edit in edits.values()]
+    return sorted(matches, key=lambda match: (-match.edit.time, match.edit.number))
+
+
+def _compare(edit: IndexedEdit, hashes: LineHashes) -> EditMatch:
+    if hashes.line is None:
+        has_line = bool(hashes.nearest) and hashes.nearest <= edit.hashes
+    else:
+        has_line = hashes.line in edit.hashes
+    return EditMatch(edit, has_line, len(hashes.neighbours & edit.hashes), len(hashes.neighbours))
+
+
+def judge(matches: Sequence[EditMatch], commit: CommitContext) -> WhyLevel:
+    """Return how sure the answer is that the matches give."""
+    for level in WHY_LEVELS[:4]:
+        if _select(level, matches, commit):
+            return level
+    if commit.linked is not None:
+        return "commit-only"
+    return "unsure" if matches else "none"
+
+
+def _select(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext) -> list[EditMatch]:
+    """Return the matches that prove one of the first four levels."""
+    having = [match for match in matches if match.has_line]
+    if level == "certain":
+        return [] if commit.linked is None else [each for each in having if each.has_half and commit.agrees(each)]
+    if level == "likely":
+        is_few = len(having) <= FEW_EDITS
+        return [each for each in having if (each.has_half or is_few) and commit.agrees(each)]
+    if level == "other-session":
+        return [each for each in having if each.has_half and commit.has_contributor(each)]
+    return [each for each in matches if each.has_half and each.shared and commit.agrees(each)]
+
+
+def _choose(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the matches that the level is about, the best first, or else the last edit before the commit first."""
+    if level in {"unsure", "commit-only"}:
+        return tuple(sorted(matches, key=lambda match: (not match.has_line, -match.shared)))
+    selected = _select(level, matches, commit)
+    return tuple(sorted(selected, key=lambda match: not match.has_half))

@@ -1,0 +1,128 @@
+"""The conversations of commits, by all that is known: records, calls, content, and what trailers and notes claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scopes.clock import parse_time
+from scopes.code_links.commit_facts import CommitFacts
+from scopes.code_links.commit_links import link_commit
+from scopes.code_links.commit_record import CommitRecord
+from scopes.code_links.edit_index import EditIndex, open_edit_index
+from scopes.code_links.edit_places import EditPlaces
+from scopes.code_links.known_links import KnownLinks
+from scopes.code_links.link import CodeLink, CommitId, LinkRole
+from scopes.code_links.project_commits import ProjectCommit, read_project_commits
+from scopes.code_links.project_git import (
+    ProjectGit,
+    ProjectGitFailed,
+    find_project_repository,
+    open_project_git,
+)
+from scopes.code_links.recorded_links import RecordedCommits
+from scopes.errors import Inaccessible
+from scopes.ids import ConversationId
+from scopes.result import Note
+from scopes.store.projects import find_worktree
+from scopes.store.repository import Repository
+
+Progress = Callable[[int, int], None]
+_SECOND: Final = 1_000_000_000
+_CLAIMS: Final = frozenset({"trailer", "note"})
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCommit:
+    """A commit with its links, the surest first, and the sessions that are recorded but not in the store."""
+
+    facts: CommitFacts
+    links: tuple[CodeLink, ...]
+    unknown: tuple[CommitRecord, ...] = ()
+    added: ProjectCommit | None = None
+
+
+class CommitLinker:
+    """Finds the links of commits of one project; made by `open_linker`."""
+
+    def __init__(self, git: ProjectGit, index: EditIndex, known: KnownLinks) -> None:
+        self.git = git
+        self.index = index
+        self.known = known
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What could not be read so far."""
+        return (*self.index.notes, *self.known.notes)
+
+    def link(self, commits: Iterable[CommitId]) -> Iterator[LinkedCommit]:
+        """Yield commits with their links, in the given order; those that the project has not are left out.
+
+        Raises:
+            Inaccessible: git cannot read the project.
+        """
+        facts = self.known.read_facts(commits)
+        added = self._read_added(list(facts))
+        for commit, each in facts.items():
+            with_lines = added.get(commit) or _without_lines(each)
+            links = link_commit(self.index, with_lines, None, self.known.links_of(commit))
+            yield LinkedCommit(each, join_claims(links), self.known.unknown_of(commit), with_lines)
+
+    def _read_added(self, commits: Sequence[CommitId]) -> Mapping[CommitId, ProjectCommit]:
+        """Return the commits with the lines that they added; merges are not there."""
+        if not commits:
+            return {}
+        try:
+            return read_project_commits(self.git, commits)
+        except ProjectGitFailed as error:
+            raise Inaccessible(f"git cannot read the commits of the project: {error}", hint="see: git fsck") from error
+
+
+@contextmanager
+def open_linker(
+    repository: Repository, index_directory: str, directory: str, on_progress: Progress = lambda _done, _all: None
+) -> Iterator[CommitLinker]:
+    """Open the project around a directory and the index of edits; `on_progress` is told the conversations it reads.
+
+    Raises:
+        NotFound: the directory is in no git repository.
+        Inaccessible: git is not installed.
+    """
+    project = find_project_repository(directory)
+    with open_project_git(project) as git, open_edit_index(index_directory, repository, on_progress) as index:
+        index.is_foreign = EditPlaces(git).is_foreign
+        recorded = RecordedCommits(repository, find_worktree(directory))
+        yield CommitLinker(git, index, KnownLinks(repository, git, recorded))
+
+
+def best_links(links: Sequence[CodeLink], role: LinkRole | None = None) -> tuple[CodeLink, ...]:
+    """Return the links that are more than candidates; only those of a role if it is given."""
+    return tuple(link for link in links if link.level != "candidate" and role in {None, link.role})
+
+
+def join_claims(links: Sequence[CodeLink]) -> tuple[CodeLink, ...]:
+    """Add what is only claimed to the evidence of other links of the same conversation; the rest stay candidates."""
+    claims = [link for link in links if link.evidence[0].kind in _CLAIMS]
+    found = [link for link in links if link.evidence[0].kind not in _CLAIMS]
+    for claim in claims:
+        places = [place for place, link in enumerate(found) if link.conversation == claim.conversation]
+        if places:
+            link = found[places[0]]
+            found[places[0]] = replace(link, evidence=(*link.evidence, *claim.evidence))
+        else:
+            found.append(claim)
+    return tuple(found)
+
+
+def conversations_of(links: Iterable[CodeLink]) -> tuple[ConversationId, ...]:
+    """Return the conversations of links, each once, in their order."""
+    return tuple(dict.fromkeys(link.conversation for link in links))
+
+
+def _without_lines(facts: CommitFacts) -> ProjectCommit:
+    """Return a merge, of which no lines are read: it has those of the merged commits."""
+    nanoseconds = None if facts.authored is None else parse_time(facts.authored)
+    time = 0.0 if nanoseconds is None else nanoseconds / _SECOND
+    return ProjectCommit(facts.commit, facts.author, time, time, facts.subject)

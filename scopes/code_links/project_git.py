@@ -1,0 +1,236 @@
+"""Run the git program on the repository of a project, which may be hostile: somebody else made it.
+
+A repository can name programs in its configuration, attributes and hooks, and new versions of git add new ones. So git
+never reads the project's configuration, and never its working tree: it runs in a private directory outside of the
+project with a configuration written here, and reaches the project's objects and refs through links. Nothing is written
+into the project.
+
+Two settings are read as text and checked, because answers depend on them: the format of the object ids, and
+`blame.ignoreRevsFile`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO, Final
+
+from scopes.errors import Inaccessible, NotFound
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
+from scopes.store.git_program import find_git, git_environment
+from scopes.store.projects import find_repository
+
+_CONFIG: Final = """\
+[core]
+	repositoryFormatVersion = {version}
+	bare = true
+	hooksPath = /dev/null
+	attributesFile = /dev/null
+	fsmonitor = false
+	quotePath = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[protocol]
+	allow = never
+[log]
+	showSignature = false
+	mailmap = false
+[extensions]
+"""
+_SHARED: Final = ("objects", "refs")
+_FILES: Final = ("packed-refs", "shallow", "reftable")
+_GIT_LINE: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRepository:
+    """The git repository of a project.
+
+    top: the working tree; None for a bare repository
+    git_directory: the directory with HEAD: that of the linked worktree, if it is one
+    shared: the directory with objects and refs
+    """
+
+    top: str | None
+    git_directory: str
+    shared: str
+
+
+class ProjectGitFailed(Exception):
+    """Git ended with an error; the text is its last line."""
+
+
+def find_project_repository(directory: str) -> ProjectRepository:
+    """Return the repository around a directory, or the bare repository that it is.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = find_repository(directory)
+    if found is not None:
+        top, shared = found
+        return ProjectRepository(top, _own_directory(top, shared), shared)
+    path = os.path.realpath(directory)
+    if os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects")):
+        return ProjectRepository(None, path, path)
+    raise NotFound(
+        f"{directory} is not in a git repository", hint="change to a working tree of the project, or use: scopes -C DIR"
+    )
+
+
+def _own_directory(top: str, shared: str) -> str:
+    """Return the git directory of a working tree: that of a linked one is named in its file `.git`."""
+    path = os.path.join(top, ".git")
+    if os.path.isdir(path):
+        return path
+    with suppress(OSError, ValueError):
+        line = os.fsdecode(read_regular(path, _GIT_LINE)).strip()
+        return os.path.realpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
+    return shared
+
+
+class ProjectGit:
+    """Runs git on one repository; made by `open_project_git`, usable until its block ends."""
+
+    def __init__(self, repository: ProjectRepository, program: str, directory: str) -> None:
+        self.repository = repository
+        self._program = program
+        self._environment = git_environment(directory)
+        self._directory = directory
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run git and return what it printed.
+
+        Raises:
+            ProjectGitFailed: it ended with an error.
+        """
+        done = subprocess.run(
+            self._command(arguments),
+            cwd=self._directory,
+            env=self._environment,
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ProjectGitFailed(_last_line(done.stderr))
+        return done.stdout
+
+    def find(self, *arguments: str) -> str | None:
+        """Run git and return what it printed as one line; None if it ended with an error."""
+        try:
+            return self.run(*arguments).decode("utf-8", "replace").strip()
+        except ProjectGitFailed:
+            return None
+
+    def walk_lines(self, *arguments: str, stdin: bytes = b"") -> Iterator[bytes]:
+        """Run git and yield the lines that it prints, while it runs.
+
+        Raises:
+            ProjectGitFailed: it ended with an error.
+        """
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+            given.write(stdin)
+            given.seek(0)
+            process = subprocess.Popen(
+                self._command(arguments),
+                cwd=self._directory,
+                env=self._environment,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+            try:
+                yield from process.stdout or ()
+                if process.wait() != 0:
+                    raise ProjectGitFailed(_read_end(errors))
+            finally:
+                process.kill()
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        return [self._program, "--no-pager", *arguments]
+
+
+@contextmanager
+def open_project_git(repository: ProjectRepository) -> Iterator[ProjectGit]:
+    """Prepare a private directory in which git reads a project's repository; it is removed at the end of the block.
+
+    Raises:
+        Inaccessible: git is not installed, or the directory cannot be made.
+    """
+    program = find_git()
+    if program is None:
+        raise Inaccessible("the git program is not installed", hint="install git; `why` asks it who wrote a line")
+    try:
+        path = tempfile.mkdtemp(prefix="scopes-project-")
+    except OSError as error:
+        raise Inaccessible(f"cannot make a directory for git: {error.strerror}", hint="set TMPDIR") from error
+    try:
+        _fill(path, repository)
+        yield ProjectGit(repository, program, path)
+    except OSError as error:
+        raise Inaccessible(
+            f"cannot read {repository.shared}: {error.strerror}", hint="check its permissions"
+        ) from error
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _fill(path: str, repository: ProjectRepository) -> None:
+    """Write what git needs into the private directory."""
+    extensions = _list_extensions(repository)
+    with open(os.path.join(path, "config"), "x", encoding="ascii") as file:
+        file.write(_CONFIG.format(version=1 if extensions else 0))
+        file.writelines(f"\t{name} = {value}\n" for name, value in extensions.items())
+    head = read_regular(os.path.join(repository.git_directory, "HEAD"), _GIT_LINE)
+    with open(os.path.join(path, "HEAD"), "xb") as file:
+        file.write(head)
+    for name in _SHARED:
+        os.symlink(os.path.join(repository.shared, name), os.path.join(path, name))
+    for name in _FILES:
+        if os.path.lexists(os.path.join(repository.shared, name)):
+            os.symlink(os.path.join(repository.shared, name), os.path.join(path, name))
+
+
+def _list_extensions(repository: ProjectRepository) -> dict[str, str]:
+    """Return the extensions of the repository that decide how its objects and refs are read."""
+    known = {"objectformat": {"sha256"}, "refstorage": {"reftable"}}
+    found = {name: read_setting(repository, "extensions", name) for name in known}
+    return {name: value for name, value in found.items() if value is not None and value in known[name]}
+
+
+def read_setting(repository: ProjectRepository, section: str, name: str) -> str | None:
+    """Return a setting in the repository's own configuration file, without what that file includes; the last one."""
+    try:
+        text = os.fsdecode(read_regular(os.path.join(repository.shared, "config"), MAX_CONFIG_BYTES))
+    except (OSError, ValueError):
+        return None
+    current, value = "", None
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("["):
+            current = stripped[1:].partition("]")[0].strip().lower()
+        key, equals, given = stripped.partition("=")
+        if current == section and equals and key.strip().lower() == name.lower():
+            value = given.strip().strip('"')
+    return value
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return (lines or ["git printed no message"])[-1].removeprefix("fatal: ")
+
+
+def _read_end(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    return _last_line(errors.read(_GIT_LINE * 16))

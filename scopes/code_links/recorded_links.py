@@ -1,0 +1,252 @@
+"""Links that were recorded when a commit was made, and which message of which conversation they lead to.
+
+A record names a session of an agent. Its conversation is found when somebody asks, because a session may be imported
+long after its commits. Time chooses only the message inside of a session that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from scopes.clock import parse_time
+from scopes.code_links.commit_record import CommitRecord
+from scopes.code_links.commit_store import CommitRecords
+from scopes.code_links.link import LINK_LEVELS, CodeLink, CommitId, Evidence, LinkLevel
+from scopes.code_links.pending_commits import list_pending
+from scopes.code_links.record_commits import pending_records
+from scopes.code_links.turns import TurnMessage, list_turn_messages
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import read_body, read_body_bytes
+from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
+from scopes.history.shared_refs import NamesOfUuids
+from scopes.history.sources import SOURCES, TRACKING, read_source_record
+from scopes.history.tool_calls import calls_by_id
+from scopes.ids import ConversationId, Oid
+from scopes.result import Note
+from scopes.store.projects import Worktree
+from scopes.store.refs import HEADS, split_branch_ref
+from scopes.store.repository import Repository
+
+_MAX_READ: Final = 200  # messages that are read to find the call before a commit
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLinks:
+    """What is recorded of a commit.
+
+    unknown: records of sessions that are not in the store
+    notes: what could not be read
+    """
+
+    links: tuple[CodeLink, ...] = ()
+    unknown: tuple[CommitRecord, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+class _Found(NamedTuple):
+    """A record that is about a commit, and how it came from another one to this one."""
+
+    record: CommitRecord
+    detour: str = ""
+
+
+class RecordedCommits:
+    """Answers from the records of a store and from what hooks have left in a project, which it does not take over."""
+
+    def __init__(self, repository: Repository, worktree: Worktree | None = None) -> None:
+        self._repository = repository
+        self._worktree = worktree
+        self._records = CommitRecords(repository)
+        self._names = NamesOfUuids(repository)
+        self._sessions: dict[str, tuple[ConversationId, tuple[Oid, ...]] | None] = {}
+        self._turns: dict[tuple[Oid, ...], list[TurnMessage]] = {}
+
+    def links_of_commit(self, commit: CommitId, identity: str | None = None) -> RecordedLinks:
+        """Return what is recorded of a commit, also before git made it again; the surest link first.
+
+        `identity` is that of the commit (`commit_facts`), to find one that was rebased or picked elsewhere.
+        """
+        found = list(self._find(commit, identity))
+        hooked = [each.record for each in found if each.record.recorded_by == "hook"]
+        by_hook = {each.commit for each in hooked if each.session_key and self._resolve(each.session_key)}
+        links: dict[ConversationId, CodeLink] = {}
+        unknown: dict[str, CommitRecord] = {}
+        for each in found:
+            link = self._link(commit, each, has_hook=each.record.commit in by_hook)
+            if link is None:
+                unknown.setdefault(f"{each.record.tool} {each.record.session}", each.record)
+                continue
+            known = links.get(link.conversation)
+            links[link.conversation] = link if known is None else _join(known, link)
+        return RecordedLinks(_lower_rivals(links.values()), tuple(unknown.values()), self._records.notes)
+
+    def commits_of(self, conversation: ConversationId) -> dict[CommitId, CommitRecord]:
+        """Return the recorded commits of a conversation, each with one of its records, in the order of time."""
+        found: dict[CommitId, CommitRecord] = {}
+        for key in {*self._records.session_keys(), *(each.session_key for each in self._pending)}:
+            session = None if key is None else self._resolve(key)
+            if key is None or session is None or session[0] != conversation:
+                continue
+            records = [each for commit in self._records.commits_of(key) for each in self._records.find(commit)]
+            own = (each for each in (*records, *self._pending) if each.session_key == key)
+            found |= {record.commit: record for record in own}
+        return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What could not be read so far."""
+        return self._records.notes
+
+    @cached_property
+    def _pending(self) -> list[CommitRecord]:
+        worktree = self._worktree
+        return [] if worktree is None else list(pending_records(worktree, list_pending(worktree)))
+
+    def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
+        """Yield the records of a commit, of those that git made again as this one, and of those with its identity."""
+        seen: set[CommitRecord] = set()
+        earlier = {commit: "", **{each: f", made again from {each[:8]}" for each in self._records.list_earlier(commit)}}
+        pending_pairs = [] if self._worktree is None else [p for e in list_pending(self._worktree) for p in e.rewritten]
+        for old, new in reversed(pending_pairs):
+            if new in earlier:
+                earlier.setdefault(old, f", made again from {old[:8]}")
+        same = [] if identity is None else self._records.list_same(identity)
+        same += [each.commit for each in self._pending if identity is not None and each.identity == identity]
+        text = "; {} has the same author, time and subject"
+        for name, detour in {**{each: text.format(each[:8]) for each in same}, **earlier}.items():
+            for record in (*self._records.find(name), *(each for each in self._pending if each.commit == name)):
+                if record not in seen:
+                    seen.add(record)
+                    yield _Found(record, detour)
+
+    def _link(self, commit: CommitId, found: _Found, *, has_hook: bool) -> CodeLink | None:
+        record = found.record
+        session = None if record.session_key is None else self._resolve(record.session_key)
+        if session is None:
+            return None
+        conversation, tips = session
+        message = self._find_message(tips, record)
+        if record.recorded_by == "hook":
+            text = f"made in a shell of this session{found.detour}"
+        else:
+            text = f"HEAD moved to it in this turn{found.detour}"
+        return CodeLink(
+            commit=commit,
+            conversation=conversation,
+            message=None if message is None else message.head.id,
+            turn=None if message is None else message.number,
+            role="made",
+            level=_level(record, has_hook=has_hook),
+            evidence=(Evidence("recorded", text, record.call_id),),
+        )
+
+    def _resolve(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
+        if key not in self._sessions:
+            self._sessions[key] = None
+            with suppress(NotFound, Corrupt):
+                self._sessions[key] = resolve_session(self._repository, key, self._names)
+        return self._sessions[key]
+
+    def _find_message(self, tips: tuple[Oid, ...], record: CommitRecord) -> TurnMessage | None:
+        """Return the message that a record names, the one with its call, or the last one before the commit."""
+        if tips not in self._turns:
+            self._turns[tips] = []
+            with suppress(NotFound, Corrupt):
+                self._turns[tips] = list_turn_messages(self._repository, tips)
+        messages = self._turns[tips]
+        if record.message is not None:
+            return next((each for each in messages if each.head.id == record.message), None)
+        with suppress(NotFound, Corrupt):
+            found = self._find_call(messages, record)
+            if found is not None:
+                return found
+        latest = parse_time(record.at)
+        before = [each for each in messages if latest is not None and each.head.time <= latest // _SECOND]
+        by_time = sorted(before, key=lambda each: each.head.time)  # copies and branches are between each other
+        with suppress(NotFound, Corrupt):
+            for each in by_time[: -_MAX_READ - 1 : -1]:
+                if each.head.author_kind == "agent" and self._calls_before(each, latest or 0):
+                    return each
+        return by_time[-1] if by_time else None
+
+    def _calls_before(self, message: TurnMessage, latest: int) -> bool:
+        """Return True if a message has tool calls and was written before a time; commits have whole seconds only."""
+        body = read_body(self._repository, message.head)
+        time = None if body.time is None else parse_time(body.time)
+        return bool(calls_by_id(body.parts)) and (time is None or time <= latest)
+
+    def _find_call(self, messages: list[TurnMessage], record: CommitRecord) -> TurnMessage | None:
+        if record.call_id is None:
+            return None
+        name = record.call_id.encode("utf-8", "replace")
+        for each in reversed(messages):
+            may_have = each.head.author_kind != "human" and name in read_body_bytes(self._repository, each.head)
+            if may_have and record.call_id in calls_by_id(read_body(self._repository, each.head).parts):
+                return each
+        return None
+
+
+def resolve_session(
+    repository: Repository, key: str, names: NamesOfUuids | None = None
+) -> tuple[ConversationId, tuple[Oid, ...]] | None:
+    """Return the conversation of a session, and the tips of what was imported of it, or of all its branches.
+
+    `key` is that of its source, or the uuid of a conversation. None if the store has no such session.
+
+    Raises:
+        Corrupt, NotFound: an object is damaged or missing.
+    """
+    if "-" in key:
+        name = (names or NamesOfUuids(repository)).find(key)
+        return None if name is None else (name, tuple(list_branch_tips(repository, name).values()))
+    value = repository.find_ref(SOURCES + key)
+    if value is None:
+        return None
+    tips = tuple(Oid(tip) for tip in repository.list_refs(f"{TRACKING}{key}/").values())
+    found = _find_branch_at(repository, frozenset(tips))
+    if found is None:  # the user has continued all its branches
+        root = read_source_record(repository, Oid(value)).root
+        known = conversation_ids(repository)
+        found = next((each for each in known if find_root_commit(repository, each) == root), None)
+    return None if found is None else (found, tips or tuple(list_branch_tips(repository, found).values()))
+
+
+def _find_branch_at(repository: Repository, tips: frozenset[Oid]) -> ConversationId | None:
+    for ref, tip in repository.list_refs(HEADS).items() if tips else ():
+        split = split_branch_ref(ref) if tip in tips else None
+        if split is not None:
+            return split[0]
+    return None
+
+
+def _level(record: CommitRecord, *, has_hook: bool) -> LinkLevel:
+    """Return how sure a record is.
+
+    A hook knows its session. At the end of a turn a commit is there that a person may have made in the same worktree.
+    """
+    if record.recorded_by == "turn":
+        return "candidate" if has_hook else "likely"
+    if record.is_shared or not record.is_new_commit:
+        return "likely"
+    return "certain"
+
+
+def _join(one: CodeLink, other: CodeLink) -> CodeLink:
+    """Return the surer of two links of one conversation, with the evidence of both."""
+    first, second = sorted((one, other), key=lambda link: LINK_LEVELS.index(link.level))
+    evidence = tuple(dict.fromkeys((*first.evidence, *second.evidence)))
+    known = first if first.message is not None else second
+    return replace(first, message=known.message, turn=known.turn, evidence=evidence)
+
+
+def _lower_rivals(links: Iterable[CodeLink]) -> tuple[CodeLink, ...]:
+    """Return links, the surest first; if several conversations are merely likely, nobody knows which one it was."""
+    found = sorted(links, key=lambda link: (LINK_LEVELS.index(link.level), link.conversation))
+    if sum(link.level == "likely" for link in found) < 2 and not (found and found[0].level == "certain"):
+        return tuple(found)
+    return tuple(replace(link, level="candidate") if link.level == "likely" else link for link in found)

@@ -1,0 +1,55 @@
+"""Record the commits of the last turn of a session that was just imported, by where HEAD of its project was meanwhile.
+
+What an agent itself wrote is imported unchanged, so that every machine gets the same commits from one transcript. So
+the moves of HEAD are not part of its messages: the commits among them are recorded next to those that hooks record.
+"""
+
+from __future__ import annotations
+
+from scopes.code_links.record_commits import has_commits, record_turn
+from scopes.code_links.recorded_links import resolve_session
+from scopes.code_links.reflog import describe_turn
+from scopes.code_links.turns import TurnMessage, list_turn_messages
+from scopes.history.conversations import read_uuid
+from scopes.history.sources import source_key
+from scopes.ids import OperationId
+from scopes.store.repository import Repository
+
+
+def record_last_turn(repository: Repository, tool: str, session: str, directory: str) -> OperationId | None:
+    """Record the commits that were made in a directory since the last prompt of a session; None if there is none.
+
+    tool: the format of the session
+    session: the agent's own id of it
+
+    Raises:
+        Busy, Inaccessible: nothing was recorded.
+        NotFound, Corrupt: a message is damaged or missing.
+    """
+    found = resolve_session(repository, source_key(tool, session, None))
+    last = find_last_turn(repository, tool, session)
+    if found is None or not last:
+        return None
+    git = describe_turn(directory, last[0].head.time)
+    if git is None or not has_commits(git):
+        return None
+    return record_turn(repository, read_uuid(repository, found[0]), last[-1].head.id, git)
+
+
+def find_last_turn(repository: Repository, tool: str, session: str) -> list[TurnMessage]:
+    """Return the messages of the last turn of a session, its prompt first; none if the store has no such session.
+
+    Raises:
+        NotFound, Corrupt: a message is damaged or missing.
+    """
+    found = resolve_session(repository, source_key(tool, session, None))
+    return [] if found is None else _last_turn(list_turn_messages(repository, found[1]))
+
+
+def _last_turn(messages: list[TurnMessage]) -> list[TurnMessage]:
+    """Return the messages of the turn that began last; none before the first prompt."""
+    begins = [each for each in messages if each.begin == each.head.oid]
+    if not begins:
+        return []
+    begin = max(begins, key=lambda each: each.head.time)
+    return [each for each in messages if each.begin == begin.head.oid]

@@ -1,0 +1,282 @@
+"""`why`: from lines of a file through blame to the commit, the turn, the prompt and the proposal that it agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from scopes.clock import format_seconds, now_nanoseconds
+from scopes.code_links.blame import BlamedLine, blame
+from scopes.code_links.commit_links import link_commit
+from scopes.code_links.content_match import AFTER_SECONDS
+from scopes.code_links.edit_index import EditIndex, open_edit_index
+from scopes.code_links.edit_places import EditPlaces
+from scopes.code_links.edits import base_name_of
+from scopes.code_links.known_links import KnownLinks
+from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_match import (
+    CommitContext,
+    LineMatch,
+    context_of,
+    hash_neighbours,
+    match_line,
+)
+from scopes.code_links.link import CodeLink, CommitId
+from scopes.code_links.project_commits import ProjectCommit, read_project_commits, read_seconds
+from scopes.code_links.project_git import ProjectGit, ProjectGitFailed, open_project_git
+from scopes.code_links.recorded_links import RecordedCommits
+from scopes.code_links.target import ProjectFile, Target, find_file, parse_target
+from scopes.code_links.why_answers import AnswerWriter
+from scopes.code_links.why_result import Why, WhyCommit, WhyLines
+from scopes.code_links.working_lines import map_lines, split_lines
+from scopes.errors import Inaccessible, Invalid, NotFound
+from scopes.ids import ConversationId
+from scopes.regular_file import UnusableFile, read_regular
+from scopes.result import Note
+from scopes.store.projects import find_worktree
+from scopes.store.repository import Repository
+
+AROUND: Final = 10  # lines that are blamed with those in question: git finds moved blocks, not single lines
+MAX_FILE: Final = 32 << 20  # bytes of a file in the working tree
+_IMPORT: Final = "import the sessions of your agents: scopes import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyRequest:
+    """What is asked for.
+
+    target: FILE, FILE:LINE or FILE:FIRST-LAST, relative to the current directory `cwd`
+    revision: the commit in which the lines are; None for the working tree
+    candidates: how many further turns to name
+    """
+
+    target: str
+    cwd: str
+    revision: str | None = None
+    candidates: int = 0
+
+
+def why(
+    repository: Repository,
+    index_directory: str,
+    request: WhyRequest,
+    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Why:
+    """Find the turns that wrote lines of a file; `on_progress` is told the conversations that are indexed first.
+
+    Raises:
+        NotFound: the directory is in no git repository, the file or the revision does not exist, or the store is empty.
+        Invalid: the file has not so many lines.
+        Inaccessible: git failed or is not installed.
+    """
+    target = parse_target(request.target, request.cwd)
+    file = find_file(target.file, request.cwd)
+    with open_project_git(file.repository) as git:
+        source = _read_source(git, file, request.revision)
+        first, last = _check_lines(file, target, len(source.lines))
+        with open_edit_index(index_directory, repository, on_progress) as index:
+            if index.conversations == 0:
+                raise NotFound("the store has no conversation", hint=_IMPORT)
+            index.is_foreign = EditPlaces(git).is_foreign
+            known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
+            lines = _Explainer(git, file, source, index, known).explain(first, last)
+            answers = AnswerWriter(repository, index, request.candidates)
+            items = tuple(answers.write(file.path, each) for each in lines)
+            notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
+            return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The lines of the file in question.
+
+    places: the line numbers in the revision by those that were asked for; lines that it lacks are not committed
+    """
+
+    revision: str | None
+    lines: Sequence[str]
+    places: Mapping[int, int]
+    committed_at: float = 0.0
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(slots=True)
+class FoundLines:
+    """What was found for adjacent lines with the same commit and the same turn."""
+
+    line: int
+    last_line: int
+    match: LineMatch
+    commit: WhyCommit | None = None
+    author_time: float = 0.0
+    links: tuple[CodeLink, ...] = ()
+
+
+def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _Source:
+    """Read the file in a revision, or in the working tree and in HEAD."""
+    commit = git.find("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}")
+    if commit is None and revision is not None:
+        raise NotFound(f"there is no commit {revision} in {_name(file)}", hint="see: git log --oneline")
+    committed = None if commit is None else _read_blob(git, commit, file.path)
+    working = _read_working(file) if revision is None else None
+    if committed is None and working is None:
+        where = f"in {revision}" if revision is not None else "in HEAD, nor in the working tree"
+        raise NotFound(f"there is no file {file.path} {where}", hint="see: git ls-files, or give another --rev")
+    if working is None:
+        lines = split_lines(committed or b"")
+        return _Source(commit, lines, {number: number for number in range(1, len(lines) + 1)})
+    lines = split_lines(working)
+    if committed is None or commit is None:
+        note = Note(f"{file.path} is not in HEAD: its lines are not committed yet")
+        return _Source(None, lines, {}, notes=(note,))
+    time = git.find("show", "--no-patch", "--no-show-signature", "--format=%ct", commit)
+    return _Source(commit, lines, map_lines(lines, split_lines(committed)), read_seconds(time or ""))
+
+
+def _name(file: ProjectFile) -> str:
+    return file.repository.top or file.repository.shared
+
+
+def _read_blob(git: ProjectGit, commit: str, path: str) -> bytes | None:
+    try:
+        return git.run("cat-file", "blob", f"{commit}:{path}")
+    except ProjectGitFailed:
+        return None
+
+
+def _read_working(file: ProjectFile) -> bytes | None:
+    """Return the file in the working tree; None if there is none.
+
+    Raises:
+        Inaccessible: it cannot be read, is not a regular file or is too large.
+    """
+    if file.working is None:
+        return None
+    try:
+        return read_regular(file.working, MAX_FILE)
+    except FileNotFoundError:
+        return None
+    except (UnusableFile, OSError) as error:
+        raise Inaccessible(
+            f"cannot read {file.path}: {error}", hint="with --rev HEAD the committed file is read"
+        ) from error
+
+
+def _check_lines(file: ProjectFile, target: Target, count: int) -> tuple[int, int]:
+    """Return the first and the last line in question."""
+    if count == 0:
+        raise Invalid(f"{file.path} is empty")
+    first, last = target.lines or (1, count)
+    if first > count:
+        raise Invalid(f"{file.path} has {count:,} lines, not {first:,}", hint="give a line that it has")
+    return first, min(last, count)
+
+
+@dataclass(slots=True)
+class _Explainer:
+    """Finds commits and edits for the lines of one file; every commit is read and linked once."""
+
+    git: ProjectGit
+    file: ProjectFile
+    source: _Source
+    index: EditIndex
+    known: KnownLinks
+    _contexts: dict[CommitId, tuple[tuple[CodeLink, ...], CommitContext]] = field(default_factory=dict)
+    _added: dict[tuple[CommitId, str], dict[int, str]] = field(default_factory=dict)
+
+    def explain(self, first: int, last: int) -> list[FoundLines]:
+        """Return what is known of lines, adjacent ones with the same answer together."""
+        blamed = self._blame(first, last)
+        commits = self._read_commits({place: each for place, each in blamed.items() if self._may_be_linked(each)})
+        found: list[FoundLines] = []
+        own = {number: text for number, text in enumerate(self.source.lines, 1) if number not in self.source.places}
+        for number in range(first, last + 1):
+            each = blamed.get(number)
+            if each is None:
+                lines = self._explain_uncommitted(number, own)
+            else:
+                lines = self._explain_committed(number, each, commits.get(each.commit))
+            _append(found, lines, is_short=hash_line(self.source.lines[number - 1]) is None)
+        return found
+
+    def _blame(self, first: int, last: int) -> dict[int, BlamedLine]:
+        """Return the origins of the committed lines, by the numbers that were asked for."""
+        places = {number: place for number in range(first, last + 1) if (place := self.source.places.get(number))}
+        if not places or self.source.revision is None:
+            return {}
+        try:
+            count = max(self.source.places.values())
+            span = max(1, min(places.values()) - AROUND), min(count, max(places.values()) + AROUND)
+            blamed = {each.number: each for each in blame(self.git, self.source.revision, self.file.path, span)}
+        except ProjectGitFailed as error:
+            raise Inaccessible(f"git blame failed: {error}", hint="see: git fsck") from error
+        return {number: blamed[place] for number, place in places.items()}
+
+    def _read_commits(self, blamed: Mapping[int, BlamedLine]) -> dict[CommitId, ProjectCommit]:
+        wanted = dict.fromkeys(each.commit for each in blamed.values())
+        if not wanted:
+            return {}
+        try:
+            self.known.read_facts(wanted)
+            return read_project_commits(self.git, wanted, {each.path for each in blamed.values()})
+        except ProjectGitFailed as error:
+            raise Inaccessible(f"git log failed: {error}", hint="see: git fsck") from error
+
+    def _explain_uncommitted(self, number: int, own: Mapping[int, str]) -> FoundLines:
+        """Find the edits of a line since the last commit."""
+        now = now_nanoseconds() / 1e9
+        context = CommitContext(now, since=self.source.committed_at)
+        match = match_line(self.index, self.file.path, hash_neighbours(own, number), context)
+        return FoundLines(number, number, match, author_time=now)
+
+    def _explain_committed(self, number: int, line: BlamedLine, commit: ProjectCommit | None) -> FoundLines:
+        """Find the edits of a line that a commit added; of a merge and of an old commit no lines are known."""
+        if commit is None:
+            commit = ProjectCommit(line.commit, line.author, line.author_time, line.author_time, line.subject)
+        links, context = self._link(commit) if self._may_be_linked(line) else ((), CommitContext(commit.author_time))
+        hashes = hash_neighbours(self._lines_of(commit, line.path), line.origin)
+        match = match_line(self.index, line.path, hashes, context)
+        time = format_seconds(int(commit.author_time))
+        shown = WhyCommit(commit.id, commit.subject, commit.author, time, line.path, line.origin)
+        return FoundLines(number, number, match, shown, commit.author_time, links)
+
+    def _may_be_linked(self, line: BlamedLine) -> bool:
+        """Return False for a commit before the first message: the beginnings of projects are large to read."""
+        return line.author_time + AFTER_SECONDS >= self.index.begin
+
+    def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
+        if commit.id not in self._contexts:
+            links = link_commit(self.index, commit, None, self.known.links_of(commit.id))
+            self._contexts[commit.id] = links, context_of(commit, links)
+        return self._contexts[commit.id]
+
+    def _lines_of(self, commit: ProjectCommit, path: str) -> Mapping[int, str]:
+        key = commit.id, path
+        if key not in self._added:
+            self._added[key] = {line.number: line.text for line in commit.added if line.path == path}
+        return self._added[key]
+
+
+def _append(found: list[FoundLines], lines: FoundLines, *, is_short: bool) -> None:
+    """Add a line to the answers; one with the same commit and the same edit, or a short one, joins those above it."""
+    last = found[-1] if found else None
+    if last is None or (last.commit and last.commit.id) != (lines.commit and lines.commit.id):
+        found.append(lines)
+    elif is_short or _key(last) == _key(lines):
+        found[-1] = replace(last, last_line=lines.last_line)
+    else:
+        found.append(lines)
+
+
+def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
+    best = lines.match.matches[0].edit if lines.match.matches else None
+    return lines.match.level, best and best.conversation, best and best.turn
+
+
+def _note_unknown(index: EditIndex, file: ProjectFile, items: Sequence[WhyLines]) -> tuple[Note, ...]:
+    """Return a note if no conversation has edited a file of this name: perhaps its session was not imported."""
+    name = base_name_of(file.path)
+    if any(each.answers for each in items) or index.knows_file(name):
+        return ()
+    return (Note(f"no conversation in the store has edited a file called {name}", _IMPORT),)

@@ -1,0 +1,176 @@
+"""Turn the edits that were found for lines into answers: the turn, what was asked for, and the evidence in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from scopes.code_links.commit_links import main_link
+from scopes.code_links.content_match import AFTER_SECONDS
+from scopes.code_links.edit_index import EditIndex, IndexedCall, IndexedTurn
+from scopes.code_links.line_match import ANSWERED, EditMatch
+from scopes.code_links.link import CodeLink
+from scopes.code_links.prompts import Request, read_request
+from scopes.code_links.turn_commands import FoundCommand, find_command
+from scopes.code_links.why_result import WhyAnswer, WhyLines
+from scopes.result import plural
+from scopes.store.repository import Repository
+
+if TYPE_CHECKING:
+    from scopes.code_links.why import FoundLines
+
+UNSURE_ANSWERS: Final = 3  # candidates that an unsure answer names
+
+
+class AnswerWriter:
+    """Writes answers; each turn is read once. `candidates` is the number of further turns that each answer names."""
+
+    def __init__(self, repository: Repository, index: EditIndex, candidates: int) -> None:
+        self._repository = repository
+        self._index = index
+        self._candidates = candidates
+        self._requests: dict[int, Request] = {}
+        self._commands: dict[tuple[str, str], FoundCommand | None] = {}
+
+    def write(self, file: str, found: FoundLines) -> WhyLines:
+        """Return the result for adjacent lines."""
+        level = found.match.level
+        main = main_link(found.links)
+        if level == "commit-only" and main is not None:
+            answers: list[WhyAnswer] = [self._of_commit(found, main)]
+            also: tuple[int, ...] = ()
+            rest = list(self._of_edits(found, found.match.matches))
+        else:
+            every = list(self._of_edits(found, found.match.matches))
+            count = max(UNSURE_ANSWERS, self._candidates) if level == "unsure" else 1
+            answers, rest = every[:count], every[count:]
+            also = _other_turns(answers[0], rest) if level in ANSWERED and answers else ()
+        rest += [self._of_link(link) for link in found.links if link.role == "wrote"]
+        known = {(each.conversation, each.turn) for each in answers}
+        candidates = [each for each in rest if (each.conversation, each.turn) not in known]
+        return WhyLines(
+            file=file,
+            line=found.line,
+            last_line=found.last_line,
+            commit=found.commit,
+            level=level,
+            answers=tuple(answers),
+            also=also,
+            candidates=tuple(_once(candidates))[: self._candidates],
+        )
+
+    def _of_edits(self, found: FoundLines, matches: Sequence[EditMatch]) -> Iterator[WhyAnswer]:
+        """Yield an answer for each turn that one of the edits belongs to."""
+        made = {link.conversation for link in found.links if link.role == "made"}
+        seen: set[int] = set()
+        for match in matches:
+            edit = match.edit
+            if edit.turn in seen:
+                continue
+            seen.add(edit.turn)
+            turn = self._index.turn(edit.turn)
+            request = self._request(edit.turn, turn)
+            yield WhyAnswer(
+                conversation=edit.conversation,
+                message=edit.message,
+                turn=turn.number,
+                prompt=request.prompt,
+                agreed_to=request.agreed_to,
+                longer_prompt=request.longer_prompt,
+                how=f"{_lines_in_words(match)}, {edit.tool}",
+                share=round(match.shared / match.neighbours, 3) if match.neighbours else 1.0,
+                call_id=edit.call_id,
+                seconds_before=_seconds_before(found.author_time, edit.time),
+                made=edit.conversation in made,
+            )
+
+    def _of_commit(self, found: FoundLines, link: CodeLink) -> WhyAnswer:
+        """Return the answer for a line that no edit has: a command, else the last edit of the commit, else its call."""
+        call = _call_of(self._index, found, link)
+        command = None if call is None or found.commit is None else self._command(call, found.commit.path)
+        number = None if command is None or command.prompt is None else self._index.turn_of_prompt(command.prompt)
+        wrote = next((each for each in found.links if _wrote_too(each, link)), link)
+        if number is None:
+            number = _turn_of(self._index, found, wrote) if command is None else call and call.turn
+        turn = None if number is None else self._index.turn(number)
+        request = Request() if turn is None or number is None else self._request(number, turn)
+        return WhyAnswer(
+            conversation=link.conversation,
+            message=wrote.message if command is None else command.message,
+            turn=(wrote.turn or 0) if turn is None else turn.number,
+            prompt=request.prompt,
+            agreed_to=request.agreed_to,
+            longer_prompt=request.longer_prompt,
+            how="no edit has the line" if command is None else "by a command in this turn",
+            share=wrote.evidence[0].share,
+            call_id=wrote.evidence[0].call_id if command is None else command.call_id,
+            command=None if command is None else command.command,
+            made=link.role == "made",
+        )
+
+    def _command(self, call: IndexedCall, path: str) -> FoundCommand | None:
+        key = call.oid, path
+        if key not in self._commands:
+            ends = self._index.commit_call_messages(call.conversation)
+            self._commands[key] = find_command(self._repository, call.oid, path, ends)
+        return self._commands[key]
+
+    def _of_link(self, link: CodeLink) -> WhyAnswer:
+        """Return the candidate that a link of the commit is."""
+        evidence = link.evidence[0]
+        return WhyAnswer(
+            conversation=link.conversation,
+            message=link.message,
+            turn=link.turn or 0,
+            prompt=None,
+            agreed_to=None,
+            longer_prompt=None,
+            how=f"{evidence.text} of the commit",
+            share=evidence.share,
+            call_id=evidence.call_id,
+        )
+
+    def _request(self, number: int, turn: IndexedTurn) -> Request:
+        if number not in self._requests:
+            self._requests[number] = read_request(self._repository, turn)
+        return self._requests[number]
+
+
+def _seconds_before(author_time: float, edit_time: float) -> float | None:
+    """Return how long before the commit an edit was made; None if the commit was amended with it later."""
+    return max(0.0, round(author_time - edit_time, 1)) if edit_time < author_time + AFTER_SECONDS else None
+
+
+def _call_of(index: EditIndex, found: FoundLines, link: CodeLink) -> IndexedCall | None:
+    """Return the call that made the commit; None if the link does not rest on one."""
+    wanted = {evidence.call_id for evidence in link.evidence if evidence.kind == "call"}
+    return next((call for call in index.find_commit_calls(found.author_time) if call.call_id in wanted), None)
+
+
+def _wrote_too(link: CodeLink, main: CodeLink) -> bool:
+    return link.role == "wrote" and link.conversation == main.conversation
+
+
+def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
+    """Return the number of the row of the turn of a link."""
+    call = _call_of(index, found, link)
+    return index.turn_of_call(link.conversation, link.evidence[0].call_id) if call is None else call.turn
+
+
+def _lines_in_words(match: EditMatch) -> str:
+    """Return what an edit has: `line + 6/6 neighbours`."""
+    neighbours = f"{match.shared}/{match.neighbours} {plural(match.neighbours, 'neighbour')}"
+    if not match.has_line:
+        return neighbours
+    return f"line + {neighbours}" if match.neighbours else "line"
+
+
+def _other_turns(answer: WhyAnswer, rest: Sequence[WhyAnswer]) -> tuple[int, ...]:
+    """Return the other turns of the conversation that wrote the same lines."""
+    same = {each.turn for each in rest if each.conversation == answer.conversation and each.how.startswith("line")}
+    return tuple(sorted(same - {answer.turn}))
+
+
+def _once(answers: Sequence[WhyAnswer]) -> list[WhyAnswer]:
+    """Return answers without those whose turn was named before."""
+    return list({(each.conversation, each.turn): each for each in reversed(answers)}.values())[::-1]

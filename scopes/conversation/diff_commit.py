@@ -1,0 +1,118 @@
+"""`diff --commit`: which lines of a commit the edits of its conversations account for, and which they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.clock import parse_time
+from scopes.code_links.content_match import AFTER_SECONDS
+from scopes.code_links.edit_index import EditIndex
+from scopes.code_links.edits import base_name_of
+from scopes.code_links.line_hash import hash_line
+from scopes.code_links.link import CommitId
+from scopes.code_links.linked_commits import LinkedCommit, conversations_of, open_linker
+from scopes.code_links.project_commits import AddedLine
+from scopes.conversation.commit_turns import link_revision, require_links
+from scopes.history.revisions import resolve_conversation
+from scopes.ids import ConversationId
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+Progress = Callable[[int, int], None]
+_SECOND = 1_000_000_000
+
+
+class OtherLine(NamedTuple):
+    """A line of a commit that no edit accounts for; `number` is its place in the file."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAccount:
+    """The lines that a commit added to a file.
+
+    added: all of them
+    edited: those that an edit of the conversations has
+    short: those that are too short to tell where they are from
+    others: the rest
+    """
+
+    path: str
+    added: int
+    edited: int
+    short: int
+    others: tuple[OtherLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitAccount(Result):
+    """A commit and the lines in it, by file."""
+
+    commit: CommitId
+    subject: str
+    conversations: tuple[ConversationId, ...]
+    files: tuple[FileAccount, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the edits account for every line, otherwise 1."""
+        return int(any(file.others for file in self.files))
+
+
+def diff_commit(
+    repository: Repository,
+    revision: str,
+    *,
+    directory: str,
+    index_directory: str,
+    conversation: str | None = None,
+    on_progress: Progress = lambda _done, _all: None,
+) -> CommitAccount:
+    """Compare the lines that a commit added with those that the edits of its conversations added.
+
+    Raises:
+        NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    wanted = None if conversation is None else resolve_conversation(repository, conversation)
+    with open_linker(repository, index_directory, directory, on_progress) as linker:
+        linked = link_revision(linker, revision)
+        names = conversations_of(require_links(linked, wanted))
+        files = tuple(
+            _account(linker.index, linked, path, lines, names) for path, lines in _lines_by_path(linked).items()
+        )
+        return CommitAccount(
+            commit=linked.facts.commit,
+            subject=linked.facts.subject,
+            conversations=names,
+            files=files,
+            notes=linker.notes,
+        )
+
+
+def _lines_by_path(linked: LinkedCommit) -> Mapping[str, list[AddedLine]]:
+    found: dict[str, list[AddedLine]] = {}
+    for line in () if linked.added is None else linked.added.added:
+        found.setdefault(line.path, []).append(line)
+    return found
+
+
+def _account(
+    index: EditIndex, linked: LinkedCommit, path: str, lines: list[AddedLine], names: tuple[ConversationId, ...]
+) -> FileAccount:
+    hashes = {line.number: hash_line(line.text) for line in lines}
+    authored = parse_time(linked.facts.authored or "") or 0
+    wanted = [value for value in hashes.values() if value is not None]
+    edits = index.find_edits(wanted, base_name_of(path), authored / _SECOND + AFTER_SECONDS)
+    known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
+    others = tuple(
+        OtherLine(line.number, line.text)
+        for line in lines
+        if hashes[line.number] is not None and hashes[line.number] not in known
+    )
+    short = sum(value is None for value in hashes.values())
+    return FileAccount(path=path, added=len(lines), edited=len(lines) - short - len(others), short=short, others=others)

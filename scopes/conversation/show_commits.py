@@ -1,0 +1,129 @@
+"""`show --commits`: the commits of the project that a conversation made or wrote lines of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from scopes.code_links.commit_record import CommitRecord, is_commit_id
+from scopes.code_links.link import CodeLink, CommitId
+from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, open_linker
+from scopes.code_links.project_commits import all_commits
+from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
+from scopes.code_links.recorded_links import RecordedCommits
+from scopes.errors import NotFound
+from scopes.history.messages import header_of, is_root
+from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.ids import ConversationId
+from scopes.result import Note, Result
+from scopes.store.graph import walk_newest_first
+from scopes.store.repository import Repository
+
+Progress = Callable[[int, int], None]
+MAX_COMMITS: Final = 5_000  # of the project, the newest since the conversation began
+_BEFORE_SECONDS: Final = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """A commit of the project and what links it to the conversation, the surest link first.
+
+    authored: when it was first made, RFC 3339; None if that is not known
+    is_gone: it is recorded, and the project around the current directory does not have it
+    """
+
+    commit: CommitId
+    subject: str
+    authored: str | None
+    links: tuple[CodeLink, ...]
+    is_gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationCommits(Result):
+    """The commits of a conversation, oldest first."""
+
+    conversation: ConversationId
+    commits: tuple[CommitRow, ...]
+
+
+def show_commits(
+    repository: Repository,
+    conversation: str,
+    *,
+    directory: str,
+    index_directory: str,
+    on_progress: Progress = lambda _done, _all: None,
+) -> ConversationCommits:
+    """Return the commits that a conversation made or wrote lines of, with the evidence; candidates are left out.
+
+    Outside of a git repository these are the commits that were recorded when they were made.
+
+    Raises:
+        NotFound, Ambiguous: the conversation cannot be resolved.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    name = resolve_conversation(repository, conversation)
+    try:
+        with open_linker(repository, index_directory, directory, on_progress) as linker:
+            return _search(repository, name, linker)
+    except NotFound:
+        recorded = RecordedCommits(repository)
+        rows = tuple(_recorded_rows(recorded, name, recorded.commits_of(name).values()))
+        note = Note(
+            f"{directory} is not in a git repository: only recorded commits are shown", "see also: scopes -C DIR"
+        )
+        return ConversationCommits(conversation=name, commits=rows, notes=(note, *recorded.notes))
+
+
+def _search(repository: Repository, name: ConversationId, linker: CommitLinker) -> ConversationCommits:
+    recorded = linker.known.recorded.commits_of(name)
+    commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
+    found = {
+        each.facts.commit: row
+        for each in linker.link(dict.fromkeys((*recorded, *commits)))
+        if (row := _row(each, name)) is not None
+    }
+    missing = [record for commit, record in recorded.items() if commit not in found]
+    rows = [*found.values(), *_recorded_rows(linker.known.recorded, name, missing)]
+    notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
+    places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
+    ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
+    return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
+
+
+def _list_commits(git: ProjectGit, since: int) -> tuple[list[CommitId], bool]:
+    """Return the commits of the project since a time, and whether there are more."""
+    words = ("rev-list", "--date-order", f"--max-count={MAX_COMMITS + 1}", f"--since={since}", *all_commits())
+    with suppress(ProjectGitFailed):
+        found = [CommitId(line) for line in git.run(*words).decode("ascii", "replace").split() if is_commit_id(line)]
+        return found[:MAX_COMMITS], len(found) > MAX_COMMITS
+    return [], False
+
+
+def _first_time(repository: Repository, name: ConversationId) -> int:
+    """Return when a conversation began, in seconds, with an hour to spare."""
+    commits = walk_newest_first(repository, list_branch_tips(repository, name).values())
+    times = (header_of(commit).time for commit in commits if not is_root(commit))
+    return max(0, min((time for time in times if time), default=0) - _BEFORE_SECONDS)
+
+
+def _row(linked: LinkedCommit, name: ConversationId) -> CommitRow | None:
+    links = tuple(link for link in best_links(linked.links) if link.conversation == name)
+    facts = linked.facts
+    return (
+        CommitRow(commit=facts.commit, subject=facts.subject, authored=facts.authored, links=links) if links else None
+    )
+
+
+def _recorded_rows(
+    recorded: RecordedCommits, name: ConversationId, records: Iterable[CommitRecord]
+) -> Iterator[CommitRow]:
+    """Yield recorded commits that the project does not have: those of another one, or made again since."""
+    for record in records:
+        links = recorded.links_of_commit(record.commit).links
+        own = tuple(link for link in best_links(links) if link.conversation == name)
+        if own:
+            yield CommitRow(commit=record.commit, subject=record.subject, authored=record.at, links=own, is_gone=True)

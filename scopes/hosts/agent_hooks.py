@@ -1,0 +1,207 @@
+"""The hooks of agents that keep them in a JSON file: which events end a turn, and the shape of an entry.
+
+Sources: code.claude.com/docs/en/hooks (Claude Code), developers.openai.com/codex/hooks (Codex, run with 0.169), the
+hooks reference of Gemini CLI (docs/hooks/reference.md, run with 0.61), cursor.com/docs/agent/hooks (Cursor). Each hook
+is one shell command, so it has no data in it: what it needs comes on its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.errors import Inaccessible, Refused
+from scopes.hosts.config_file import FileChange, State, format_json, parse_json, read_text, save, take_back
+from scopes.hosts.hook_target import RUN, HookPlace, HooksChanged, HookState, hook_words
+from scopes.hosts.program import is_program
+
+_PURPOSE = "-hooks"
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonHooks:
+    """An agent with a JSON file of hooks below `hooks`, a list for each event.
+
+    home: the variable that moves its directory, and the directory in the user's home
+    file: the file in that directory
+    entry: makes the entry of an event for a command
+    nested: an entry has a list of hooks of its own, below `hooks`
+    head: what a new file has besides the hooks
+    """
+
+    name: str
+    summary: str
+    home: tuple[str | None, str]
+    file: str
+    events: tuple[str, ...]
+    entry: Callable[[str], Document]
+    nested: bool = True
+    head: tuple[tuple[str, Any], ...] = ()
+    advice: str | None = None
+
+    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+        """Add the hooks, or bring them up to date; as `HookTarget.install`."""
+        path, command = self._path(place), self._command(place)
+        text = json.dumps({"hooks": {event: [self.entry(command)] for event in self.events}}, indent=2)
+        if print_only:
+            return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
+        before = read_text(path)
+        found = list(self._commands(parse_json(before, path), path))
+        if sorted(found) == sorted((event, command) for event in self.events):
+            return HooksChanged(target=self.name, changes=(FileChange(path, "unchanged", text),))
+        after = self._add(before, path, command)
+        backup = save(path, before, after, purpose=_PURPOSE, keep=not found)
+        state: State = "replaced" if found else "added"
+        return HooksChanged(target=self.name, changes=(FileChange(path, state, text, backup),), advice=self.advice)
+
+    def status(self, place: HookPlace) -> HookState:
+        """Return how the hooks are."""
+        path, command = self._path(place), self._command(place)
+        try:
+            found = list(self._commands(parse_json(read_text(path), path), path))
+        except (Refused, Inaccessible) as error:
+            return HookState(self.name, "unreadable", path, error.message)
+        if not found:
+            return HookState(self.name, "missing", path)
+        missing = [event for event in self.events if (event, command) not in found]
+        if missing or len(found) > len(self.events):
+            return HookState(self.name, "outdated", path, f"bring it up to date: scopes hooks install {self.name}")
+        return HookState(self.name, "installed", path)
+
+    def remove(self, place: HookPlace) -> HooksChanged:
+        """Take the hooks out; as `HookTarget.remove`."""
+        path = self._path(place)
+        before = read_text(path)
+        document = parse_json(before, path)
+        found = list(self._commands(document, path))
+        if before is None or not found:
+            return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
+        command = found[0][1]
+        removed = format_json(self._without(document, path))
+        backup = take_back(path, before, lambda text: self._add(text, path, command), removed, purpose=_PURPOSE)
+        return HooksChanged(target=self.name, changes=(FileChange(path, "removed", backup=backup),))
+
+    def _path(self, place: HookPlace) -> str:
+        variable, folder = self.home
+        top = place.environ.get(variable) if variable is not None else None
+        return os.path.join(top or os.path.join(place.home, folder), self.file)
+
+    def _command(self, place: HookPlace) -> str:
+        return shlex.join(hook_words(place, self.name))
+
+    def _add(self, text: str | None, path: str, command: str) -> str:
+        """Return the text of the file with the hooks, instead of those that it has."""
+        document = self._without(parse_json(text, path), path)
+        for key, value in self.head:
+            document.setdefault(key, value)
+        hooks = document["hooks"] = _hooks_of(document, path)
+        for event in self.events:
+            entries = hooks.setdefault(event, [])
+            if not isinstance(entries, list):
+                raise Refused(f"{event!a} of the hooks in {path} is no list", hint="show what to add: --print")
+            entries.append(self.entry(command))
+        return format_json(document)
+
+    def _commands(self, document: Document, path: str) -> Iterator[tuple[str, str]]:
+        """Yield event and command of each hook that runs this program."""
+        for event, entries in _events(document, path):
+            for hook in (hook for entry in entries for hook in self._hooks(entry)):
+                if self._is_ours(hook):
+                    yield event, hook["command"]
+
+    def _without(self, document: Document, path: str) -> Document:
+        """Return a document without our hooks, and without lists and objects that become empty by that."""
+        document = deepcopy(document)
+        for event, entries in list(_events(document, path)):
+            kept = [left for entry in entries if (left := self._left(entry)) is not None]
+            if kept != entries:
+                document["hooks"][event] = kept
+                if not kept:
+                    del document["hooks"][event]
+                    if not document["hooks"]:
+                        del document["hooks"]
+        return document
+
+    def _left(self, entry: Any) -> Any:
+        """Return an entry without our hooks; None if it had no others."""
+        ours = [hook for hook in self._hooks(entry) if self._is_ours(hook)]
+        if not ours:
+            return entry
+        if not self.nested or len(ours) == len(entry["hooks"]):
+            return None
+        return {**entry, "hooks": [hook for hook in entry["hooks"] if hook not in ours]}
+
+    def _hooks(self, entry: Any) -> list[Any]:
+        if not self.nested:
+            return [entry]
+        hooks = entry.get("hooks") if isinstance(entry, dict) else None
+        return hooks if isinstance(hooks, list) else []
+
+    def _is_ours(self, hook: Any) -> bool:
+        command = hook.get("command") if isinstance(hook, dict) else None
+        return isinstance(command, str) and is_hook_command(command, self.name)
+
+
+def is_hook_command(command: str, name: str) -> bool:
+    """Return True if a shell command runs the hook of this program for a target."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return is_program(words, [*RUN, name])
+
+
+def _hooks_of(document: Document, path: str) -> Document:
+    """Return the object with the events.
+
+    Raises:
+        Refused: the file has something else there.
+    """
+    hooks = document.get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise Refused(f"'hooks' in {path} is no object", hint="show what to add: --print")
+    return hooks
+
+
+def _events(document: Document, path: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the events with their lists; other settings may be among them."""
+    return ((event, entries) for event, entries in _hooks_of(document, path).items() if isinstance(entries, list))
+
+
+def _command_hook(command: str, **fields: Any) -> Document:
+    return {"hooks": [{"type": "command", "command": command, **fields}]}
+
+
+AGENT_HOOKS = (
+    JsonHooks(
+        "claude-code",
+        "Record every turn of Claude Code",
+        ("CLAUDE_CONFIG_DIR", ".claude"),
+        "settings.json",
+        ("Stop", "SubagentStop", "SessionEnd"),
+        lambda command: _command_hook(command, timeout=10),
+    ),
+    JsonHooks(
+        "codex",
+        "Record every turn of Codex",
+        ("CODEX_HOME", ".codex"),
+        "hooks.json",
+        ("Stop", "SubagentStop", "SessionEnd"),
+        lambda command: _command_hook(command, timeout=10),
+        advice="Codex runs new hooks only after you have trusted them: start it, and answer its question or use /hooks",
+    ),
+    JsonHooks(
+        "gemini",
+        "Record every turn of Gemini CLI",
+        (None, ".gemini"),
+        "settings.json",
+        ("AfterAgent", "SessionEnd"),
+        lambda command: _command_hook(command, name="scopes", timeout=10_000),
+    ),
+)

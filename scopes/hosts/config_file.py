@@ -1,0 +1,192 @@
+"""Change a configuration file of another program: what is in it stays, and so can what was there before.
+
+JSON is read and written again, so a file with comments is refused. The file as it was is kept next to it. A change is
+taken back byte for byte if nothing else has changed since: if the same change of the kept file gives the present one.
+The file is replaced in one step, and only if it is still what was read, because its program may write it too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scopes.clock import new_id
+from scopes.errors import Busy, Inaccessible, Refused
+
+State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
+Change: TypeAlias = Callable[[str], str]
+_SHOW = "show what to add: --print"
+
+
+class FileChange(NamedTuple):
+    """What was done to one file.
+
+    text: the entry as it is in the file, or was
+    backup: the file as it was before; None if it did not exist or was not changed
+    """
+
+    file: str
+    state: State
+    text: str = ""
+    backup: str | None = None
+
+
+def read_text(path: str) -> str | None:
+    """Return the text of a configuration file; None if there is none.
+
+    Raises:
+        Inaccessible: it cannot be read.
+        Refused: it is not UTF-8.
+    """
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Inaccessible(f"cannot read {path}: {error.strerror}", hint=_SHOW) from error
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not UTF-8", hint=_SHOW) from error
+
+
+def parse_json(text: str | None, path: str) -> dict[str, Any]:
+    """Return the object in a JSON file; an empty one for an empty or missing file.
+
+    Raises:
+        Refused: it is something else, or writing it again would lose something.
+    """
+    if text is None or not text.strip():
+        return {}
+    try:
+        document = json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        hint = "it may have comments, which would be lost; add the entry yourself: --print"
+        raise Refused(f"{path} is not plain JSON: {error}", hint=hint) from error
+    if not isinstance(document, dict):
+        raise Refused(f"{path} has no JSON object", hint=_SHOW)
+    return document
+
+
+def format_json(document: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def find_object(document: dict[str, Any], keys: Sequence[str], path: str) -> dict[str, Any]:
+    """Return the object at a path of keys, which is made if there is none.
+
+    Raises:
+        Refused: something else is there.
+    """
+    found: Any = document
+    for key in keys:
+        found = found.setdefault(key, {})
+        if not isinstance(found, dict):
+            raise Refused(f"{key!a} in {path} is no object", hint=_SHOW)
+    result: dict[str, Any] = found
+    return result
+
+
+def save(path: str, before: str | None, after: str, *, purpose: str = "", keep: bool = True) -> str | None:
+    """Replace the text of a file, which was `before`, and keep that; return the path of the kept file.
+
+    Permissions stay, and a symbolic link stays one. `purpose` is added to the name of the kept file. Without `keep`,
+    an earlier kept file stays: it has no entry of ours.
+
+    Raises:
+        Busy: somebody else has changed the file meanwhile.
+        Inaccessible: a permission is missing, or the disk is full.
+    """
+    final = os.path.realpath(path)
+    backup = _backup_of(path, purpose)
+    try:
+        os.makedirs(os.path.dirname(final), exist_ok=True)
+        mode = 0o600 if before is None else stat.S_IMODE(os.stat(final).st_mode)
+        if keep and before is not None:
+            _write(backup, before, mode)
+        elif keep:
+            _remove(backup)  # of an earlier file of this name
+        _write(final, after, mode, lambda: _require_unchanged(path, before))
+    except OSError as error:
+        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint=_SHOW) from error
+    return backup if keep and before is not None else None
+
+
+def take_back(path: str, current: str, change: Change, removed: str, *, purpose: str = "") -> str | None:
+    """Undo a change of a file: restore the bytes of before if only this change was made since, else write `removed`.
+
+    A file that the change has made is deleted. Returns the path of the kept file; None if nothing need be kept.
+
+    Raises:
+        Busy, Inaccessible: as `save`.
+    """
+    backup = _backup_of(path, purpose)
+    kept = _read_kept(backup)
+    if kept is not None and _gives(change, kept, current):
+        save(path, current, kept, purpose=purpose, keep=False)
+        _remove(backup)
+        return None
+    if kept is None and _gives(change, "", current):
+        _require_unchanged(path, current)
+        try:
+            os.unlink(os.path.realpath(path))
+        except OSError as error:
+            raise Inaccessible(f"cannot delete {path}: {error.strerror}", hint="delete it") from error
+        return None
+    return save(path, current, removed, purpose=purpose)
+
+
+def _gives(change: Change, before: str, after: str) -> bool:
+    try:
+        return before != after and change(before) == after
+    except Refused:
+        return False
+
+
+def _backup_of(path: str, purpose: str) -> str:
+    return f"{os.path.realpath(path)}.before-scopes{purpose}"
+
+
+def _read_kept(path: str) -> str | None:
+    try:
+        return read_text(path)
+    except (Inaccessible, Refused):
+        return None
+
+
+def _require_unchanged(path: str, before: str | None) -> None:
+    if read_text(path) != before:
+        raise Busy(f"{path} was changed by another program meanwhile", hint="repeat the command")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with a repeated key: writing it again would lose a value."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("a key is repeated")
+    return document
+
+
+def _write(path: str, text: str, mode: int, check: Callable[[], None] = lambda: None) -> None:
+    """Write a file in one step; `check` is called directly before the old one is replaced."""
+    temporary = f"{path}.{new_id()}.part"
+    with ExitStack() as cleanup:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        cleanup.callback(_remove, temporary)
+        os.fchmod(descriptor, mode)  # whatever the umask is
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        check()
+        os.replace(temporary, path)
+        cleanup.pop_all()
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,96 @@
+"""What `scopes hooks` needs of a program that has hooks: to install them, to take them out, and to tell how they are.
+
+A target is an object, so that hooks of another kind (`git`) need no more than one of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from scopes.hosts.config_file import FileChange
+from scopes.result import Result
+
+RUN = ("hooks", "run")
+HookCondition: TypeAlias = Literal["installed", "missing", "outdated", "unreadable"]
+
+
+class HookPlace(NamedTuple):
+    """Where hooks are installed, and what they run.
+
+    home: the user's home directory
+    cwd: the current directory, for hooks of a project
+    environ: the environment, which may move a program's configuration
+    command: the words that start this program
+    store: the store that was named; None for that of the directory where a hook runs
+    """
+
+    home: str
+    cwd: str
+    environ: dict[str, str]
+    command: tuple[str, ...]
+    store: str | None = None
+
+
+def hook_words(place: HookPlace, name: str) -> list[str]:
+    """Return the command that the hook of a target runs."""
+    words = [*place.command, *RUN, name]
+    return words if place.store is None else [*words, "--store", place.store]
+
+
+class HookState(NamedTuple):
+    """How the hooks of one target are.
+
+    condition: `outdated` if they run another command than `install` would write now, such as one that has moved
+    detail: why it is not as it should be; empty if it is
+    last: the time of the last turn that a hook has recorded, or tried to
+    problem: why the last turn was not recorded; None if it was
+    """
+
+    target: str
+    condition: HookCondition
+    file: str
+    detail: str = ""
+    last: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HooksChanged(Result):
+    """What was done to the files of a target.
+
+    shown: nothing was written; the changes are what would be added.
+    advice: what is left to do in the other program; None if nothing is.
+    """
+
+    target: str
+    changes: tuple[FileChange, ...]
+    shown: bool = False
+    advice: str | None = None
+
+
+class HookTarget(Protocol):
+    """A program with hooks."""
+
+    @property
+    def name(self) -> str:
+        """The name as it is typed."""
+
+    @property
+    def summary(self) -> str:
+        """What its hooks do, in a line."""
+
+    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+        """Add the hooks, or bring them up to date; with `print_only` return what would be written.
+
+        Raises:
+            Refused: something in its configuration would be lost.
+            Busy: its configuration was changed meanwhile.
+            Inaccessible: it cannot be read or written.
+        """
+
+    def status(self, place: HookPlace) -> HookState:
+        """Return how the hooks are; what cannot be read is a condition, not an error."""
+
+    def remove(self, place: HookPlace) -> HooksChanged:
+        """Take the hooks out; raises as `install`."""

@@ -1,0 +1,183 @@
+"""`scopes watch`: import sources as they change, for agents without hooks.
+
+A source is imported when it has been quiet for a moment, at the latest some seconds after its first change, and at most
+once a second. What cannot be imported because the store cannot be written is tried again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from queue import Empty
+from typing import Protocol, TypeAlias
+
+from scopes.clock import now
+from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
+from scopes.ids import ConversationId
+from scopes.importers.results import Imported
+from scopes.result import Note, Result
+
+ImportFile: TypeAlias = Callable[[str], Imported]
+QUIET_SECONDS = 0.3
+LONGEST_SECONDS = 3.0
+EVERY_SECONDS = 1.0
+RETRY_SECONDS = 10.0
+_MAX_PID_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecorded(Result):
+    """Messages that a source had more than the store.
+
+    source: the path of the file; None if several files were imported together, as at the start.
+    """
+
+    time: str
+    conversation: ConversationId
+    messages: int
+    source: str | None = None
+
+
+class ChangeQueue(Protocol):
+    """Paths of files that have changed; None if there is nothing to do but to look whether to stop."""
+
+    def get(self, *, timeout: float | None) -> str | None:
+        """Return the next one.
+
+        Raises:
+            Empty: there was none in time.
+        """
+
+
+class Watcher:
+    """Imports what changes, one file at a time, until `stopped` returns True.
+
+    note: is called with what the user has to know, such as a full disk
+    """
+
+    def __init__(
+        self,
+        changed: ChangeQueue,
+        import_file: ImportFile,
+        *,
+        stopped: Callable[[], bool],
+        note: Callable[[Note], None],
+        read_time: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._changed, self._import_file, self._stopped, self._note = changed, import_file, stopped, note
+        self._read_time = read_time
+        self._pending: dict[str, _Change] = {}
+        self._imported: dict[str, float] = {}
+        self._noted: str | None = None
+
+    def run(self) -> Iterator[SourceRecorded]:
+        """Yield what has been recorded, as it happens."""
+        while not self._stopped():
+            self._collect()
+            if self._stopped():
+                return
+            yield from self._import_due()
+
+    def _collect(self) -> None:
+        """Wait for a change, or until one is due, and take all that have come."""
+        due = min((self._due(path, change) for path, change in self._pending.items()), default=None)
+        timeout = None if due is None else max(0.0, due - self._read_time())
+        while True:
+            try:
+                path = self._changed.get(timeout=timeout)
+            except Empty:
+                return
+            if path is None:
+                return
+            moment = self._read_time()
+            change = self._pending.setdefault(path, _Change(moment))
+            change.last = moment
+            timeout = 0.0
+
+    def _due(self, path: str, change: _Change) -> float:
+        quiet = min(change.last + QUIET_SECONDS, change.first + LONGEST_SECONDS)
+        return max(quiet, change.not_before, self._imported.get(path, 0.0) + EVERY_SECONDS)
+
+    def _import_due(self) -> Iterator[SourceRecorded]:
+        moment = self._read_time()
+        due = sorted(path for path, change in self._pending.items() if self._due(path, change) <= moment)
+        for path in due:
+            if self._stopped():
+                return
+            change = self._pending.pop(path)
+            self._imported[path] = self._read_time()
+            try:
+                imported = self._import_file(path)
+            except (NotFound, CannotImport):  # it is gone again, or no transcript, or has no message yet
+                continue
+            except (Busy, Inaccessible) as error:
+                self._try_again(path, change, error)
+                continue
+            self._noted = None
+            yield from recorded_rows(imported, path)
+        self._forget()
+
+    def _try_again(self, path: str, change: _Change, error: ScopesError) -> None:
+        change.not_before = self._read_time() + RETRY_SECONDS
+        self._pending.setdefault(path, change)
+        if error.message != self._noted:
+            self._noted = error.message
+            self._note(Note(f"{error.message}; it is tried again every {RETRY_SECONDS:.0f} seconds", error.hint))
+
+    def _forget(self) -> None:
+        """Drop the times of imports that do not matter any more."""
+        limit = self._read_time() - EVERY_SECONDS
+        self._imported = {path: moment for path, moment in self._imported.items() if moment > limit}
+
+
+class _Change:
+    """Changes of a file that is not imported yet: the first and the last moment, and when to try it at the earliest."""
+
+    __slots__ = ("first", "last", "not_before")
+
+    def __init__(self, moment: float) -> None:
+        self.first = self.last = moment
+        self.not_before = 0.0
+
+
+def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[SourceRecorded]:
+    """Return a row for each conversation that has got messages."""
+    moment = now()
+    return [
+        SourceRecorded(time=moment, conversation=row.id, messages=row.new_messages, source=source)
+        for row in imported.conversations
+        if row.new_messages
+    ]
+
+
+@contextmanager
+def watch_lock(directory: str, store: str) -> Iterator[None]:
+    """Hold the lock of the only watcher of a store; the file has the number of its process.
+
+    Raises:
+        Busy: another process watches for this store.
+        Inaccessible: the lock cannot be written.
+    """
+    name = sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    path = os.path.join(directory, f"watch-{name}.lock")
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check its permissions") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # on a full disk the number is missing, which only a message needs
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    except BlockingIOError as error:
+        holder = os.pread(descriptor, _MAX_PID_LENGTH, 0).decode("ascii", "replace").strip() or "another one"
+        raise Busy(f"process {holder} watches for this store already", hint=f"end it first: kill {holder}") from error
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,124 @@
+"""At the end of a turn that the hook of an agent records, the commits of the turn are recorded too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scopes.code_links.commit_store import CommitRecords
+from scopes.code_links.session_turn import record_last_turn
+from scopes.history.handles import StoreHandle
+from scopes.server.event_log import HOOK_LOG, read_events
+from scopes.store.open_repository import open_repository
+from tests.cli.running import PRODUCT, scopes
+from tests.cli.test_commits import wait_for
+from tests.code_links.agent_session import ClaudeSession
+from tests.support.store import make_store
+from tests.support.worktrees import Project
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path / "project")
+    made.commit("base", GIT_COMMITTER_DATE="2020-01-01T00:00:00Z")
+    return made
+
+
+@pytest.fixture
+def session(project, sealed_world):
+    folder = sealed_world / ".claude" / "projects" / "-project"
+    folder.mkdir(parents=True)
+    found = ClaudeSession(project, "")
+    found.path = folder / f"{found.session}.jsonl"
+    return found
+
+
+def stop(project, session):
+    """Run the hook of the agent as it does at the end of a turn, and wait until it has recorded."""
+    before = len(events())
+    settings = json.loads(Path(os.path.expandvars("$HOME/.claude/settings.json")).read_text())
+    words = settings["hooks"]["Stop"][0]["hooks"][0]["command"]
+    given = {"session_id": session.session, "transcript_path": str(session.path), "cwd": project.directory}
+    data = json.dumps({**given, "hook_event_name": "Stop"}).encode()
+    assert subprocess.run(["/bin/sh", "-c", words], input=data, check=False).returncode == 0
+    wait_for(lambda: len(events()) > before)
+
+
+def events():
+    return list(read_events(os.path.expandvars("$HOME/.local/state/scopes"), HOOK_LOG))
+
+
+def records_of(commit):
+    return CommitRecords(open_repository(os.environ["SCOPES_STORE"])).find(commit)
+
+
+def test_commits_of_a_turn_are_recorded_without_hooks_of_git(project, session):
+    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    session.prompt("Add one function")
+    made = session.commit("one function", "--no-verify")[1]
+    session.say("Done.")
+    stop(project, session)
+    (record,) = wait_for(lambda: records_of(made))
+    assert (record.recorded_by, record.subject) == ("turn", "one function")
+    assert records_of(project.git("rev-parse", "HEAD~1")) == []
+
+
+@pytest.fixture
+def store(tmp_path):
+    return make_store(tmp_path / "store.git")
+
+
+def record(store, project, session):
+    return record_last_turn(store, "claude-code", session.session, project.directory)
+
+
+def test_the_messages_are_those_of_an_import_and_the_record_names_the_last_one(project, session, store):
+    session.prompt("Add one function")
+    made = session.commit("one function")[1]
+    session.say("Done.")
+    session.import_now(store)
+    before = store.list_refs("refs/heads/")
+    assert record(store, project, session) is not None
+    assert store.list_refs("refs/heads/") == before
+    last = next(StoreHandle(store).conversation("conv-001").branch().messages())
+    (found,) = CommitRecords(store).find(made)
+    assert (found.message, last.text) == (last.id, "Done.")
+
+
+def test_a_turn_that_ends_several_times_is_recorded_once(project, session, store):
+    session.prompt("Add one function")
+    session.commit("one function")
+    session.import_now(store)
+    assert record(store, project, session) is not None
+    session.say("Done.")
+    session.import_now(store)
+    assert record(store, project, session) is None
+
+
+def test_only_the_commits_of_the_last_turn_are_recorded(project, session, store):
+    early = project.commit("early", GIT_COMMITTER_DATE="2021-01-01T00:00:00Z")
+    session.prompt("Add one function")
+    made = session.commit("one function")[1]
+    session.import_now(store)
+    record(store, project, session)
+    records = CommitRecords(store)
+    assert (records.find(early), len(records.find(made))) == ([], 1)
+
+
+def test_a_session_that_is_not_there_or_has_no_prompt_records_nothing(project, session, store):
+    assert record(store, project, session) is None
+    session.say("Hello.")
+    session.import_now(store)
+    project.commit("one")
+    assert record(store, project, session) is None
+
+
+def test_outside_of_git_nothing_is_recorded(project, session, store, tmp_path):
+    session.prompt("Add one function")
+    session.commit("one function")
+    session.import_now(store)
+    assert record_last_turn(store, "claude-code", session.session, str(tmp_path)) is None

@@ -1,0 +1,267 @@
+"""`scopes watch` as a process: beside an agent that writes, with signals, damaged stores and hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from tests.cli.running import PRODUCT, command_line, environment, scopes
+from tests.support.hook_agent import HookAgent, texts_of
+from tests.support.store import open_store
+
+SECONDS = 60
+
+
+class Watch:
+    """A running `scopes watch`."""
+
+    def __init__(self, *words, cwd=None, **options):
+        self.process = subprocess.Popen(
+            command_line("watch", *words, table=PRODUCT),
+            env=environment(),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+
+    def begin(self):
+        """Wait until what is there is imported, and return the rest of the line that says so."""
+        words = self.process.stderr.readline()
+        assert words.startswith("watching "), words
+        return words.removeprefix("watching ").strip()
+
+    def row(self):
+        """Return the next line of JSON."""
+        return json.loads(self.process.stdout.readline())
+
+    def end(self, number=signal.SIGTERM):
+        """Send a signal; return the exit code and what was written to standard error."""
+        self.process.send_signal(number)
+        _, problems = self.process.communicate(timeout=SECONDS)
+        return self.process.returncode, problems
+
+
+@pytest.fixture
+def agent(sealed_world, tmp_path):
+    return HookAgent(sealed_world, tmp_path)
+
+
+@pytest.fixture
+def watch():
+    started = []
+
+    def start(*words, **options):
+        started.append(Watch(*words, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.process.kill()
+        if not each.process.stdout.closed:
+            each.process.communicate()
+
+
+each_way = pytest.mark.parametrize("way", [(), ("--poll", "0.1")], ids=["by-the-system", "polled"])
+
+
+@each_way
+def test_every_turn_is_a_line_and_in_the_store(agent, watch, way):
+    agent.turn(1)
+    running = watch("--json", *way)
+    first = running.row()
+    assert (first["kind"], first["conversation"], first["messages"]) == ("source-recorded", "conv-001", 2)
+    for number in (2, 3):
+        agent.turn(number)
+        row = running.row()
+        assert (row["conversation"], row["messages"], row["source"]) == ("conv-001", 2, str(agent.session))
+        assert agent.texts() == texts_of(*range(1, number + 1))
+    assert running.end() == (0, f"watching {agent.session.parent.parent}\n")
+
+
+@each_way
+def test_an_agent_that_begins_later_is_found(sealed_world, tmp_path, watch, way):
+    """No folder of an agent exists when the watch begins."""
+    running = watch("--json", *way)
+    assert running.begin() == "for the first session of an agent"
+    agent = HookAgent(sealed_world, tmp_path)
+    agent.turn(1)
+    row = running.row()
+    assert (row["messages"], row["source"]) == (2, str(agent.session))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_with_success(agent, watch, number):
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.1")
+    running.row()
+    running.begin()
+    assert running.end(number) == (0, "")
+
+
+def test_a_signal_that_the_parent_ignores_stays_ignored(agent, watch):
+    """`nohup scopes watch`."""
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.1", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    running.begin()
+    running.process.send_signal(signal.SIGHUP)
+    agent.turn(2)
+    assert running.row()["messages"] == 2
+
+
+def test_once_imports_what_is_there_and_ends(agent):
+    agent.turn(1)
+    first = scopes("watch", "--once", table=PRODUCT)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.split("\t")[1:] == ["conv-001", "2", "\n"]
+    assert scopes("watch", "--once", table=PRODUCT).stdout == ""
+    agent.turn(2)
+    assert scopes("watch", "--once", "--json", table=PRODUCT).stdout.count("\n") == 1
+    assert agent.texts() == texts_of(1, 2)
+
+
+def test_once_without_any_agent_is_no_error(sealed_world):
+    done = scopes("watch", "--once", table=PRODUCT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_second_watch_for_the_store_is_refused_with_the_number_of_the_first(agent, watch):
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.1")
+    running.row()
+    done = scopes("watch", table=PRODUCT)
+    assert done.returncode == 6
+    assert f"process {running.process.pid} watches for this store already" in done.stderr
+    running.process.kill()
+    running.process.wait()
+    watch("--json", "--poll", "0.1")
+    agent.turn(2)
+    agent.wait_for_texts(*texts_of(1, 2))
+
+
+def test_half_a_line_is_left_until_it_is_complete(agent, watch):
+    running = watch("--json", "--poll", "0.1")
+    agent.turn(1)
+    assert running.row()["messages"] == 2
+    agent.log.user("prompt 2")
+    agent.flush(cut=20)
+    agent.log.answer("msg_2", {"type": "text", "text": "answer 2"})
+    agent.flush()
+    agent.wait_for_texts(*texts_of(1, 2))
+
+
+@each_way
+def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch, way):
+    """Agents delete old sessions, and some the ones in use."""
+    running = watch("--json", *way)
+    agent.turn(1)
+    running.row()
+    kept = agent.session.read_bytes()
+    shutil.rmtree(agent.session.parent)
+    agent.session.parent.mkdir()
+    agent.session.write_bytes(kept)
+    agent.turn(2)
+    assert running.row()["messages"] == 2
+    assert agent.texts() == texts_of(1, 2)
+
+
+def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, watch, monkeypatch):
+    agent.turn(1)
+    assert scopes("watch", "--once", table=PRODUCT).returncode == 0
+    limit = (0, resource.RLIM_INFINITY)  # every write to a file fails, as on a full disk
+    running = watch(
+        "--json", "--poll", "0.1",
+        preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, limit)),
+    )  # fmt: skip
+    running.begin()
+    agent.turn(2)
+    line = running.process.stderr.readline()
+    assert "tried again" in line
+    assert agent.texts() == texts_of(1)
+    resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert running.row()["messages"] == 2
+    assert agent.texts() == texts_of(1, 2)
+
+
+def test_hooks_and_a_watch_together_record_each_turn_once(agent, watch):
+    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    watch("--json")
+    for number in range(1, 6):
+        agent.turn(number)
+        agent.stop()
+    agent.wait_for_texts(*texts_of(*range(1, 6)))
+    agent.close()
+    assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def test_the_store_of_a_project_takes_only_its_sessions(agent, watch, tmp_path, monkeypatch):
+    monkeypatch.delenv("SCOPES_STORE")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
+    agent.store = str(tmp_path / ".git/scopes")
+    running = watch("--json", "--poll", "0.1", cwd=tmp_path)
+    running.begin()
+    agent.turn(1)  # of /home/carol/shop
+    for record in agent.log.records:
+        record["cwd"], record["sessionId"] = str(tmp_path), "22222222-2222-4333-8444-555555555555"
+    agent.session, agent.written = agent.session.with_name("22222222-2222-4333-8444-555555555555.jsonl"), 0
+    agent.flush()
+    assert running.row()["source"] == str(agent.session)
+    assert running.end()[0] == 0
+    assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def test_a_file_that_was_named_is_taken_whatever_its_project(agent, watch, tmp_path, monkeypatch):
+    monkeypatch.delenv("SCOPES_STORE")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
+    running = watch(str(agent.session), "--json", "--poll", "0.1", cwd=tmp_path)
+    running.begin()
+    agent.turn(1)  # of /home/carol/shop
+    assert running.row()["source"] == str(agent.session)
+
+
+def test_a_folder_can_be_named_and_one_that_is_not_there_is_an_error(agent, watch, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    running = watch(str(folder), "--json", "--poll", "0.1")
+    assert running.begin() == str(folder)
+    agent.turn(1)
+    shutil.copy(agent.session, folder / "copy.jsonl")
+    assert running.row()["source"] == str(folder / "copy.jsonl")
+    assert scopes("watch", str(tmp_path / "nowhere"), table=PRODUCT).returncode == 4
+    assert scopes("watch", "--poll", "0", table=PRODUCT).returncode == 2
+
+
+def test_a_reader_that_goes_away_ends_it_in_silence(agent, watch):
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.1")
+    running.row()
+    running.begin()
+    running.process.stdout.close()
+    agent.turn(2)
+    assert running.process.wait(SECONDS) == 141
+    assert running.process.stderr.read() == ""
+    running.process.stderr.close()
+
+
+@pytest.mark.parametrize("manager", ["systemd", "launchd"])
+def test_a_unit_starts_this_program_with_the_store(manager, sealed_world):
+    done = scopes("watch", "/sessions", "--poll", "5", "--print-unit", manager, table=PRODUCT)
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in ("/sessions", "--poll"))
+    assert os.environ["SCOPES_STORE"] in done.stdout
+    assert "__main__.py" in done.stdout
+
+
+def test_another_service_manager_is_a_mistake_of_usage():
+    assert scopes("watch", "--print-unit", "runit", table=PRODUCT).returncode == 2

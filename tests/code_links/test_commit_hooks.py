@@ -1,0 +1,289 @@
+"""Real commits with real hooks: each way to make a commit, and what is recorded of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from scopes.code_links.record_commits import ACTOR
+from scopes.conversation.undo import undo
+from scopes.store.operation_log import walk_operations
+from scopes.store.refs import COMMITS
+from scopes.store.repository import Caller
+from tests.code_links.hooked import CLAUDE, CODEX, Hooked, write_program
+from tests.support.store import assert_sound, make_store
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.fixture
+def project(tmp_path, repository):
+    return Hooked(tmp_path / "project", repository)
+
+
+def who(project, commit):
+    return [(record.tool, record.session, record.call_id) for record in project.records().find(commit)]
+
+
+def test_a_commit_of_codex_is_recorded_with_its_thread_and_call(project):
+    made = project.commit("one", **CODEX)
+    project.record()
+    (record,) = project.records().find(made)
+    assert (record.tool, record.session, record.call_id) == ("codex", "0199-thread", "call_7")
+    assert (record.subject, record.action, record.root) == ("one", "commit (initial): one", project.directory)
+    assert (record.recorded_by, record.is_new_commit) == ("hook", True)
+    assert project.pending() == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (CLAUDE, ("claude-code", CLAUDE["CLAUDE_CODE_SESSION_ID"], None)),
+        ({"CLAUDECODE": "1"}, ("claude-code", None, None)),
+        ({"OPENCODE": "1", "OPENCODE_PID": "7"}, ("opencode", None, None)),
+        ({"GEMINI_CLI": "1"}, ("gemini", None, None)),
+        ({"QWEN_CODE": "1"}, ("qwen", None, None)),
+        ({"PI_CODING_AGENT": "true"}, ("pi", None, None)),
+        ({"CODEX_THREAD_ID": "a b; rm -rf $(pwd)"}, ("codex", None, None)),
+        ({"CODEX_THREAD_ID": "x" * 500}, ("codex", None, None)),
+        ({"CODEX_THREAD_ID": "ok", "CODEX_TOOL_CALL_ID": "a\nend\n"}, ("codex", "ok", None)),
+    ],
+)
+def test_the_environment_tells_the_agent(project, variables, expected):
+    made = project.commit("one", **variables)
+    project.record()
+    assert who(project, made) == [expected]
+
+
+def test_a_commit_of_a_person_is_not_recorded(project):
+    project.commit("one")
+    assert project.pending() == []
+    assert project.record() is None
+    assert not os.path.exists(project.started)
+
+
+def test_the_environment_of_two_agents_names_both(project):
+    made = project.commit("one", **CODEX, **CLAUDE)
+    project.record()
+    assert sorted(tool for tool, _, _ in who(project, made)) == ["claude-code", "codex"]
+    assert all(record.is_shared for record in project.records().find(made))
+
+
+def test_a_commit_without_verification_is_recorded_too(project):
+    made = project.commit("one", "--no-verify", **CODEX)
+    project.record()
+    assert who(project, made) == [("codex", "0199-thread", "call_7")]
+
+
+def test_an_amended_commit_is_followed_although_a_person_amended_it(project):
+    first = project.commit("one", **CODEX)
+    project.git("commit", "-q", "--amend", "-m", "another subject")
+    second = project.head()
+    project.record()
+    assert project.records().list_earlier(second) == [first]
+    assert who(project, second) == []
+
+
+def test_a_rebased_commit_is_followed(project):
+    project.commit("base")
+    project.git("switch", "-q", "-c", "fix")
+    commits = [project.commit("one", **CODEX), project.commit("two", **CLAUDE)]
+    project.git("switch", "-q", "main")
+    project.commit("elsewhere")
+    project.git("rebase", "-q", "main", "fix")
+    project.record()
+    rebased = project.git("rev-list", "--reverse", "main..fix").split()
+    assert [project.records().list_earlier(commit) for commit in rebased] == [[commits[0]], [commits[1]]]
+
+
+def test_commits_that_are_squashed_are_all_earlier_ones(project):
+    project.commit("base")
+    commits = [project.commit("one", **CODEX), project.commit("two", **CODEX)]
+    project.git("rebase", "-q", "-i", "HEAD~2", GIT_SEQUENCE_EDITOR="sed -i '2s/pick/fixup/'")
+    project.record()
+    assert sorted(project.records().list_earlier(project.head())) == sorted(commits)
+
+
+def test_a_commit_that_was_rewritten_twice_is_followed_to_the_first(project):
+    first = project.commit("one", **CODEX)
+    for subject in ("two", "three"):
+        project.record()
+        project.git("commit", "-q", "--amend", "-m", subject)
+    project.record()
+    assert project.records().list_earlier(project.head())[-1] == first
+
+
+def test_a_picked_commit_has_the_identity_of_the_first_one(project):
+    project.commit("base")
+    project.git("switch", "-q", "-c", "fix")
+    first = project.commit("one", **CODEX)
+    project.git("switch", "-q", "main")
+    project.commit("elsewhere")
+    project.git("cherry-pick", first)
+    project.record()
+    (record,) = project.records().find(first)
+    assert project.records().list_same(record.identity) == [first]
+    assert project.git("log", "-1", "--format=%s") == "one"
+
+
+def test_an_agent_that_picks_a_commit_has_not_made_it_anew(project):
+    project.commit("base")
+    project.git("switch", "-q", "-c", "fix")
+    first = project.commit("one")
+    project.git("switch", "-q", "main")
+    project.commit("elsewhere")
+    project.git("cherry-pick", first, **CODEX)
+    project.record()
+    (record,) = project.records().find(project.head())
+    assert (record.action, record.is_new_commit) == ("cherry-pick: one", False)
+
+
+def test_a_squash_merge_by_an_agent_is_a_commit_of_its_own(project):
+    project.commit("base")
+    project.git("switch", "-q", "-c", "fix")
+    project.commit("one", **CODEX)
+    project.git("switch", "-q", "main")
+    project.git("merge", "-q", "--squash", "fix")
+    project.git("commit", "-q", "-m", "squashed", **CLAUDE)
+    project.record()
+    assert who(project, project.head()) == [("claude-code", CLAUDE["CLAUDE_CODE_SESSION_ID"], None)]
+
+
+def test_a_rebase_of_commits_that_nobody_recorded_stores_nothing(project):
+    project.commit("base")
+    project.commit("one")
+    project.git("rebase", "-q", "--force-rebase", "--root")
+    assert len(project.pending()) == 1
+    assert project.record() is None
+    assert project.pending() == []
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_hook_that_was_there_runs_with_its_input_and_its_failure_changes_nothing(tmp_path, repository, code):
+    project = Hooked(tmp_path / "project", repository, install=False)
+    for name in ("post-commit", "post-rewrite"):
+        write_program(
+            f"{project.directory}/.git/hooks/{name}", f'(echo {name} "$@"; cat) >> "{tmp_path}/ran"; exit {code}\n'
+        )
+    project.target.install(project.place())
+    first = project.commit("one", **CODEX)
+    project.git("commit", "-q", "--amend", "-m", "two", **CODEX)
+    assert (tmp_path / "ran").read_text() == f"post-commit\npost-commit\npost-rewrite amend\n{first} {project.head()}\n"
+    project.record()
+    assert who(project, first) == who(project, project.head()) == [("codex", "0199-thread", "call_7")]
+
+
+def test_a_hook_that_refuses_a_message_still_does(tmp_path, repository):
+    project = Hooked(tmp_path / "project", repository, trailer=True, install=False)
+    write_program(f"{project.directory}/.git/hooks/prepare-commit-msg", "exit 1\n")
+    project.target.install(project.place())
+    project.write("one.txt", "1\n")
+    project.git("add", "-A")
+    assert project.run(["git", "commit", "-q", "-m", "one"], check=False, **CODEX).returncode == 1
+
+
+def test_scopes_is_started_in_the_background_once_for_commits_in_a_row(project):
+    project.commit("base")
+    for number in range(5):
+        project.commit(f"{number} th", **CODEX)
+    project.git("rebase", "-q", "--force-rebase", "HEAD~2", **CODEX)
+    assert wait_for_lines(project.started, 1) == ["hooks run git"]
+    wait_for_end(Path(project.directory, ".git/scopes-hooks/starting").read_text())
+    project.commit("later", **CODEX)
+    assert wait_for_lines(project.started, 2) == ["hooks run git"] * 2
+
+
+def wait_for_end(number):
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(int(number), 0)
+            time.sleep(0.01)
+
+
+def wait_for_lines(path, count):
+    for _ in range(500):
+        lines = Path(path).read_text().splitlines() if os.path.exists(path) else []
+        if len(lines) >= count:
+            break
+        time.sleep(0.01)
+    return lines
+
+
+def test_a_program_that_is_gone_or_hangs_holds_no_commit_up(project):
+    write_program(project.program, "sleep 60\n")
+    began = time.monotonic()
+    project.commit("one", **CODEX)
+    assert time.monotonic() - began < 30
+    os.unlink(project.program)
+    made = project.commit("two", **CODEX)
+    assert made in [each.commit for each in project.pending()]
+
+
+def test_a_directory_that_cannot_be_written_fails_no_commit(project):
+    directory = f"{project.directory}/.git/scopes-hooks/pending"
+    os.rmdir(directory)
+    made = project.commit("one", **CODEX)
+    assert made == project.head()
+    with open(directory, "w", encoding="utf-8"):
+        assert project.commit("two", **CODEX) == project.head()
+    assert project.pending() == []
+
+
+def test_a_directory_with_blanks_and_quotes_is_no_problem(tmp_path, repository):
+    project = Hooked(tmp_path / "my 'own' $(project)", repository)
+    made = project.commit("one", **CODEX)
+    project.record()
+    assert who(project, made) == [("codex", "0199-thread", "call_7")]
+
+
+def test_what_was_recorded_is_recorded_once(project):
+    project.commit("one", **CODEX)
+    pending = project.pending()
+    with open(pending[0].path, "rb") as file:
+        content = file.read()
+    assert project.record() is not None
+    with open(pending[0].path, "wb") as file:  # as if it had been killed before it deleted the file
+        file.write(content)
+    os.utime(pending[0].path, ns=(pending[0].at, pending[0].at))
+    assert project.record() is None
+    assert project.pending() == []
+    assert_sound(project.repository)
+
+
+def test_a_hook_that_was_killed_leaves_a_file_that_is_ignored_and_goes_later(project):
+    project.commit("one", **CODEX)
+    (pending,) = project.pending()
+    with open(pending.path, "r+", encoding="utf-8") as file:
+        file.truncate(60)
+    assert project.record() is None
+    assert os.path.exists(pending.path)
+    os.utime(pending.path, (1, 1))
+    project.record()
+    assert not os.path.exists(pending.path)
+
+
+def test_recording_is_an_operation_that_undo_of_a_user_leaves_alone(project, repository):
+    repository.caller = Caller(ACTOR, "scopes hooks run git")
+    made = project.commit("one", **CODEX)
+    operation = project.record()
+    newest = next(iter(walk_operations(repository)))[1]
+    assert (newest.id, newest.actor, newest.summary) == (operation, "hooks", f"record commit {made[:8]}")
+    undo(repository, operation)
+    assert project.records().find(made) == []
+    assert repository.find_ref(COMMITS) is None
+
+
+def test_the_records_can_be_read_with_git(project, repository):
+    made = project.commit("one", **CODEX)
+    project.record()
+    words = ["git", f"--git-dir={repository.path}", "ls-tree", "-r", "--name-only", COMMITS]
+    names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert sum(made in name for name in names) == 3

@@ -1,0 +1,173 @@
+"""How sure it is which edit wrote a line: levels from the line, its neighbours, and the conversation of the commit."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.code_links.edit_index import IndexedEdit
+from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_match import (
+    FEW_EDITS,
+    CommitContext,
+    EditMatch,
+    context_of,
+    hash_neighbours,
+    judge,
+)
+from scopes.code_links.link import CodeLink, CommitId, Evidence
+from scopes.code_links.project_commits import ProjectCommit
+from scopes.ids import ConversationId, MessageId, Oid
+
+NOW = 1_000_000.0
+HOUR = 3600.0
+
+
+def line(number):
+    return f"this is line number {number}"
+
+
+def edit(conversation="conv-001", hours_before=1.0):
+    return IndexedEdit(
+        1, ConversationId(conversation), 1, MessageId("m"), Oid("o"), "c1", "Edit", "/p/a.py", NOW - hours_before * HOUR,
+        frozenset(),
+    )  # fmt: skip
+
+
+def match(conversation="conv-001", *, has_line=True, shared=4, neighbours=4, hours_before=1.0):
+    return EditMatch(edit(conversation, hours_before), has_line, shared, neighbours)
+
+
+LINKED = CommitContext(NOW, ConversationId("conv-001"), frozenset({"conv-001", "conv-002"}))
+UNLINKED = CommitContext(NOW)
+
+
+def test_line_and_neighbours_of_the_linked_conversation_are_certain():
+    assert judge([match()], LINKED) == "certain"
+    assert judge([match(shared=2)], LINKED) == "certain"
+
+
+def test_a_line_without_neighbours_is_certain_if_the_commit_is_linked():
+    assert judge([match(shared=0, neighbours=0)], LINKED) == "certain"
+
+
+def test_the_age_of_an_edit_of_the_linked_conversation_does_not_matter():
+    assert judge([match(hours_before=500)], LINKED) == "certain"
+
+
+def test_a_line_with_less_than_half_of_the_neighbours_is_likely_if_few_edits_have_it():
+    weak = match(shared=1)
+    assert judge([weak], LINKED) == "likely"
+    assert judge([weak] * FEW_EDITS, LINKED) == "likely"
+    assert judge([weak] * (FEW_EDITS + 1), LINKED) == "commit-only"
+
+
+def test_without_a_linked_conversation_a_recent_edit_is_likely():
+    assert judge([match()], UNLINKED) == "likely"
+    assert judge([match(shared=1)], UNLINKED) == "likely"
+
+
+def test_without_a_linked_conversation_an_old_edit_is_a_candidate_only():
+    assert judge([match(hours_before=7)], UNLINKED) == "unsure"
+
+
+def test_since_tells_how_old_an_edit_of_an_uncommitted_line_may_be():
+    assert judge([match(hours_before=50)], CommitContext(NOW, since=NOW - 60 * HOUR)) == "likely"
+    assert judge([match(hours_before=1)], CommitContext(NOW, since=NOW - HOUR / 2)) == "unsure"
+
+
+def test_another_conversation_that_wrote_a_part_of_the_commit_is_the_other_session():
+    assert judge([match("conv-002")], LINKED) == "other-session"
+    assert judge([match("conv-002"), match(has_line=False, shared=1)], LINKED) == "other-session"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [match("conv-003"), match("conv-002", shared=1), match("conv-002", hours_before=49)],
+    ids=["no part of the commit", "few neighbours", "too old"],
+)
+def test_another_conversation_needs_a_part_of_the_commit_neighbours_and_time(other):
+    assert judge([other], LINKED) == "commit-only"
+
+
+def test_another_session_needs_a_commit_that_is_linked():
+    context = CommitContext(NOW, None, frozenset({"conv-002"}))
+    assert judge([match("conv-002", hours_before=20)], context) == "unsure"
+
+
+def test_neighbours_without_the_line_are_near():
+    assert judge([match(has_line=False, shared=2)], LINKED) == "near"
+    assert judge([match(has_line=False, shared=2)], UNLINKED) == "near"
+    assert judge([match(has_line=False, shared=2, hours_before=7)], UNLINKED) == "unsure"
+    assert judge([match(has_line=False, shared=1)], LINKED) == "commit-only"
+
+
+def test_no_neighbour_at_all_is_not_near():
+    assert judge([match(has_line=False, shared=0, neighbours=0)], LINKED) == "commit-only"
+
+
+def test_without_any_match_only_the_commit_is_known_or_nothing():
+    assert judge([], LINKED) == "commit-only"
+    assert judge([], UNLINKED) == "none"
+
+
+def test_the_surest_level_wins():
+    assert judge([match("conv-002"), match(), match(has_line=False)], LINKED) == "certain"
+
+
+def added(*numbers):
+    return {number: line(number) for number in numbers}
+
+
+def hashes(*numbers):
+    return frozenset(hash_line(line(number)) for number in numbers)
+
+
+def test_neighbours_are_the_lines_up_to_six_away_that_the_commit_added():
+    found = hash_neighbours(added(3, 4, 9, 10, 11, 15, 16, 17), 10)
+    assert found.line == hash_line(line(10))
+    assert found.neighbours == hashes(4, 9, 11, 15, 16)
+
+
+def test_a_line_is_no_neighbour_of_itself_also_if_it_is_there_twice():
+    assert hash_neighbours({10: line(1), 11: line(1), 12: line(2)}, 10).neighbours == hashes(2)
+
+
+def test_lines_that_are_too_short_are_no_neighbours():
+    assert hash_neighbours({10: line(10), 11: "}", 12: ""}, 10).neighbours == frozenset()
+
+
+def test_a_short_line_is_recognized_by_the_neighbours_next_to_it():
+    found = hash_neighbours({8: line(8), 9: line(9), 10: "}", 11: "", 12: line(12), 13: line(13)}, 10)
+    assert found.line is None
+    assert found.nearest == hashes(9, 12)
+    assert found.neighbours == hashes(8, 9, 12, 13)
+
+
+def test_a_short_line_at_the_edge_has_one_nearest_neighbour_or_none():
+    assert hash_neighbours({10: "}", 11: line(11)}, 10).nearest == hashes(11)
+    assert hash_neighbours({10: "}"}, 10) == (None, frozenset(), frozenset())
+
+
+def test_a_line_that_the_commit_did_not_add_has_its_neighbours_only():
+    assert hash_neighbours(added(9), 10) == (None, hashes(9), hashes(9))
+
+
+def link(conversation, level="certain", share=None, role="wrote"):
+    return CodeLink(
+        commit=CommitId("a" * 40), conversation=ConversationId(conversation), role=role, level=level,
+        evidence=(Evidence("content", share=share),),
+    )  # fmt: skip
+
+
+def test_the_context_of_a_commit_has_its_conversation_and_those_with_a_share():
+    commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Add")
+    links = [link("conv-001", role="made"), link("conv-002", share=0.5), link("conv-003", "candidate", share=0.01)]
+    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None, None)
+    assert context_of(commit, links[2:]).linked is None
+
+
+def test_a_commit_that_was_rewritten_has_the_time_of_that():
+    at_once = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW + 3, "Add")
+    amended = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW + HOUR, "Add")
+    assert context_of(at_once, []).rewritten is None
+    assert context_of(amended, []).rewritten == NOW + HOUR

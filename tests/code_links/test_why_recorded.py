@@ -1,0 +1,78 @@
+"""`why` counts what was recorded when a commit was made, before what it finds afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.code_links.why import WhyRequest, why
+from tests.code_links.agent_session import ClaudeSession
+from tests.code_links.hooked import Hooked
+from tests.support.store import make_store
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.fixture
+def project(tmp_path, repository):
+    made = Hooked(tmp_path / "project", repository)
+    made.commit("base")
+    return made
+
+
+@pytest.fixture
+def session(project, tmp_path):
+    found = ClaudeSession(project, "")
+    found.path = tmp_path / f"{found.session}.jsonl"
+    return found
+
+
+def explain(project, tmp_path, target):
+    request = WhyRequest(target=target, cwd=project.directory)
+    return why(project.repository, str(tmp_path / "index"), request).items[0]
+
+
+def generate(project, session, *, hidden=""):
+    """Let a session write a file with a program and commit it in a way that its transcript does not show."""
+    session.prompt("Generate the table of values")
+    project.write(
+        "make.sh", f"{hidden}seq -f 'VALUE_NUMBER_%g = True' 5 > table.py\ngit add -A\ngit commit -q -m Table\n"
+    )
+    session.shell("sh make.sh")
+    session.say("Done.")
+    session.import_now(project.repository)
+
+
+def test_a_commit_that_only_a_hook_knows_leads_to_its_conversation(project, session, tmp_path):
+    generate(project, session)
+    found = explain(project, tmp_path, "table.py:3")
+    assert (found.level, found.commit.id) == ("commit-only", project.head())
+    assert [(answer.conversation, answer.turn) for answer in found.answers] == [("conv-001", 1)]
+
+
+def test_without_the_record_nobody_knows(project, session, tmp_path):
+    generate(project, session, hidden="unset CLAUDECODE CLAUDE_CODE_SESSION_ID\n")
+    assert explain(project, tmp_path, "table.py:3").level == "none"
+
+
+def test_a_record_and_the_edit_make_an_answer_certain_although_the_call_is_hidden(project, session, tmp_path):
+    session.prompt("Write the greeting")
+    text = "".join(f"line_of_the_greeting_{number} = {number}\n" for number in range(8))
+    session.edit("greeting.py", text)
+    project.write(
+        "greeting.py", text + "".join(f"value_by_somebody_else_{number} = {number}\n" for number in range(80))
+    )
+    project.write("make.sh", "git add -A\ngit commit -q -m Greeting\n")
+    session.shell("sh make.sh")
+    session.import_now(project.repository)
+    found = explain(project, tmp_path, "greeting.py:4")
+    assert (found.level, found.answers[0].conversation) == ("certain", "conv-001")
+    assert found.answers[0].made
+
+
+def test_asking_takes_nothing_over(project, session, tmp_path):
+    generate(project, session)
+    explain(project, tmp_path, "table.py:3")
+    assert len(project.pending()) == 1

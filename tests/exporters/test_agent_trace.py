@@ -1,0 +1,142 @@
+"""The commits of a conversation as records of Agent Trace 0.1, and as notes on request."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scopes.errors import NotFound
+from scopes.exporters.agent_trace import NOTES_REF, export_traces, note_traces
+from scopes.history.conversations import read_uuid
+from tests.code_links.agent_session import SESSION, ClaudeSession
+from tests.support.store import make_store
+from tests.support.worktrees import Project
+
+
+def closed(required, **properties):
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+TEXT = {"type": "string"}
+LINE = {"type": "integer", "minimum": 1}
+CONTRIBUTOR = closed(
+    ["type"], type={"enum": ["human", "ai", "mixed", "unknown"]}, model_id={"type": "string", "maxLength": 250}
+)
+RANGE = closed(["start_line", "end_line"], start_line=LINE, end_line=LINE, content_hash=TEXT, contributor=CONTRIBUTOR)
+CONVERSATION = closed(
+    ["ranges"], url={"type": "string", "format": "uri"}, contributor=CONTRIBUTOR, ranges={"type": "array", "items": RANGE},
+    related={"type": "array", "items": closed(["type", "url"], type=TEXT, url=TEXT)},
+)  # fmt: skip
+# What schemas/trace-record.json of the specification demands: nothing unknown outside of `metadata`.
+SCHEMA = closed(
+    ["version", "id", "timestamp", "files"],
+    version={"type": "string", "pattern": r"^[0-9]+\.[0-9]+$"},
+    id={"type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"},
+    timestamp={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$"},
+    vcs=closed(["type", "revision"], type={"enum": ["git", "jj", "hg", "svn"]}, revision=TEXT),
+    tool=closed(["name", "version"], name=TEXT, version=TEXT),
+    files={"type": "array", "items": closed(["path", "conversations"], path=TEXT, conversations={"type": "array", "items": CONVERSATION})},
+    metadata={"type": "object"},
+)  # fmt: skip
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return make_store(tmp_path / "store.git")
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path / "project")
+    made.commit("base")
+    return made
+
+
+@pytest.fixture
+def session(project, tmp_path, repository):
+    """Two turns with a commit each; a person has changed the second one before."""
+    found = ClaudeSession(project, tmp_path / f"{SESSION}.jsonl")
+    found.prompt("Add one function")
+    found.commit("one function")
+    found.prompt("Add two functions")
+    found.edit("two.py", "def first_function():\n    pass\n\n\ndef second_function():\n    pass\n")
+    project.write("two.py", "def first_function():\n    pass\n\n\ndef renamed_by_hand():\n    pass\n")
+    found.shell("git add -A && git commit -q -m 'two functions'")
+    found.import_now(repository)
+    return found
+
+
+@pytest.fixture
+def places(project, tmp_path):
+    return {"directory": project.directory, "index_directory": str(tmp_path / "index")}
+
+
+def records_of(exported):
+    return [json.loads(line) for line in b"".join(exported.pieces).splitlines()]
+
+
+def test_every_record_is_one_of_agent_trace(project, repository, session, places):
+    records = records_of(export_traces(repository, "conv-001", **places))
+    for record in records:
+        Draft202012Validator(SCHEMA).validate(record)
+    assert [record["vcs"]["revision"] for record in records] == [project.git("rev-parse", "HEAD~1"), project.head()]
+
+
+def test_a_record_has_the_lines_that_edits_have(project, repository, session, places):
+    one, two = records_of(export_traces(repository, "conv-001", **places))
+    ((first,), (second,)) = (record["files"] for record in (one, two))
+    (whole,) = first["conversations"]
+    assert [(each["start_line"], each["end_line"]) for each in whole["ranges"]] == [(1, 2)]
+    assert (whole["url"], whole["contributor"]["type"]) == (f"urn:uuid:{read_uuid(repository, 'conv-001')}", "ai")
+    assert whole["contributor"]["model_id"] == "anthropic/claude-x"
+    assert [(each["start_line"], each["end_line"]) for each in second["conversations"][0]["ranges"]] == [(1, 1)]
+    assert two["metadata"]["dev.scopes"]["links"][0] == {"role": "made", "level": "certain"}
+
+
+def test_exporting_again_gives_the_same_records(project, repository, session, places):
+    first, second = (records_of(export_traces(repository, "conv-001", **places)) for _ in range(2))
+    assert first == second
+    assert len({record["id"] for record in first}) == 2
+
+
+def test_notes_are_written_on_request_and_under_a_ref_of_scopes_only(project, repository, session, places):
+    before = project.git("for-each-ref")
+    noted = note_traces(repository, "conv-001", **places)
+    assert (noted.ref, len(noted.commits)) == (NOTES_REF, 2)
+    record = json.loads(project.git("notes", "--ref=scopes", "show", "HEAD"))
+    assert record["vcs"]["revision"] == project.head()
+    after = project.git("for-each-ref")
+    assert [line.split()[-1] for line in after.splitlines() if line not in before.splitlines()] == [NOTES_REF]
+    assert project.git("status", "--porcelain") == ""
+    project.git("fsck", "--strict")
+
+
+def test_notes_that_are_written_again_are_replaced(project, repository, session, places):
+    for _ in range(2):
+        note_traces(repository, "conv-001", **places)
+    assert len(project.git("notes", "--ref=scopes", "list").splitlines()) == 2
+
+
+def test_hooks_of_the_project_do_not_run_for_notes(project, repository, session, places, tmp_path):
+    for name in ("reference-transaction", "post-commit", "pre-commit"):
+        path = project.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+        subprocess.run(["chmod", "+x", path], check=True)
+    note_traces(repository, "conv-001", **places)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_conversation_without_commits_has_no_records(project, repository, tmp_path, places):
+    found = ClaudeSession(project, tmp_path / f"{SESSION}.jsonl")
+    found.prompt("Say hello")
+    found.say("Hello.")
+    found.import_now(repository)
+    assert records_of(export_traces(repository, "conv-001", **places)) == []
+    assert note_traces(repository, "conv-001", **places).commits == ()
+
+
+def test_outside_of_a_repository_there_is_nothing_to_export(repository, session, tmp_path):
+    with pytest.raises(NotFound, match="is not in a git repository"):
+        export_traces(repository, "conv-001", directory=str(tmp_path), index_directory=str(tmp_path / "index"))

@@ -1,0 +1,189 @@
+"""Hooks in the configuration of agents: they come and go, and everything else stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+
+import pytest
+
+from scopes.errors import Refused
+from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
+from scopes.hosts.hook_target import HookPlace
+
+THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
+TARGETS = {target.name: target for target in AGENT_HOOKS}
+every_target = pytest.mark.parametrize("target", AGENT_HOOKS, ids=TARGETS)
+SPACED = "/opt/my programs/python"
+
+
+@pytest.fixture
+def place(tmp_path):
+    return HookPlace(str(tmp_path), str(tmp_path), {}, (SPACED, "-P", "/lib/scopes/__main__.py"))
+
+
+def file_of(target, place):
+    return target.status(place).file
+
+
+def write(target, place, document):
+    path = file_of(target, place)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    text = document if isinstance(document, str) else json.dumps(document)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(target, place):
+    with open(file_of(target, place), encoding="utf-8") as file:
+        return file.read()
+
+
+def states(result):
+    return [change.state for change in result.changes]
+
+
+def entries(target, place):
+    return json.loads(read(target, place))["hooks"]
+
+
+@every_target
+def test_every_event_runs_the_program_with_the_agent_and_nothing_else(target, place):
+    """No data of the turn is on the command line: it comes on standard input."""
+    target.install(place)
+    for event in target.events:
+        (entry,) = entries(target, place)[event]
+        (hook,) = entry["hooks"]
+        assert hook["type"] == "command"
+        assert shlex.split(hook["command"]) == [*place.command, "hooks", "run", target.name]
+
+
+@every_target
+def test_a_second_installation_changes_nothing(target, place):
+    assert states(target.install(place)) == ["added"]
+    before = read(target, place)
+    assert states(target.install(place)) == ["unchanged"]
+    assert read(target, place) == before
+
+
+@every_target
+def test_hooks_and_settings_of_others_stay(target, place):
+    event = target.events[0]
+    write(target, place, {"model": "x", "hooks": {event: [THEIRS], "Other": [THEIRS], "enabled": True}})
+    target.install(place)
+    assert entries(target, place)[event][0] == THEIRS
+    target.remove(place)
+    assert json.loads(read(target, place)) == {
+        "model": "x",
+        "hooks": {event: [THEIRS], "Other": [THEIRS], "enabled": True},
+    }
+
+
+@every_target
+def test_removing_gives_the_bytes_back(target, place):
+    text = '{ "hooks": {"Other": [ ] }, "z": 1e3 }'
+    write(target, place, text)
+    target.install(place)
+    assert states(target.remove(place)) == ["removed"]
+    assert read(target, place) == text
+
+
+@every_target
+def test_the_command_of_an_older_place_is_replaced(target, place):
+    old = place._replace(command=("/old/scopes",))
+    target.install(old)
+    assert target.status(place).condition == "outdated"
+    assert states(target.install(place)) == ["replaced"]
+    assert "/old/scopes" not in read(target, place)
+    assert target.status(place).condition == "installed"
+
+
+@every_target
+def test_bytes_come_back_after_an_update_too(target, place):
+    write(target, place, '{"z":1}')
+    target.install(place._replace(command=("/old/scopes",)))
+    target.install(place)
+    target.remove(place)
+    assert read(target, place) == '{"z":1}'
+
+
+@every_target
+def test_nothing_is_written_to_show_the_hooks(target, place):
+    shown = target.install(place, print_only=True)
+    assert shown.shown
+    assert json.loads(shown.changes[0].text)["hooks"].keys() == set(target.events)
+    assert not os.path.exists(file_of(target, place))
+
+
+@every_target
+def test_there_is_nothing_to_remove_where_nothing_was_installed(target, place):
+    assert states(target.remove(place)) == ["absent"]
+    write(target, place, {"hooks": {target.events[0]: [THEIRS]}})
+    assert states(target.remove(place)) == ["absent"]
+    assert entries(target, place) == {target.events[0]: [THEIRS]}
+
+
+@every_target
+def test_the_store_that_was_named_is_that_of_the_hook(target, place):
+    target.install(place._replace(store="/stores/work notes.git"))
+    (entry,) = entries(target, place)[target.events[0]]
+    assert shlex.split(entry["hooks"][0]["command"])[-2:] == ["--store", "/stores/work notes.git"]
+
+
+def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):
+    target = TARGETS["claude-code"]
+    command = shlex.join([*place.command, "hooks", "run", "claude-code"])
+    mixed = {"matcher": "x", "hooks": [*THEIRS["hooks"], {"type": "command", "command": command}]}
+    write(target, place, {"hooks": {"Stop": [mixed]}})
+    assert target.status(place).condition == "outdated"
+    target.remove(place)
+    assert entries(target, place) == {"Stop": [{"matcher": "x", **THEIRS}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"hooks": []}', "is no object"),
+        ('{"hooks": {"Stop": {}}}', "is no list"),
+        ("{ // mine\n}", "is not plain JSON"),
+    ],
+)
+def test_a_file_that_would_lose_something_is_refused(place, text, problem):
+    target = TARGETS["claude-code"]
+    write(target, place, text)
+    with pytest.raises(Refused, match=problem):
+        target.install(place)
+    assert read(target, place) == text
+
+
+def test_entries_of_any_form_are_left_alone(place):
+    target = TARGETS["claude-code"]
+    odd = [1, None, "x", {"hooks": 2}, {"hooks": [3, {"command": 4}, {"command": "'"}]}]
+    write(target, place, {"hooks": {"Stop": odd}})
+    target.install(place)
+    target.remove(place)
+    assert entries(target, place) == {"Stop": odd}
+
+
+def test_a_file_that_cannot_be_read_is_a_condition(place):
+    target = TARGETS["gemini"]
+    write(target, place, "{ // mine\n}")
+    state = target.status(place)
+    assert (state.condition, "plain JSON" in state.detail) == ("unreadable", True)
+
+
+@pytest.mark.parametrize(("name", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
+def test_the_directory_of_an_agent_can_be_moved(place, tmp_path, name, variable):
+    moved = place._replace(environ={variable: str(tmp_path / "moved")})
+    assert file_of(TARGETS[name], moved).startswith(str(tmp_path / "moved"))
+
+
+def test_only_codex_asks_for_more():
+    """Codex runs no hook before the user has trusted it."""
+    assert [target.name for target in AGENT_HOOKS if target.advice] == ["codex"]
+
+
+def test_a_command_with_an_open_quote_is_not_ours():
+    assert not is_hook_command("scopes hooks run codex 'x", "codex")
+    assert is_hook_command("/a/scopes hooks run codex --store x", "codex")

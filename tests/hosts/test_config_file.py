@@ -1,0 +1,144 @@
+"""Configuration files of other programs are changed safely, and a change can be taken back byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from scopes.errors import Busy, Inaccessible, Refused
+from scopes.hosts import config_file
+from scopes.hosts.config_file import find_object, format_json, parse_json, read_text, save, take_back
+
+ODD = '{"z" : 1.50,\n\t"a":[1 ,2]}\r\n'
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "settings.json")
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def add(text):
+    document = parse_json(text, "settings")
+    document["ours"] = True
+    return format_json(document)
+
+
+def install(path):
+    before = read_text(path)
+    return save(path, before, add(before))
+
+
+def remove(path):
+    current = read_text(path)
+    document = parse_json(current, path)
+    del document["ours"]
+    return take_back(path, current, add, format_json(document))
+
+
+def test_a_change_that_is_taken_back_leaves_every_byte_as_it_was(path):
+    write(path, ODD)
+    install(path)
+    assert read_text(path) != ODD
+    assert remove(path) is None
+    assert read_text(path) == ODD
+
+
+def test_nothing_is_left_of_a_file_that_the_change_has_made(path):
+    install(path)
+    remove(path)
+    assert os.listdir(os.path.dirname(path)) == []
+
+
+def test_an_empty_file_is_empty_again(path):
+    write(path, "")
+    install(path)
+    remove(path)
+    assert read_text(path) == ""
+
+
+def test_what_was_changed_since_stays_and_only_the_entry_goes(path):
+    write(path, ODD)
+    install(path)
+    document = json.loads(read_text(path))
+    write(path, json.dumps({**document, "theirs": 1}))
+    backup = remove(path)
+    assert json.loads(read_text(path)) == {"z": 1.5, "a": [1, 2], "theirs": 1}
+    assert json.loads(read_text(backup))["ours"] is True
+
+
+def test_a_kept_file_of_an_earlier_change_is_not_restored(path):
+    """The file was deleted and made again since: what was in it long ago must not come back."""
+    write(path, ODD)
+    install(path)
+    os.unlink(path)
+    install(path)
+    remove(path)
+    assert not os.path.exists(path)
+
+
+def test_the_kept_file_is_that_from_before_the_first_change(path):
+    write(path, ODD)
+    backup = install(path)
+    save(path, read_text(path), add('{"other": 1}'), keep=False)
+    assert read_text(backup) == ODD
+
+
+def test_a_file_that_another_program_writes_meanwhile_is_not_overwritten(path, monkeypatch):
+    write(path, ODD)
+    before = read_text(path)
+    write(path, '{"theirs": 1}')
+    with pytest.raises(Busy, match="meanwhile"):
+        save(path, before, add(before))
+    assert read_text(path) == '{"theirs": 1}'
+    assert not [name for name in os.listdir(os.path.dirname(path)) if name.endswith(".part")]
+
+
+def test_a_file_that_another_program_makes_meanwhile_is_not_overwritten(path):
+    write(path, "{}")
+    with pytest.raises(Busy):
+        save(path, None, add(None))
+    assert read_text(path) == "{}"
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(path, monkeypatch):
+    write(path, ODD)
+
+    def refuse(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(config_file.os, "fsync", refuse)
+    with pytest.raises(Inaccessible, match="No space left"):
+        save(path, ODD, add(ODD))
+    assert read_text(path) == ODD
+    assert not [name for name in os.listdir(os.path.dirname(path)) if name.endswith(".part")]
+
+
+def test_a_link_to_a_file_that_does_not_exist_yet_stays_a_link(path, tmp_path):
+    os.symlink(tmp_path / "dotfiles.json", path)
+    install(path)
+    assert os.path.islink(path)
+    remove(path)
+    assert os.path.islink(path)
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1, "a": 2}', "// mine\n{}", "[" * 100_000])
+def test_what_would_not_survive_a_rewrite_is_refused(path, text):
+    with pytest.raises(Refused) as error:
+        parse_json(text, path)
+    assert "--print" in error.value.hint
+
+
+def test_an_object_is_found_or_made_but_never_put_over_something_else():
+    document = {"a": {"b": 1}}
+    find_object(document, ["a", "c"], "settings")["d"] = 1
+    assert document == {"a": {"b": 1, "c": {"d": 1}}}
+    with pytest.raises(Refused, match="is no object"):
+        find_object(document, ["a", "b"], "settings")

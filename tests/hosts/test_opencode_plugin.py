@@ -1,0 +1,129 @@
+"""The plugin for OpenCode: written, brought up to date, deleted; a plugin of somebody else is not touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from scopes.errors import Refused
+from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.opencode_plugin import OpenCodePlugin
+
+TARGET = OpenCodePlugin()
+CALL = """
+import { ScopesRecorder } from "%s"
+const client = { session: {
+  get: async ({ path }) => ({ data: %s }),
+  messages: async () => ({ data: [{ info: { id: "m" }, parts: [] }] }),
+} }
+const { event } = await ScopesRecorder({ client, directory: "%s" })
+await event({ event: { type: "message.updated", properties: {} } })
+await event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    return HookPlace(str(tmp_path), str(tmp_path), {}, ("/opt/py thon", 'a "quoted" \\ word'), "/stores/x.git")
+
+
+def path_of(place):
+    return TARGET.status(place).file
+
+
+def read(place):
+    with open(path_of(place), encoding="utf-8") as file:
+        return file.read()
+
+
+def states(result):
+    return [change.state for change in result.changes]
+
+
+def test_the_plugin_has_the_words_as_data_and_not_as_a_shell_line(place):
+    assert states(TARGET.install(place)) == ["added"]
+    line = next(line for line in read(place).splitlines() if line.startswith("const command = "))
+    assert json.loads(line.removeprefix("const command = ")) == [
+        *place.command, "hooks", "run", "opencode", "--store", "/stores/x.git",
+    ]  # fmt: skip
+
+
+def test_it_comes_and_goes(place):
+    assert TARGET.status(place).condition == "missing"
+    TARGET.install(place)
+    assert TARGET.status(place).condition == "installed"
+    assert states(TARGET.install(place)) == ["unchanged"]
+    assert states(TARGET.remove(place)) == ["removed"]
+    assert os.listdir(os.path.dirname(path_of(place))) == []
+    assert states(TARGET.remove(place)) == ["absent"]
+
+
+def test_an_older_one_is_brought_up_to_date(place):
+    TARGET.install(place._replace(command=("/old",)))
+    assert TARGET.status(place).condition == "outdated"
+    assert states(TARGET.install(place)) == ["replaced"]
+    assert "/old" not in read(place)
+    assert states(TARGET.remove(place)) == ["removed"]
+    assert not os.path.exists(path_of(place))
+
+
+def test_a_plugin_of_somebody_else_stays(place):
+    os.makedirs(os.path.dirname(path_of(place)))
+    with open(path_of(place), "w", encoding="utf-8") as file:
+        file.write("export const Mine = async () => ({})\n")
+    for act in (TARGET.install, TARGET.remove):
+        with pytest.raises(Refused, match="another plugin"):
+            act(place)
+    assert TARGET.status(place).condition == "unreadable"
+    assert read(place).startswith("export const Mine")
+
+
+def test_it_is_shown_without_being_written(place):
+    shown = TARGET.install(place, print_only=True)
+    assert "session.idle" in shown.changes[0].text
+    assert not os.path.exists(path_of(place))
+
+
+def test_the_configuration_directory_can_be_moved(place, tmp_path):
+    moved = place._replace(environ={"XDG_CONFIG_HOME": str(tmp_path / "moved")})
+    assert path_of(moved).startswith(str(tmp_path / "moved"))
+    assert path_of(place._replace(environ={"XDG_CONFIG_HOME": "relative"})) == path_of(place)
+
+
+def run_plugin(place, tmp_path, *words, info="{ id: path.id }"):
+    """Run the plugin in node with a session that becomes idle, and a program of ours."""
+    TARGET.install(place._replace(command=words, store=None))
+    (tmp_path / "call.mjs").write_text(CALL % (path_of(place), info, tmp_path))
+    shutil.copy(path_of(place), tmp_path / "plugin.mjs")
+    text = (tmp_path / "call.mjs").read_text().replace(path_of(place), "./plugin.mjs")
+    (tmp_path / "call.mjs").write_text(text)
+    return subprocess.run(["node", "call.mjs"], cwd=tmp_path, timeout=60, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_an_idle_session_is_given_to_the_program_in_the_shape_of_an_export(place, tmp_path):
+    script = f"cat > {tmp_path}/part && mv {tmp_path}/part {tmp_path}/turn"
+    done = run_plugin(place, tmp_path, "/bin/sh", "-c", script)
+    assert (done.returncode, done.stderr) == (0, "")
+    for _ in range(200):
+        if (tmp_path / "turn").exists():
+            break
+        subprocess.run(["sleep", "0.05"], check=True)
+    turn = json.loads((tmp_path / "turn").read_text())
+    assert turn["session_id"] == "ses_1"
+    assert turn["cwd"] == str(tmp_path)
+    assert turn["export"] == {"info": {"id": "ses_1"}, "messages": [{"info": {"id": "m"}, "parts": []}]}
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.parametrize("info", ["undefined", "null", "{ id: path.id }"])
+def test_nothing_that_goes_wrong_reaches_opencode(place, tmp_path, info):
+    """The program is gone, or the session is."""
+    done = run_plugin(place, tmp_path, "/nowhere/python", info=info)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,252 @@
+"""`scopes hooks run` as an agent runs it: the turn is in the store soon, and the agent notices nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import import_sources
+from tests.cli.running import PRODUCT, scopes
+from tests.support.hook_agent import HookAgent, texts_of
+from tests.support.store import open_store
+
+
+@pytest.fixture
+def agent(sealed_world, tmp_path):
+    found = HookAgent(sealed_world, tmp_path)
+    done = scopes("hooks", "install", "claude-code", table=PRODUCT)
+    assert done.returncode == 0, done.stderr
+    yield found
+    found.close()
+
+
+def test_the_turn_is_in_the_store_after_it_has_ended(agent):
+    agent.turn(1)
+    (done,) = agent.stop()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    agent.wait_for_texts(*texts_of(1))
+    event = agent.wait_for_event("recorded")
+    assert (event["target"], event["messages"], event["conversations"]) == ("claude-code", 2, ["conv-001"])
+
+
+def test_every_later_turn_is_added_to_the_conversation(agent):
+    for number in (1, 2, 3):
+        agent.turn(number)
+        agent.stop()
+        agent.wait_for_texts(*texts_of(*range(1, number + 1)))
+
+
+def test_lines_that_the_agent_writes_after_it_has_started_its_hook_are_there_too(agent):
+    """Claude Code starts its hooks before the last record of the answer is in the file."""
+    agent.log.user("prompt 1")
+    agent.flush()
+    agent.stop()
+    agent.wait_for_texts("prompt 1")
+    agent.log.answer("msg_1", {"type": "text", "text": "answer 1"})
+    agent.flush()
+    agent.wait_for_texts(*texts_of(1))
+
+
+def test_half_a_line_is_left_for_the_next_time(agent):
+    agent.turn(1)
+    agent.log.user("prompt 2")
+    agent.flush(cut=20)
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1))
+    agent.close()
+    agent.log.answer("msg_2", {"type": "text", "text": "answer 2"})
+    agent.flush()
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1, 2))
+
+
+def test_ten_ends_of_a_turn_at_once_are_few_imports_and_lose_nothing(agent):
+    for number in range(1, 11):
+        agent.turn(number)
+        agent.stop()
+    agent.wait_for_texts(*texts_of(*range(1, 11)))
+    agent.close()
+    assert 1 <= len(agent.events()) <= 9
+
+
+def test_two_hooks_at_the_same_time_make_one_conversation(agent):
+    agent.turn(1)
+    command = agent.commands[0]
+    running = [subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE) for _ in range(4)]
+    for process in running:
+        process.communicate(json.dumps(agent.input).encode())
+    assert [process.returncode for process in running] == [0] * 4
+    agent.close()
+    assert agent.texts() == texts_of(1)
+    assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def test_kills_at_any_moment_lose_no_turn_that_a_later_hook_sees(agent):
+    """The file of the agent is the record until a hook has imported it: the next one takes all."""
+    killed = 0
+    for number in range(1, 11):
+        agent.turn(number)
+        agent.stop()
+        time.sleep(0.07 * number)
+        killed += agent.kill_recorders()
+    assert killed >= 5
+    agent.close()
+    agent.stop()
+    agent.wait_for_texts(*texts_of(*range(1, 11)))
+    assert scopes("verify", table=PRODUCT).returncode == 0
+
+
+def test_what_the_hooks_have_recorded_is_what_an_import_would_have(agent, repository):
+    for number in (1, 2):
+        agent.turn(number)
+        agent.stop()
+        agent.wait_for_texts(*texts_of(*range(1, number + 1)))
+    import_sources(repository, find_sources(str(agent.session)), FORMATS)
+    stores = (open_store(agent.store), repository)
+    recorded, imported = (store.list_refs("refs/heads/") for store in stores)
+    assert recorded == imported
+
+
+def test_sub_agents_come_with_their_session(agent):
+    agent.turn(1)
+    folder = agent.session.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    records = [{**record, "isSidechain": True, "agentId": "a1"} for record in agent.log.records]
+    (folder / "agent-a1.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    agent.stop()
+    agent.wait_for_event("recorded")
+    assert len(open_store(agent.store).list_refs("refs/scopes/sources/")) == 2
+
+
+@pytest.mark.parametrize(
+    "document",
+    [b"", b"no JSON", b"[]", b'{"transcript_path": "/nowhere/x.jsonl"}', b'{"transcript_path": "/dev/zero"}'],
+)
+def test_whatever_the_agent_says_its_hook_succeeds_in_silence_and_the_reason_is_logged(agent, document):
+    (done,) = agent.stop(document)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert agent.wait_for_event("failed")["error"]
+
+
+def test_a_session_that_ends_before_its_first_message_is_no_failure(agent):
+    """Its file was never written."""
+    document = {**agent.input, "hook_event_name": "SessionEnd", "transcript_path": "/nowhere/x.jsonl"}
+    agent.stop(json.dumps(document))
+    assert agent.wait_for_event("unchanged")["messages"] == 0
+
+
+def test_a_store_that_cannot_be_written_is_in_the_status_and_in_doctor(agent):
+    with open(agent.store, "w", encoding="utf-8"):
+        pass
+    agent.turn(1)
+    (done,) = agent.stop()
+    assert done.returncode == 0
+    problem = agent.wait_for_event("failed")["error"]
+    status = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)
+    assert status["hooks"][0]["problem"] == problem
+    os.unlink(agent.store)
+    checks = json.loads(scopes("doctor", "--json", table=PRODUCT).stdout)["checks"]
+    (found,) = [check for check in checks if check["name"] == "hooks of claude-code"]
+    assert (found["state"], problem in found["detail"]) == ("warning", True)
+
+
+def test_the_status_forgets_a_problem_as_soon_as_a_turn_is_recorded(agent):
+    agent.stop(b"no JSON")
+    agent.wait_for_event("failed")
+    agent.turn(1)
+    agent.stop()
+    agent.wait_for_event("recorded")
+    (row,) = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)["hooks"]
+    assert row["condition"] == "installed"
+    assert "problem" not in row
+    assert row["last"]
+
+
+def test_a_hook_of_an_agent_that_is_unknown_fails_no_agent(agent):
+    command = agent.commands[0].replace("claude-code", "another-agent")
+    done = agent.run(command)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert "no hooks" in agent.wait_for_event("failed")["error"]
+
+
+def test_code_of_the_project_is_not_run(agent, tmp_path):
+    """The hook runs in a project that may be hostile, with variables that an agent may have taken from its `.env`."""
+    for name in ("scopes", "json", "select", "pygit2", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    bin_directory = tmp_path / "bin"
+    bin_directory.mkdir()
+    for name in ("git", "python", "scopes"):
+        (bin_directory / name).write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+        (bin_directory / name).chmod(0o755)
+    agent.turn(1)
+    agent.stop(PYTHONPATH=str(tmp_path), PYTHONSTARTUP=str(tmp_path / "json.py"))
+    agent.wait_for_texts(*texts_of(1))
+    agent.close()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_agent_does_not_wait_for_the_import(agent):
+    """No stream of the agent stays open: a slow disk, or a large session, is not its concern."""
+    agent.turn(1)
+    started = subprocess.Popen(
+        ["/bin/sh", "-c", agent.commands[0]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    started.communicate(json.dumps(agent.input).encode())  # until both streams are closed
+    assert agent.recorders()  # it is still at work
+    agent.wait_for_texts(*texts_of(1))
+
+
+def test_an_agent_that_keeps_the_input_open_is_not_waited_for(agent):
+    agent.turn(1)
+    started = subprocess.Popen(["/bin/sh", "-c", agent.commands[0]], stdin=subprocess.PIPE)
+    started.stdin.write(json.dumps(agent.input).encode())
+    started.stdin.flush()
+    assert started.wait(30) == 0
+    started.stdin.close()
+    agent.wait_for_texts(*texts_of(1))
+
+
+def test_the_process_outlives_the_group_of_the_agent(agent):
+    """Some agents kill the process group of a hook when it is over."""
+    agent.turn(1)
+    script = f"{agent.commands[0]} < {agent.project}/input; kill -9 0"
+    (agent.project / "input").write_text(json.dumps(agent.input))
+    subprocess.run(["/bin/sh", "-c", script], start_new_session=True, check=False)
+    agent.wait_for_texts(*texts_of(1))
+
+
+def test_a_session_without_a_store_named_goes_to_the_store_of_its_project(sealed_world, tmp_path, monkeypatch):
+    agent = HookAgent(sealed_world, tmp_path)
+    monkeypatch.delenv("SCOPES_STORE")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
+    scopes("hooks", "install", "claude-code", table=PRODUCT)
+    agent.store = str(tmp_path / ".git/scopes")
+    agent.turn(1)
+    agent.project = sealed_world  # where the process starts; the input names the project
+    agent.stop(json.dumps({**agent.input, "cwd": str(tmp_path)}))
+    agent.wait_for_texts(*texts_of(1))
+    agent.wait_for_event("recorded")
+
+
+def test_the_older_setting_of_codex_gives_the_input_as_an_argument(agent, sealed_world):
+    thread = "01a2157e-d70f-7c52-8e27-5916229d7d14"
+    folder = sealed_world / ".codex/sessions/2026/11/26"
+    folder.mkdir(parents=True)
+    records = [
+        ("session_meta", {"id": thread, "timestamp": "2026-11-26T01:00:00Z", "cwd": str(agent.project)}),
+        ("response_item", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}),
+    ]
+    lines = [json.dumps({"timestamp": "2026-11-26T01:00:01Z", "type": t, "payload": p}) + "\n" for t, p in records]
+    (folder / f"rollout-2026-11-26T01-00-00-{thread}.jsonl").write_text("".join(lines))
+    words = agent.commands[0].replace("claude-code", "codex")
+    notification = json.dumps({"type": "agent-turn-complete", "thread-id": thread, "cwd": "/it's gone"})
+    done = agent.run(f'{words} "$INPUT"', b"", INPUT=notification)
+    assert done.returncode == 0
+    agent.wait_for_texts("hello")

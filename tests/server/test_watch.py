@@ -1,0 +1,139 @@
+"""When a changed file is imported: after a quiet moment, not too often, and again if the store could not be written."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from queue import Empty
+from types import SimpleNamespace
+
+import pytest
+
+from scopes.errors import Busy, CannotImport, Inaccessible, NotFound
+from scopes.server.watch import EVERY_SECONDS, LONGEST_SECONDS, QUIET_SECONDS, RETRY_SECONDS, Watcher, watch_lock
+
+
+class World:
+    """A clock, and the changes that come at given times; the watcher stops at the end of a script."""
+
+    def __init__(self, changes, end, errors=()):
+        self.now, self.end = 0.0, end
+        self.changes = sorted(changes)
+        self.errors = list(errors)
+        self.imports, self.notes = [], []
+        watcher = Watcher(
+            self, self.import_file, stopped=lambda: self.now >= end, note=self.notes.append, read_time=lambda: self.now
+        )
+        self.rows = list(watcher.run())
+
+    def get(self, *, timeout):
+        due = self.end if timeout is None else self.now + timeout
+        if self.changes and self.changes[0][0] <= due:
+            moment, path = self.changes.pop(0)
+            self.now = max(self.now, moment)
+            return path
+        self.now = min(due, self.end)
+        if due >= self.end:
+            return None
+        raise Empty
+
+    def import_file(self, path):
+        self.imports.append((round(self.now, 3), path))
+        if self.errors:
+            error = self.errors.pop(0)
+            if error is not None:
+                raise error
+        return SimpleNamespace(conversations=[SimpleNamespace(id="conv-001", new_messages=1)])
+
+
+def test_a_file_is_imported_after_a_quiet_moment():
+    world = World([(1.0, "a")], 10)
+    assert world.imports == [(1.0 + QUIET_SECONDS, "a")]
+    assert [(row.conversation, row.messages, row.source) for row in world.rows] == [("conv-001", 1, "a")]
+
+
+def test_many_changes_shortly_after_each_other_are_one_import():
+    world = World([(1.0 + 0.1 * number, "a") for number in range(5)], 10)
+    assert world.imports == [(1.4 + QUIET_SECONDS, "a")]
+
+
+def test_a_file_that_never_becomes_quiet_is_imported_now_and_then():
+    world = World([(0.1 * number, "a") for number in range(100)], 10)
+    times = [moment for moment, _ in world.imports]
+    assert times[0] == pytest.approx(LONGEST_SECONDS)
+    assert len(times) == 3
+
+
+def test_a_file_is_imported_at_most_once_a_second():
+    world = World([(0.5 * number, "a") for number in range(1, 9)], 10)
+    times = [moment for moment, _ in world.imports]
+    gaps = [round(later - earlier, 3) for earlier, later in pairwise(times)]
+    assert min(gaps) >= EVERY_SECONDS
+    assert times[-1] >= 4.0  # the last change is never forgotten
+
+
+def test_files_do_not_wait_for_each_other():
+    world = World([(1.0, "a"), (1.1, "b")], 10)
+    assert [path for _, path in world.imports] == ["a", "b"]
+    assert [moment for moment, _ in world.imports] == [1.3, 1.4]
+
+
+def test_a_full_disk_is_one_note_and_the_file_is_tried_again():
+    full = [Inaccessible("cannot write: No space left on device", hint="free some space")] * 3
+    world = World([(1.0, "a")], 100, full)
+    first = 1.0 + QUIET_SECONDS
+    assert [moment for moment, _ in world.imports] == [first + RETRY_SECONDS * number for number in range(4)]
+    (note,) = world.notes
+    assert "No space left on device" in note.text
+    assert "tried again" in note.text
+    assert note.hint == "free some space"
+    assert len(world.rows) == 1
+
+
+def test_a_problem_that_comes_back_is_another_note():
+    problem = Busy("the store is busy")
+    world = World([(1.0, "a"), (50.0, "a")], 100, [problem, None, problem])
+    assert len(world.notes) == 2
+    assert len(world.rows) == 2
+
+
+@pytest.mark.parametrize("error", [NotFound("gone"), CannotImport("no transcript")])
+def test_a_file_that_is_gone_or_no_transcript_is_left_alone_until_it_changes(error):
+    world = World([(1.0, "a"), (5.0, "a")], 100, [error])
+    assert len(world.imports) == 2
+    assert world.notes == []
+    assert len(world.rows) == 1
+
+
+def test_a_signal_ends_it_between_two_imports():
+    """What is due when the end comes is left for the next start, which imports what is there."""
+    world = World([(1.0, "a"), (1.0, "b")], 1.0 + QUIET_SECONDS)
+    assert world.imports == []
+
+
+def test_only_one_process_watches_for_a_store(tmp_path):
+    with watch_lock(str(tmp_path), "/stores/a"):
+        with (
+            pytest.raises(Busy, match=f"process {os.getpid()} watches") as error,
+            watch_lock(str(tmp_path), "/stores/a"),
+        ):
+            pass
+        assert f"kill {os.getpid()}" in error.value.hint
+        with watch_lock(str(tmp_path), "/stores/b"):
+            pass
+    with watch_lock(str(tmp_path), "/stores/a"):
+        pass
+
+
+def test_a_store_has_one_lock_under_all_its_names(tmp_path):
+    (tmp_path / "store").mkdir()
+    os.symlink(tmp_path / "store", tmp_path / "link")
+    first, second = (watch_lock(str(tmp_path / "state"), str(tmp_path / name)) for name in ("store", "link"))
+    with first, pytest.raises(Busy), second:
+        pass
+
+
+def test_a_state_directory_that_cannot_be_written_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(Inaccessible, match="cannot lock"), watch_lock(str(tmp_path / "file"), "/stores/a"):
+        pass
