@@ -114,11 +114,15 @@ def encode_agent(agent: Agent) -> bytes:
 def decode_agent(data: bytes) -> Agent:
     """Decode an agent; what is missing or of another type has its default.
 
+    The registry may come from another person's store: settings and the environment of programs have names of agents.
+
     Raises:
-        Corrupt: the data is not JSON, or has no number, name or time.
+        Corrupt: the data is not JSON, or has no number, time, or name that can be printed.
     """
     match encoding.load(data):
-        case {"number": int(number), "name": str(name), "registered": str(registered), **rest} if number > 0 and name:
+        case {"number": int(number), "name": str(name), "registered": str(registered), **rest} if (
+            number > 0 and name and name.isprintable()
+        ):
             rest.pop("v", None)
             kind, available = rest.pop("type", "ai"), rest.pop("available", True)
             description, metadata, card = (rest.pop(key, None) for key in ("description", "metadata", "card"))

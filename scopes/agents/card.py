@@ -22,6 +22,7 @@ from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 MAX_CARD_BYTES = 1_000_000
+MAX_CARD_DEPTH = 30  # it is stored indented: every level costs two bytes in each of its lines
 _OWN = frozenset({"name", "description"})
 _EXTENSION = "scopes"  # the key of what only scopes has
 _CARD_VERSION = "1.0.0"
@@ -70,7 +71,8 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
 
     Raises:
         Corrupt: it is no agent card.
-        Invalid, Refused: as `register`.
+        Invalid: it is too large or nested too deeply, or as `register`.
+        Refused: as `register`.
     """
     if len(data) > MAX_CARD_BYTES:
         raise Invalid(f"an agent card has at most {MAX_CARD_BYTES:,} bytes", hint="is this the right file?")
@@ -79,6 +81,8 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         card = encoding.load(data)
     if not isinstance(card, dict):
         raise Corrupt("this is not an agent card", hint="a card is a JSON object with name, description, skills, ...")
+    if _is_deeper(card, MAX_CARD_DEPTH):
+        raise Invalid(f"an agent card has at most {MAX_CARD_DEPTH} levels", hint="is this the right file?")
     own_name = card.get("name")
     if name is None and not isinstance(own_name, str):
         raise Corrupt("this is not an agent card: it has no name", hint="give the agent one: --name NAME")
@@ -96,6 +100,15 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         card=kept,
     )
     return replace(done, notes=(*done.notes, *_note_ignored(card, done.agent)))
+
+
+def _is_deeper(value: Mapping[str, Any], levels: int) -> bool:
+    """Return True if a JSON value has more levels of objects and lists than a number."""
+    found: list[Any] = [value]
+    for _ in range(levels):
+        items = [item for each in found for item in (each.values() if isinstance(each, dict) else each)]
+        found = [item for item in items if isinstance(item, dict | list)]
+    return bool(found)
 
 
 def _note_ignored(card: Mapping[str, Any], agent: Agent) -> Iterator[Note]:

@@ -14,6 +14,7 @@ import errno
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from scopes.store.transactions import exclusive_write
 
 _DIRECTORY = "deliveries"
 _MAX_RECORD_BYTES = 100_000
+_MAX_ID_CHARACTERS = 100
 
 
 class Attempt(NamedTuple):
@@ -46,7 +48,7 @@ def claim_deliveries(repository: Repository, agent: Agent) -> Iterator[DeliveryR
     path = _path(repository, agent)
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        descriptor = _open(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise _inaccessible(path, error) from error
     try:
@@ -67,7 +69,7 @@ def find_under_way(repository: Repository, agent: Agent) -> int | None:
     """
     path = _path(repository, agent)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = _open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -135,6 +137,19 @@ def _path(repository: Repository, agent: Agent) -> str:
     return os.path.join(repository.path, _DIRECTORY, f"{agent.number:06d}")
 
 
+def _open(path: str, flags: int) -> int:
+    """Open a record; the store may come from another person, who put a pipe or a device there.
+
+    Raises:
+        OSError: it cannot be opened, or is no regular file.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+    return descriptor
+
+
 def _lock(path: str, descriptor: int, mode: int) -> bool:
     """Return True if the file could be locked, False if another process has it locked."""
     try:
@@ -147,11 +162,16 @@ def _lock(path: str, descriptor: int, mode: int) -> bool:
 
 
 def _walk_attempts(descriptor: int) -> Iterator[tuple[int, Attempt]]:
-    """Yield the runs of a record with the sequence numbers of their messages; damaged lines are left out."""
+    """Yield the runs of a record with the sequence numbers of their messages; damaged lines are left out.
+
+    So are those with an id that cannot be in the environment of a program.
+    """
     for line in os.pread(descriptor, _MAX_RECORD_BYTES, 0).splitlines():
         with suppress(Corrupt):
             match encoding.load(line):
-                case {"sequence": int(number), "delivery": str(delivery), "attempt": int(attempt)}:
+                case {"sequence": int(number), "delivery": str(delivery), "attempt": int(attempt)} if (
+                    len(delivery) <= _MAX_ID_CHARACTERS and delivery.isprintable()
+                ):
                     yield number, Attempt(delivery, attempt)
 
 

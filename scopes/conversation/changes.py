@@ -32,6 +32,7 @@ from scopes.history.messages import headers_of
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Stream
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
@@ -165,7 +166,7 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
         ]
         for each in own
     }
-    uuid, causes = read_uuid(repository, conversation), Causes(repository)
+    uuid, causes = encode_component(read_uuid(repository, conversation)), Causes(repository)
     entries = ConversationFilter(repository, conversation)
     for number, record in enumerate(order.records):
         files = list_registry_files(repository, record, AGENT_FILES, INBOX_FILES)

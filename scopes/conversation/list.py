@@ -16,6 +16,7 @@ from scopes.conversation.list_filter import ALL, ListFilter
 from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
+from scopes.history.first_prompts import WrittenPrompts
 from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import CachedRow, States, brief_row, open_conversation_table
@@ -32,6 +33,7 @@ class _Options(NamedTuple):
     complete: bool
     wanted: ListFilter
     on_progress: Callable[[int], None]
+    written: WrittenPrompts | None
 
     @property
     def needs_complete_rows(self) -> bool:
@@ -58,6 +60,7 @@ def list_conversations(
     complete: bool = False,
     wanted: ListFilter = ALL,
     on_progress: Callable[[int], None] = lambda _count: None,
+    written: WrittenPrompts | None = None,
 ) -> ConversationList:
     """List conversations.
 
@@ -67,8 +70,9 @@ def list_conversations(
         complete: add the fields that need a walk over each history.
         wanted: which conversations to list.
         on_progress: called with 1 for each conversation.
+        written: first prompts of conversations that were just written, which need no walk.
     """
-    options = _Options(complete, wanted, on_progress)
+    options = _Options(complete, wanted, on_progress, written)
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
@@ -144,7 +148,7 @@ def _make_rows(
     is_complete = options.needs_complete_rows
     for name, refs_of in refs_by_name.items():
         try:
-            reader = ConversationReader(repository, refs_of, participants, times, once)
+            reader = ConversationReader(repository, refs_of, participants, times, once, written=options.written)
             row, state = cached.get(name), refs_of.state
             if row is None or row.state != state:
                 brief = reader.read_brief(complete_follows=finishes_all and is_complete)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from scopes.clock import creation_time, known_seconds, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
+from scopes.history.first_prompts import WrittenPrompts
 from scopes.history.messages import (
     author_kind_of,
     is_root,
@@ -24,7 +25,7 @@ from scopes.history.messages import (
 from scopes.history.metadata import Metadata, read_metadata_at, read_title, read_title_and_hidden
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import MAIN, choose_active_branch
-from scopes.history.titles import first_prompt, walk_main
+from scopes.history.titles import first_prompt, main_tip, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.index.conversation_table import ConversationRow
 from scopes.model.codec import decode
@@ -76,8 +77,11 @@ class ConversationReader:
         participants: ParticipantCache,
         times: RecordedTimes,
         once: Objects,
+        *,
+        written: WrittenPrompts | None = None,
     ) -> None:
         self._repository = repository
+        self._written = written
         self._once = once
         self._refs = refs_of
         self._times = times
@@ -91,7 +95,9 @@ class ConversationReader:
 
     def read_first_prompt(self) -> str | None:
         """Read the beginning of the first prompt."""
-        return first_prompt(self._repository, walk_main(self._repository, self._refs.tips))
+        tip = main_tip(self._refs.tips)
+        known = None if self._written is None or tip is None else self._written.find(self._repository, tip)
+        return first_prompt(self._repository, known or walk_main(self._repository, self._refs.tips))
 
     @cached_property
     def _metadata(self) -> Metadata:

@@ -8,6 +8,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.clock import now
@@ -68,6 +69,7 @@ from scopes.store.transactions import exclusive_write
 KIND = "merge"
 _NAME_OTHER = "name another branch with --source or --target"
 _OWN_KINDS = frozenset({"merge", "notice"})
+_IN_ONE_PACK = 1000  # messages; from here on one pack is written and synced faster than many trees and a long list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,8 +289,10 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
 
 def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
     parents = request.target_tip, request.source_tip
-    state = write_state(repository, plan)
-    message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    is_large = len(plan.messages) >= _IN_ONE_PACK
+    with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
+        state = write_state(objects, plan)
+        message, tip = write_merge_commit(objects, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from scopes.clock import now
+from scopes.clock import now, parse_time
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused, ScopesError
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact, Question
@@ -110,10 +110,10 @@ def decide(
         found = [each for each in context.questions if each.startswith(subject)]
         if len(found) > 1 and subject not in found:
             raise Ambiguous(f"{subject!a} matches several questions: {', '.join(found)}")
-        if found:
+        proposal = None if found else choose_proposal(store, subject)
+        if proposal is None:
             name = subject if subject in found else found[0]
         else:
-            proposal = choose_proposal(store, subject)
             name = f"{proposal.key}/{proposal.id}"
             if decision != "refine":
                 hint = f"use: scopes facts accept {conversation_id} {name}"
@@ -121,6 +121,8 @@ def decide(
                     hint = f"use: scopes facts reject {conversation_id} {name} --reason TEXT"
                 raise Invalid(f"{name} is a proposal", hint=hint)
         record = _decision(name, decision, rationale, actor)
+        if proposal is not None:
+            record = _not_before(record, proposal)
         changes = FactChanges(store, f"decide about {name} of {conversation_id}: {decision}")
         _record(store, context, record, changes)
         operation = changes.commit("facts-decide")
@@ -156,6 +158,12 @@ def find_refinement(store: FactStore, proposal: ProposedFact) -> HumanDecision |
     decision = store.find_decision(f"{proposal.key}/{proposal.id}")
     is_about_it = decision is not None and decision.decision == "refine" and decision.timestamp >= proposal.proposed
     return decision if is_about_it else None
+
+
+def _not_before(decision: HumanDecision, proposal: ProposedFact) -> HumanDecision:
+    """Return a decision with a time that is not before its proposal: a clock may have gone back in between."""
+    is_time = parse_time(proposal.proposed) is not None
+    return replace(decision, timestamp=max(decision.timestamp, proposal.proposed)) if is_time else decision
 
 
 def require_name(name: str) -> None:

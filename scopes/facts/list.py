@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -211,7 +212,7 @@ def log_cycles(
         NotFound, Ambiguous: the conversation.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
-    cycles = tuple(islice(store.walk_cycles(), limit))
+    cycles = tuple(islice(store.walk_cycles(), None if limit is None else min(limit, sys.maxsize)))
     decisions = tuple(store.walk_decisions())
     return FactLog(
         conversation=store.conversation,

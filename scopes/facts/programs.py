@@ -61,6 +61,10 @@ class ProgramRunner:
         self._programs = programs
         self._stopped = Event()
 
+    def use_name(self, conversation: ConversationId) -> None:
+        """Give the programs another id of the conversation from now on."""
+        self._conversation = conversation
+
     def ask(self, agents: Sequence[FactAgent], context: FactContext) -> dict[int, Effects]:
         """Return the effects of each agent, by number; one that fails has a problem and no effects (S2-19)."""
         facts = self._facts_of(agents, context)

@@ -6,13 +6,13 @@ Agents run without a lock. Each cycle is one operation: what it added stays, wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now_nanoseconds
-from scopes.errors import BudgetExhausted, Invalid, ScopesError
+from scopes.errors import BudgetExhausted, Invalid, NotFound, ScopesError
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import (
     Acceptance,
@@ -31,7 +31,9 @@ from scopes.facts.run_lock import claim_run
 from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import is_expired
+from scopes.history.conversations import read_uuid
 from scopes.history.revisions import resolve_conversation
+from scopes.history.shared_refs import NamesOfUuids
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
@@ -127,8 +129,9 @@ def run_programs(
         hint = 'scopes agents register NAME --depends-on KEY, then --agent NAME="COMMAND"'
         raise Invalid("no registered agent depends on a key and has a command", hint=hint)
     runner = ProgramRunner(conversation_id, programs)
+    others = [*without, *away]
     with claim_run(repository, conversation_id):
-        run = Runner(repository, conversation_id, agents, runner.ask, limits, others=[*without, *away])
+        run = Runner(repository, conversation_id, agents, runner.ask, limits, others=others, on_rename=runner.use_name)
         notes = (*notes, *note_no_command(without), *note_unknown_keys(agents, run.context))
         for cycle in run.walk_cycles():
             on_cycle(cycle)
@@ -181,13 +184,18 @@ class Runner:
         limits: RunLimits,
         *,
         others: Sequence[FactAgent] = (),
+        on_rename: Callable[[ConversationId], None] = lambda _: None,
     ) -> None:
-        """Begin a run of agents; `others` also depend on keys, but cannot run now."""
+        """Begin a run of agents; `others` also depend on keys, but cannot run now.
+
+        `on_rename` is called with the new id of the conversation.
+        """
         self._repository = repository
         self._conversation = conversation
         self._index = DependencyIndex.of(agents)
         self._others = DependencyIndex.of(others)
         self._ask = ask
+        self._on_rename = on_rename
         self._limits = limits
         self._store = FactStore(repository, conversation)
         self.context = self._store.read_context()
@@ -243,7 +251,11 @@ class Runner:
         return "waiting" if waiting else "converged"
 
     def _run_cycle(self) -> Cycle:
-        """Run the eligible agents and store what comes of it; who has not seen a key yet runs in the first cycle."""
+        """Run the eligible agents and store what comes of it; who has not seen a key yet runs in the first cycle.
+
+        Raises:
+            NotFound: the conversation was deleted meanwhile; nothing of this cycle is stored.
+        """
         context = self.context
         agents = self._index.eligible(context.dirty, context.retried)
         asked = {agent.number: reasons_of(agent, context) for agent in agents}
@@ -251,6 +263,7 @@ class Runner:
         missed = {agent.number: find_reasons(agent, context.dirty) for agent in others}
         effects = self._ask(agents, context)
         with exclusive_write(self._repository):
+            self._follow()
             changed_meanwhile = self._reload()
             cycle = merge_cycle(self.context, agents, effects, self._limits.acceptance, asked)
             update_unseen(self.context, cycle, asked, missed)
@@ -258,6 +271,19 @@ class Runner:
             self.context.dirty |= changed_meanwhile
             self._store_cycle(cycle)
         return cycle
+
+    def _follow(self) -> None:
+        """Find the conversation again: it may have been renamed while agents ran, and its id may be another one's."""
+        with suppress(NotFound):
+            if read_uuid(self._repository, self._conversation) == self._store.uuid:
+                return
+        name = NamesOfUuids(self._repository).find(self._store.uuid)
+        if name is None:
+            text = f"{self._conversation} was deleted while its agents ran; nothing of this cycle is stored"
+            raise NotFound(text, hint="restore it: scopes undo")
+        self._conversation = name
+        self._store = FactStore(self._repository, name, self._store.commits)
+        self._on_rename(name)
 
     def _store_cycle(self, cycle: Cycle) -> None:
         added = sum(each.outcome == "added" for each in cycle.applied)

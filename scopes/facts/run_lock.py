@@ -1,14 +1,16 @@
 """One run of a conversation at a time: of two at once every agent would run twice, for nothing.
 
-    <store>/runs/<uuid of the conversation>    an empty file, locked while a run lasts
+    <store>/runs/<hash of the uuid of the conversation>    an empty file, locked while a run lasts
 
-The kernel releases the lock when a process dies. Programs belong to one machine, so this is no ref.
+The uuid itself may be any text in the store of another person, `../../x` too. The kernel releases the lock when a
+process dies. Programs belong to one machine, so this is no ref.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ from scopes.history.conversations import read_uuid
 from scopes.ids import ConversationId
 from scopes.store.repository import Repository
 
-_DIRECTORY = "runs"
+_DIRECTORY, _DIGITS = "runs", 32
 
 
 @contextmanager
@@ -29,7 +31,8 @@ def claim_run(repository: Repository, conversation: ConversationId) -> Iterator[
         Busy: another one does that now.
         Inaccessible: the file cannot be written or locked.
     """
-    path = os.path.join(repository.path, _DIRECTORY, read_uuid(repository, conversation))
+    uuid = read_uuid(repository, conversation).encode("utf-8", "surrogatepass")
+    path = os.path.join(repository.path, _DIRECTORY, hashlib.sha256(uuid).hexdigest()[:_DIGITS])
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)

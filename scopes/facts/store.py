@@ -69,7 +69,9 @@ class FactStore:
         """
         self.repository = repository
         self.conversation = conversation
-        self._uuid = read_uuid(repository, conversation) if conversation else ""
+        self.uuid = read_uuid(repository, conversation) if conversation else ""
+        """It stays the same when the conversation is renamed. In the store of another person it may be any text."""
+        self._uuid = encode_component(self.uuid) if conversation else ""
         self.commits = {ref: _commit_of(repository, ref) for ref in _REFS} if commits is None else dict(commits)
         self._trees = {
             ref: None if commit is None else read_commit(repository, commit).tree
@@ -78,6 +80,11 @@ class FactStore:
         self.unreadable: dict[tuple[str, str], Corrupt] = {}
         """What was found and cannot be read: the error by ref and path."""
         self._directories: dict[tuple[str, str], Mapping[str, TreeEntry]] = {}
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of the conversation, which it keeps when it is renamed."""
+        return self._uuid
 
     @property
     def is_current(self) -> bool:

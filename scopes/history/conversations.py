@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from scopes.errors import Refused
+from scopes.errors import NotFound, Refused
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_body, read_root, walk_headers_oldest_first
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips, resolve_branch_name, resolve_conversation
@@ -106,8 +106,10 @@ def read_uuid(repository: Repository, conversation: ConversationId) -> str:
     """Return the uuid of a conversation, which it keeps when it is renamed.
 
     Raises:
-        NotFound: its history has no root.
+        NotFound: there is no such conversation, or its history has no root.
     """
     main = read_metadata(repository, conversation).branches.get(MAIN)
-    tip = next(iter(list_branch_tips(repository, conversation).values()))
+    tip = next(iter(list_branch_tips(repository, conversation).values()), None)
+    if tip is None:
+        raise NotFound(f"there is no conversation {conversation!a}", hint="list them: scopes list")
     return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid

@@ -198,9 +198,9 @@ def read_active_branch(repository: Repository, conversation: ConversationId) -> 
     Raises:
         NotFound: the conversation was deleted; another process may have deleted it since it was resolved.
     """
-    target = (repository.find_ref(refs.active_ref(conversation)) or "").removeprefix(refs.SYMBOLIC)
-    pair = refs.split_branch_ref(target)
-    if pair is not None and repository.find_ref(target) is not None:
+    value, tip = repository.find_symbolic(refs.active_ref(conversation))
+    pair = refs.split_branch_ref((value or "").removeprefix(refs.SYMBOLIC))
+    if pair is not None and tip is not None:
         return pair[1]
     tips = list_branch_tips(repository, conversation)
     if not tips:

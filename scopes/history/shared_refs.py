@@ -17,7 +17,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.ids import ConversationId, Oid, is_oid
 from scopes.model import encoding
 from scopes.model.operation import Operation, RefChange
-from scopes.model.path_encoding import decode_component
+from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
@@ -82,7 +82,7 @@ class ConversationFilter:
         self.conversation = conversation
         self._entries = EntryConversations(repository)
         self._uuid: str | None = None
-        with suppress(NotFound, StopIteration):  # it was deleted
+        with suppress(NotFound):  # it was deleted
             self._uuid = read_uuid(repository, conversation)
 
     def matches(self, record: Operation) -> bool:
@@ -106,7 +106,8 @@ class ConversationFilter:
         if change.ref not in _FACT_REFS or self._uuid is None:
             return False
         trees = (tree_of(self._repository, commit) for commit in (change.old, change.new))
-        before, after = (None if tree is None else find_entry(self._repository, tree, self._uuid) for tree in trees)
+        name = encode_component(self._uuid)  # another person's store may have any text there
+        before, after = (None if tree is None else find_entry(self._repository, tree, name) for tree in trees)
         return before != after
 
 
@@ -139,7 +140,7 @@ class NamesOfUuids:
         if self._names is None:
             self._names = {}
             for name in conversation_ids(self._repository):
-                with suppress(NotFound, Corrupt, StopIteration):
+                with suppress(NotFound, Corrupt):
                     self._names[read_uuid(self._repository, name)] = name
         return self._names.get(uuid)
 
@@ -181,7 +182,7 @@ class EntryConversations:
     def _uuid_of_id(self, name: ConversationId) -> str | None:
         if name not in self._by_id:
             self._by_id[name] = None
-            with suppress(NotFound, Corrupt, StopIteration):
+            with suppress(NotFound, Corrupt):
                 self._by_id[name] = read_uuid(self._repository, name)
         return self._by_id[name]
 

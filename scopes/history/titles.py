@@ -53,6 +53,11 @@ def heading_of(repository: Repository, title: str | None, newest_first: Iterable
     return None if prompt is None else Heading(prompt, PROMPT)
 
 
+def main_tip(tips: Mapping[BranchName, Oid]) -> Oid | None:
+    """Return the tip of the branch main, or else of the first branch; None if there is no branch."""
+    return tips.get(MAIN) or next(iter(tips.values()), None)
+
+
 def walk_main(
     repository: Repository, tips: Mapping[BranchName, Oid], known: Mapping[Oid, Commit] | None = None
 ) -> Iterable[Commit]:
@@ -60,7 +65,7 @@ def walk_main(
 
     `known` are commits that were read before; they are not read again.
     """
-    tip = tips.get(MAIN) or next(iter(tips.values()), None)
+    tip = main_tip(tips)
     return () if tip is None else walk_newest_first(repository, [tip], known=known or {})
 
 
@@ -69,7 +74,7 @@ def first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> str 
 
     Its message is read only if the subject of its commit does not have its whole text.
     """
-    found = _find_first_prompt(repository, newest_first)
+    found = find_first_prompt(repository, newest_first)
     if found is None:
         return None
     if len(found.subject) < SUBJECT_LENGTH - 1 and not _BEGINS_INJECTED.match(found.subject):
@@ -99,7 +104,7 @@ def may_be_title(repository: Repository, commit: Commit) -> bool:
     return commit.subject != NO_TEXT and not _is_injected(repository, commit)
 
 
-def _find_first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> Commit | None:
+def find_first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> Commit | None:
     """Return the commit of the first prompt; None for a history without any.
 
     A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.

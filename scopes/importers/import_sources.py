@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
+from scopes.history.revisions import list_branch_tips
+from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
+from scopes.importers.beginning import can_join
 from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_source import COPIES, refuse_unparsed
@@ -32,7 +36,7 @@ from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
-from scopes.importers.worker_pool import rare_garbage_collection
+from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
@@ -50,6 +54,7 @@ OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, str], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
+LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +117,10 @@ def import_sources(
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
-    queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
+    queue = open_sources(
+        sources, formats, all_skipped, strict=options.strict, select=project_filter.select,
+        workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
+    )  # fmt: skip
     all_notes += project_filter.notes()
     count = len(queue)
     if options.since is not None:
@@ -144,6 +152,13 @@ def import_sources(
         on_progress = _ignore_progress
 
 
+def _may_join(repository: Repository, options: ImportOptions, session: Session) -> bool:
+    """Return True if a session that was just opened will surely be compared with the beginnings of others."""
+    if not options.join or options.projects is not None or options.since is not None:
+        return False
+    return can_join(session) and repository.find_ref(SOURCES + source_key_of(session)) is None
+
+
 def _import_queue(
     repository: Repository,
     queue: list[QueuedSource],
@@ -173,6 +188,7 @@ def _import_queue(
                 if not run.is_overtaken():
                     result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
+                _keep_digests(repository, result)
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
@@ -189,6 +205,14 @@ def _feed_index(
         repository, [queued.source for queued in queue], directory
     )
     return feed
+
+
+def _keep_digests(repository: Repository, result: Imported) -> None:
+    """Keep what later merges need of long conversations; meanwhile the process of the search index finishes."""
+    for each in result.conversations:
+        if each.new_messages >= LONG_MESSAGES:
+            tips = list_branch_tips(repository, each.id).values()
+            load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:

@@ -25,6 +25,7 @@ from typing import Any, Final, TypeAlias
 
 from scopes.conversation.list import list_conversations
 from scopes.errors import ScopesError
+from scopes.history.first_prompts import WrittenPrompts
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.worker_pool import GARBAGE_THRESHOLDS, Caught, open_pipe
@@ -36,6 +37,7 @@ from scopes.index.writer import IndexDocument
 from scopes.model.message import Message as StoredMessage
 from scopes.result import Note
 from scopes.search.message_documents import WrittenDocuments, describe_from
+from scopes.store.libgit2 import limit_mapped_packs
 from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 
@@ -188,6 +190,7 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
         os.close(descriptor)
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+    limit_mapped_packs()
     error = None
     with Caught() as caught:
         error = work()
@@ -200,24 +203,25 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
 def _write_index(repository: Repository, directory: str, entries: int) -> str | None:
     """Write the index from the messages of a pipe; return an error for the user, None if there is none."""
     messages = _read_messages(entries)
+    prompts = WrittenPrompts()
     first = next(messages, None)
     if not isinstance(first, list):  # an import without news copies no index
         return None
     try:
         with staged_index(directory, repository, describe_from(repository)) as staged:
-            _add_all(staged, first)
+            _add_all(staged, prompts, first)
             for message in messages:
                 if message is None:
                     staged.publish(repository)
-                    list_conversations(repository, directory)  # the titles, which a search reads as well
+                    list_conversations(repository, directory, written=prompts)  # a search reads the titles as well
                     break
                 if isinstance(message, list):
-                    _add_all(staged, message)
+                    _add_all(staged, prompts, message)
                 else:
                     staged.complete(repository, message)
                     with suppress(sqlite3.Error, OSError, ScopesError):
                         _wait_for(repository, message, entries)
-                        list_conversations(repository, directory)  # while the refs move; the rows are kept
+                        list_conversations(repository, directory, written=prompts)  # while the refs move
     except (NotStaged, StaleEntryUnreadable):
         return None
     except UnusableIndex as error:
@@ -234,9 +238,15 @@ def _wait_for(repository: Repository, branches: Mapping[str, str], entries: int)
             break
 
 
-def _add_all(staged: StagedIndex, batch: list[Entry]) -> None:
-    for oid, parents, document in batch:
-        staged.add(oid, parents, None if document is None else IndexDocument(*document))
+def _add_all(staged: StagedIndex, prompts: WrittenPrompts, batch: list[Entry]) -> None:
+    for oid, parents, fields in batch:
+        if fields is None:
+            staged.add(oid, parents, None)
+            prompts.add_root(oid)
+        else:
+            document = IndexDocument(*fields)
+            staged.add(oid, parents, document)
+            prompts.add(oid, parents[0], document.author_kind, document.kind, document.texts[0])
 
 
 def _read_messages(entries: int) -> Iterator[Message]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scopes import fast_json
 from scopes.clock import parse_time
 from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
+from scopes.importers.beginning import Beginning
 from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, read_session_with_messages
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
+from scopes.importers.open_source import Opened, open_each
 from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
@@ -27,7 +29,8 @@ class QueuedSource:
     """A source to import: its format, its first session, and the shorter copies that it contains.
 
     Sources that continue each other have the same `group` number. `joined` is the key of a source that begins with the
-    same messages, if the session belongs to the conversation of that one.
+    same messages, if the session belongs to the conversation of that one. `beginning` is what joins are found by, where
+    it was read already.
     """
 
     source: Source
@@ -36,6 +39,7 @@ class QueuedSource:
     copies: tuple[Source, ...] = ()
     group: int = 0
     joined: str | None = None
+    beginning: Beginning | None = field(default=None, compare=False)
 
     @property
     def parent_keys(self) -> list[str]:
@@ -56,11 +60,14 @@ def open_sources(
     *,
     strict: bool = False,
     select: Callable[[list[QueuedSource]], list[QueuedSource]] = lambda queue: queue,
+    workers: int = 1,
+    wants_beginning: Callable[[Session], bool] = lambda _: False,
 ) -> list[QueuedSource]:
     """Find the format and session of every source; return those to import, in import order.
 
     Unreadable sources and those in no known format are added to `skipped`. Copies go with the longest source.
-    `select` may leave out sources when only their headers have been read.
+    `select` may leave out sources when only their headers have been read. `workers` is how many processes may open
+    sources; `wants_beginning` tells whether to read the beginning of a session too.
 
     Raises:
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left;
@@ -68,7 +75,8 @@ def open_sources(
     """
     if sum(source.size for source in sources) >= _MANY_BYTES:
         fast_json.enable()
-    queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped)), skipped))
+    opened = open_each(sources, formats, workers=workers, wants_beginning=wants_beginning)
+    queued = _sort(_merge_copies(select(_queue_all(sources, opened, formats, skipped)), skipped))
     errors = [(found, found.error) for found in skipped if found.error is not None]
     if errors and (strict or not queued):
         unknown = [found.path for found, _ in errors if found.reason == UNKNOWN_FORMAT]
@@ -105,27 +113,25 @@ def drop_older(queue: list[QueuedSource], since: int, notes: list[Note | Grouped
     return kept
 
 
-def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[QueuedSource]:
+def _queue_all(
+    sources: Sequence[Source], opened: Sequence[Opened], formats: Sequence[Format], skipped: list[Skipped]
+) -> list[QueuedSource]:
     queue = []
     refused: list[int] = []  # positions in `skipped`
-    for source in sources:
-        try:
-            chosen = choose_format(formats, source)
-            session = read_session_with_messages(chosen, source)
-        except CannotImport as error:
-            refused.append(len(skipped))
-            skipped.append(skip_failed(source, error))
-            continue
-        except OSError as error:
-            skipped.append(skip_unreadable(source.path, error, named=source.named))
-            continue
-        if session is not None:
-            queue.append(QueuedSource(source, chosen, session))
-        else:
-            skipped.append(Skipped(path=source.path, reason="contains no message"))
+    for source, found in zip(sources, opened, strict=True):
+        match found:
+            case CannotImport():
+                refused.append(len(skipped))
+                skipped.append(skip_failed(source, found))
+            case OSError():
+                skipped.append(skip_unreadable(source.path, found, named=source.named))
+            case None:
+                skipped.append(Skipped(path=source.path, reason="contains no message"))
+            case (number, session, beginning):
+                queue.append(QueuedSource(source, formats[number], session, beginning=beginning))
     for position in refused if len(refused) < len(sources) else ():
-        found = skipped[position]
-        skipped[position] = found if found.named else replace(found, error=None, noted=False)
+        refusal = skipped[position]
+        skipped[position] = refusal if refusal.named else replace(refusal, error=None, noted=False)
     return queue
 
 

@@ -8,7 +8,8 @@ segment names its commits; it is used only for a history that has the newest of 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Final, NamedTuple, overload
@@ -22,10 +23,12 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 
 MIN_KEPT: Final = 32  # commits of a segment that is kept
-_MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are read one by one
+MAX_SINGLE: Final = 2 * CHUNK_COMMITS  # commits between kept segments that are read one by one
 _CUT_WITHIN: Final = 64  # commits among which the end of a segment is chosen
 _KEY: Final = b"line "
 _OID_BYTES: Final = 20
+_START: Final = "I"
+_START_BYTES: Final = struct.calcsize(_START)
 
 
 class Segment(NamedTuple):
@@ -83,6 +86,11 @@ class CommitLine(Sequence[Commit]):
         """The message ids of the commits."""
         return tuple(chain.from_iterable(segment.ids for segment in self.segments))
 
+    @cached_property
+    def message_id_set(self) -> frozenset[MessageId]:
+        """The message ids of the commits as a set."""
+        return frozenset(self.message_ids)
+
     def read_segment(self, segment: Segment) -> Sequence[Commit]:
         """Return the commits of a segment, oldest first."""
         known = self._known.get(segment.newest)
@@ -130,6 +138,11 @@ def message_ids(commits: Sequence[Commit]) -> tuple[MessageId, ...]:
     return commits.message_ids if isinstance(commits, CommitLine) else tuple(map(message_id_of, commits))
 
 
+def message_id_set(commits: Sequence[Commit]) -> frozenset[MessageId]:
+    """Return the message ids of commits as a set."""
+    return commits.message_id_set if isinstance(commits, CommitLine) else frozenset(map(message_id_of, commits))
+
+
 def stating_commits(commits: Sequence[Commit]) -> Iterator[Commit]:
     """Yield the commits that can state a claim, in the same order."""
     return commits.read_stating() if isinstance(commits, CommitLine) else filter(can_state, commits)
@@ -158,10 +171,13 @@ def split_sides(
 
 
 class _Descent:
-    """Goes down a linear history by segments; where none is kept, by some single commits."""
+    """Goes down a linear history by segments; where none is kept, by some single commits.
+
+    starts: the first bytes of the ids of all commits so far, which are compared much faster than whole ids
+    """
 
     def __init__(self, repository: Repository, chunks: CommitChunks, tip: Oid) -> None:
-        self.names: set[bytes] = set()
+        self.starts: set[int] = set()
         self.is_finished = False
         self.is_given_up = False
         self._repository = repository
@@ -171,25 +187,26 @@ class _Descent:
         self._steps: list[Segment | Commit] = []
         self._singles = 0
 
-    def go_on(self) -> list[bytes]:
-        """Take a segment or a commit; return the ids of its commits as bytes, newest first."""
-        step: Segment | Commit | None = _find_segment(self._chunks, self._next)
+    def go_on(self) -> bytes:
+        """Take a segment or a commit; return the ids of its commits as bytes, oldest first."""
+        step: Segment | Commit | None = find_segment(self._chunks, self._next)
         if step is None:
             step = read_commit(self._repository, self._next)
             self._singles += 1
-            self.is_given_up = self._singles > _MAX_SINGLE
+            self.is_given_up = self._singles > MAX_SINGLE
             self.is_finished = self.is_given_up or len(step.parents) != 1
             if self.is_finished:
-                return []
-        if isinstance(step, Segment):
-            names = [step.oids[at : at + _OID_BYTES] for at in range(0, len(step.oids), _OID_BYTES)][::-1]
-            self._next = step.below
-        else:
-            names = [bytes.fromhex(step.oid)]
-            self._next = step.parents[0]
+                return b""
+        self._next = step.below if isinstance(step, Segment) else step.parents[0]
         self._steps.append(step)
-        self.names.update(names)
-        return names
+        return step.oids if isinstance(step, Segment) else bytes.fromhex(step.oid)
+
+    def has(self, name: bytes) -> bool:
+        """Return True if an id, as bytes, is that of one of the commits so far."""
+        oid = Oid(name.hex())
+        return any(
+            step.position_of(oid) is not None if isinstance(step, Segment) else step.oid == oid for step in self._steps
+        )
 
     def line_above(self, base: Oid) -> CommitLine:
         """Return the commits above a base that was met."""
@@ -209,19 +226,29 @@ class _Descent:
             if part is not step:
                 break
         new |= _cut(singles, found)
-        _keep(self._chunks, [each for each in found if each.newest in new])
+        keep_segments(self._chunks, [each for each in found if each.newest in new])
         return CommitLine(self._repository, self._tip, base, found[::-1], new)
 
 
 def _find_meeting(one: _Descent, two: _Descent) -> Oid | None:
     """Return the commit in which two linear histories meet; None if they do not, or too little of them is kept."""
     while not (one.is_given_up or two.is_given_up or (one.is_finished and two.is_finished)):
-        is_first_behind = two.is_finished or (not one.is_finished and len(one.names) <= len(two.names))
+        is_first_behind = two.is_finished or (not one.is_finished and len(one.starts) <= len(two.starts))
         behind, other = (one, two) if is_first_behind else (two, one)
-        shared = next((name for name in behind.go_on() if name in other.names), None)
-        if shared is not None:
-            return Oid(shared.hex())
+        oids = behind.go_on()
+        starts = _starts_of(oids)
+        behind.starts.update(starts)
+        if not other.starts.isdisjoint(starts):
+            names = (oids[at - _OID_BYTES : at] for at in range(len(oids), 0, -_OID_BYTES))
+            shared = next(filter(other.has, names), None)
+            if shared is not None:
+                return Oid(shared.hex())
     return None
+
+
+def _starts_of(oids: bytes) -> list[int]:
+    """Return the first bytes of ids as numbers, given the ids one after the other."""
+    return memoryview(oids).cast(_START)[:: _OID_BYTES // _START_BYTES].tolist()
 
 
 def _line_of(
@@ -235,7 +262,7 @@ def _line_of(
     known: dict[Oid, Sequence[Commit]] = {}
     end = gap = len(commits)  # the commits from `end` to `gap` are in no kept segment
     while end:
-        segment = _find_segment(chunks, commits[end - 1].oid)
+        segment = find_segment(chunks, commits[end - 1].oid)
         if segment is None:
             end -= 1
             continue
@@ -249,7 +276,7 @@ def _line_of(
         end = gap
     new = _cut(commits[:gap][::-1], found)
     known |= new
-    _keep(chunks, [each for each in found if not chunks.has_digest(_key_of(each.newest))])
+    keep_segments(chunks, [each for each in found if not chunks.has_digest(_key_of(each.newest))])
     return CommitLine(repository, commits[-1].oid, base, found[::-1], known)
 
 
@@ -268,17 +295,50 @@ def _key_of(newest: Oid) -> bytes:
     return _KEY + bytes.fromhex(newest)
 
 
-def _keep(chunks: CommitChunks, segments: Iterable[Segment]) -> None:
-    kept = [each for each in segments if len(each.ids) >= MIN_KEPT]
-    chunks.add_digests({_key_of(each.newest): marshal.dumps(tuple(each)) for each in kept})
-
-
-def _find_segment(chunks: CommitChunks, newest: Oid) -> Segment | None:
+def find_segment(chunks: CommitChunks, newest: Oid) -> Segment | None:
     """Return the kept segment of a commit."""
     key = _key_of(newest)
     data = chunks.find_digest(key) if chunks.has_digest(key) else None
     segment = None if data is None else Segment(*marshal.loads(data))  # noqa: S302 - our own file, with a checksum
     return segment if segment is not None and segment.newest == newest else None
+
+
+def walk_new_segments(
+    repository: Repository, chunks: CommitChunks, tip: Oid, ends: Container[Oid], most: int
+) -> Iterator[tuple[Segment, Sequence[Commit]]]:
+    """Yield segments of a linear history that are not kept, newest first, each with its commits, oldest first.
+
+    They reach from a tip down to a kept segment, a root or a merge, and have at most `most` commits together. Where a
+    commit is in `ends`, a segment ends: with a fork point no part of a segment is on one side of a merge only.
+    """
+    line: list[Commit] = []  # newest first
+    oid = tip
+    for _ in range(most):
+        commit = None if chunks.has_digest(_key_of(oid)) else read_commit(repository, oid)
+        if commit is None or len(commit.parents) != 1:
+            break
+        if oid in ends:
+            yield from _cut_all(line)
+            line = []
+        line.append(commit)
+        if len(line) > CHUNK_COMMITS:
+            size = _length_of_next(line)
+            yield from _cut_all(line[:size])
+            line = line[size:]
+        oid = commit.parents[0]
+    yield from _cut_all(line)
+
+
+def _cut_all(line: Sequence[Commit]) -> list[tuple[Segment, Sequence[Commit]]]:
+    found: list[Segment] = []
+    commits = _cut(line, found)
+    return [(segment, commits[segment.newest]) for segment in found]
+
+
+def keep_segments(chunks: CommitChunks, segments: Iterable[Segment]) -> None:
+    """Keep those of the segments that are long enough."""
+    kept = [each for each in segments if len(each.ids) >= MIN_KEPT]
+    chunks.add_digests({_key_of(each.newest): marshal.dumps(tuple(each)) for each in kept})
 
 
 def _cut(line: Sequence[Commit], found: list[Segment]) -> dict[Oid, Sequence[Commit]]:

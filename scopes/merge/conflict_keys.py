@@ -18,6 +18,7 @@ from scopes.model.working_trees import without_working_tree
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
 _VALUE_FIELDS = {row.group: row.value_field for row in CONFLICT_TYPES.values() if row.group is not None}
+_FIELD_OF_UNKNOWN = CONFLICT_TYPES[_UNKNOWN].value_field
 _PER_AGENT = frozenset(row.group for row in CONFLICT_TYPES.values() if row.group is not None and row.per_agent)
 _GROUPS_WITH_OTHER_KEYS = _PER_AGENT | {ENTITIES}  # where a key is not the path
 _NOUN_OF_GROUP = {
@@ -29,7 +30,7 @@ _NOUN_OF_GROUP = {
 def key_of_path(path: str) -> str:
     """Return the key of a path below `state/`; an accepted value has the key of its proposal."""
     key = path.removesuffix("=")
-    group = group_of(key)
+    group = key.partition("/")[0]  # not `group_of`: a long branch changes thousands of files
     if group not in _GROUPS_WITH_OTHER_KEYS:
         return key
     names = key.split("/")
@@ -63,7 +64,7 @@ def type_of(key: str, *, added: bool) -> str:
 
 def value_field(key: str) -> str | None:
     """Return the field of a claim that holds its value; None if the value is the whole claim."""
-    return _VALUE_FIELDS.get(group_of(key), CONFLICT_TYPES[_UNKNOWN].value_field)
+    return _VALUE_FIELDS.get(group_of(key), _FIELD_OF_UNKNOWN)
 
 
 def per_agent(key: str) -> bool:
@@ -88,9 +89,10 @@ def comparable_key(key: str, directory: str | None = None) -> str:
     relative to `directory`, the working directory of the conversation, if it is given; a file in a working tree is that
     of the repository around it.
     """
-    if group_of(key) == FILES and directory is not None:
+    group = key.partition("/")[0]
+    if group == FILES and directory is not None:
         return _relative_file_key(key, directory)
-    if value_field(key) is None:
+    if _VALUE_FIELDS.get(group, _FIELD_OF_UNKNOWN) is None:
         return key
     return "/".join(map(comparable_component, key.split("/")))
 

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_ids
+from scopes.merge.commit_line import message_id_set
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
+from scopes.merge.later_reviews import find_later_review
 from scopes.merge.statements import Restated
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
@@ -75,7 +76,11 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif _is_same_outcome(target, source) or _is_withdrawal(key, target, source):
+        elif (
+            _is_same_outcome(target, source)
+            or _is_withdrawal(key, target, source)
+            or find_later_review(objects, key, target, source) is not None
+        ):
             kind = None
         else:
             added = all(change.old is None for changes in (target, source) for change in changes.values())
@@ -91,7 +96,11 @@ def _by_comparable_key(
     """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
     found: dict[str, dict[str, _Value]] = {}
     for key, by_path in by_key.items():
-        found.setdefault(comparable_key(key, directory), {}).update(by_path)
+        topic = comparable_key(key, directory)
+        if topic in found:
+            found[topic].update(by_path)
+        else:
+            found[topic] = {**by_path}
     return found
 
 
@@ -210,7 +219,7 @@ def _swap_sides(each: Disagreement) -> Disagreement:
 
 def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content."""
-    shared = {*message_ids(target.commits)}.intersection(message_ids(source.commits))
+    shared = message_id_set(target.commits) & message_id_set(source.commits)
     in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
     for message in shared:
         oids = in_target[message].oid, in_source[message].oid

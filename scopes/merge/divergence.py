@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_ids, split_sides, stating_commits
+from scopes.merge.commit_line import message_id_set, split_sides, stating_commits
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
 from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import Restated, find_restated
@@ -136,7 +136,7 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
 ) -> Divergence:
     """Compare two tips, given the commits of each since a known base."""
     commits = target_commits, source_commits
-    known = [frozenset(message_ids(each)) for each in commits]
+    known = [message_id_set(each) for each in commits]
     sides = []
     for number, tip in enumerate((target, source)):
         state = state_of(objects, tip)
@@ -150,7 +150,11 @@ def changes_by_key(objects: Objects, before: Oid | None, after: Oid | None) -> d
     """Return the differences between two states, by key and path."""
     found: dict[str, dict[str, PathChange]] = {}
     for path, old, new in diff_blobs(objects, before, after):
-        found.setdefault(key_of_path(path), {})[path] = PathChange(old, new)
+        key = key_of_path(path)
+        if key in found:
+            found[key][path] = PathChange(old, new)
+        else:
+            found[key] = {path: PathChange(old, new)}
     return found
 
 

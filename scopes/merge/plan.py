@@ -12,12 +12,13 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve, resolve_without_stopping
-from scopes.merge.commit_line import CommitLine, message_ids
+from scopes.merge.commit_line import CommitLine, message_id_set, message_ids
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.file_comparison import FileComparison
+from scopes.merge.later_reviews import find_later_review
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
@@ -164,11 +165,13 @@ def _take_source(
 ) -> dict[str, BlobChange]:
     """Return the changes of the source to a key without a conflict; equal outcomes get one spelling.
 
-    A proposal of the target stays if the source only withdrew the one before it.
+    A proposal of the target stays if the source only withdrew the one before it, and a review if it is the later one.
     """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
+    ours = divergence.target.changes.get(key, {})
+    if find_later_review(objects, key, ours, source_changes) == "target":
+        return {}
     if group_of(key) == PROPOSALS:
-        ours = divergence.target.changes.get(key, {})
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
     spellings = list_spellings(objects, divergence.target.state, key)
@@ -184,7 +187,7 @@ def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
     messages = message_ids(source.commits)
     if not isinstance(source.commits, CommitLine):  # a line has no root
         messages = tuple(message_id_of(commit) for commit in source.commits if not is_root(commit))
-    shared = {*message_ids(target.commits)}.intersection(messages)
+    shared = message_id_set(target.commits).intersection(messages)
     return tuple(dict.fromkeys((each for each in messages if each not in shared) if shared else messages))
 
 
@@ -213,6 +216,7 @@ def merged_state(
         changes |= apply_choice(objects, disagreement.target, disagreement.source, BOTH)
     state = divergence.target.state
     for key, source_changes in divergence.source.changes.items():
-        if comparable_key(key, directory) not in conflicting and group_of(key) != CONFLICTS:
-            changes |= _take_source(objects, divergence, key, source_changes)
+        if group_of(key) == CONFLICTS or (conflicting and comparable_key(key, directory) in conflicting):
+            continue
+        changes |= _take_source(objects, divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state

@@ -135,7 +135,9 @@ class RecordedWork:
         target, source = self._divergence.target.commits, self._divergence.source.commits
         if not (target and source):
             return NO_WORK, NO_WORK
-        read = partial(read_side_work, self._repository, self._messages, bases=self._divergence.bases)
+        open_chunks = self._repository.open_commit_chunks
+        chunks = None if open_chunks is None else open_chunks()
+        read = partial(read_side_work, self._messages, bases=self._divergence.bases, chunks=chunks)
         return read(target), read(source)
 
     def _read_calls(self, *wanted: Callable[[bytes], bool]) -> list[_BySide]:

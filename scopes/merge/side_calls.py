@@ -106,7 +106,7 @@ class ToolMessages:
         if not is_root(commit):
             data = read_message_bytes_at(self.objects, commit.tree)
             has_calls = _CALL in data
-            if not (has_calls and any(word in data for word in _MOVES) and _MAY_CHANGE_DIRECTORY.search(data)):
+            if not (has_calls and has_any(data, _MOVES) and _MAY_CHANGE_DIRECTORY.search(data)):
                 self._without_moves.add(commit.oid)
             if has_calls or _RESULT in data:
                 return data
@@ -117,6 +117,14 @@ class ToolMessages:
         """Return the stored bytes of a message with a call that may change the directory; None of any other one."""
         data = None if commit.oid in self._without_moves else self.find(commit)
         return None if commit.oid in self._without_moves else data
+
+
+def has_any(data: bytes, words: Iterable[bytes]) -> bool:
+    """Return True if bytes contain one of some words; a loop, because that is faster than a generator."""
+    for word in words:  # noqa: SIM110
+        if word in data:
+            return True
+    return False
 
 
 def read_side_calls(
@@ -171,9 +179,9 @@ def list_calls(messages: ToolMessages, commit: Commit, *wanted: Callable[[bytes]
     return set() if message is None else {*calls_by_id(message.parts)}
 
 
-def agents_moved_before(messages: ToolMessages, bases: Sequence[Oid]) -> frozenset[str]:
-    """Return the agents that changed the directory of their shell in the history of the bases."""
-    return _DirectoryMoves(messages, bases, ()).agents
+def agents_moved_in(messages: ToolMessages, tips: Sequence[Oid], most: int) -> frozenset[str]:
+    """Return the agents that changed the directory of their shell in the last `most` commits of the history of tips."""
+    return _DirectoryMoves(messages, (), [*islice(walk_newest_first(messages.objects, tips), most)][::-1]).agents
 
 
 def _add_to_all(found: Iterable[_CallList], data: bytes, *, is_before: bool) -> None:

@@ -8,21 +8,22 @@ is the same: a test compares both ways.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Final, NamedTuple
 
 from scopes.history.activity import CheckRun, find_test_command, read_test_run
 from scopes.history.messages import message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import MIN_KEPT, CommitLine, Segment, segment_of
+from scopes.merge.commit_line import MAX_SINGLE, MIN_KEPT, CommitLine, Segment, find_segment, segment_of
 from scopes.merge.plans_and_answers import MARKS, deciding_calls
 from scopes.merge.side_calls import (
     COMMAND_NAMES,
     MAX_COMMITS,
     SideCall,
     ToolMessages,
-    agents_moved_before,
+    agents_moved_in,
+    has_any,
     list_calls,
     read_segment_calls,
     read_side_calls,
@@ -30,7 +31,7 @@ from scopes.merge.side_calls import (
 from scopes.merge.unclaimed_changes import Touch, list_touches, may_touch
 from scopes.store.commit_chunks import CommitChunks
 from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import read_commit
 
 MAX_TESTS: Final = 5  # test commands of a side that are reported, the last ones
 _TEST_WORDS: Final = (b"test", b"tox", b"nox", b"rspec", b"phpunit", b"make check")
@@ -77,25 +78,23 @@ class _Digest(NamedTuple):
 
 def is_work(data: bytes) -> bool:
     """Return True if the stored bytes of a message may have a plan, an answer or a call that runs tests."""
-    if any(mark in data for mark in MARKS):
-        return True
-    return any(word in data for word in COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
+    return has_any(data, MARKS) or (has_any(data, COMMAND_NAMES) and has_any(data, _TEST_WORDS))
 
 
 _WANTED: Final = is_work, may_touch
 
 
 def read_side_work(
-    repository: Repository, messages: ToolMessages, commits: Sequence[Commit], bases: Sequence[Oid]
+    messages: ToolMessages, commits: Sequence[Commit], bases: Sequence[Oid], chunks: CommitChunks | None = None
 ) -> SideWork:
     """Return what the calls in commits above merge bases did; the commits are oldest first."""
-    if isinstance(commits, CommitLine) and len(bases) == 1 and repository.open_commit_chunks is not None:
-        found = _WorkReader(repository.open_commit_chunks(), messages, commits, bases[0]).read()
+    if isinstance(commits, CommitLine) and len(bases) == 1 and chunks is not None:
+        found = _WorkReader(chunks, messages, commits, bases[0]).read()
         if found is not None:
             return found
     work, touching = read_side_calls(messages, commits, bases, *_WANTED)
     touches = [touch._replace(agent=None, absolute=()) for touch in list_touches(touching)]
-    return SideWork(deciding_calls(work), _last_runs(map(_run_of, work)), touches)
+    return SideWork(deciding_calls(work), _last_runs(_walk_runs(work)), touches)
 
 
 class _WorkReader:
@@ -110,8 +109,7 @@ class _WorkReader:
 
     def read(self) -> SideWork | None:
         """Return the work; None if a segment cannot be read without the commits below it."""
-        identities = self._commits.message_ids
-        if len(set(identities)) != len(identities):
+        if len(self._commits.message_id_set) != len(self._commits):
             return None
         base = read_commit(self._messages.objects, self._base)
         unanswered = list_calls(self._messages, base, *_WANTED)
@@ -122,7 +120,7 @@ class _WorkReader:
                 return None
             unanswered |= digest.unanswered
         calls = [self._read_call(segment, place) for segment, digest in digests for place in digest.places]
-        runs = _last_runs(run for _, digest in digests for run in digest.runs)
+        runs = _last_runs(run for _, digest in reversed(digests) for run in reversed(digest.runs))
         return SideWork(deciding_calls(calls), runs, self._list_touches([digest for _, digest in digests]))
 
     def _list_newest(self) -> list[Segment]:
@@ -138,13 +136,12 @@ class _WorkReader:
         return found[::-1]
 
     def _digest_of(self, segment: Segment) -> _Digest:
-        key = b"%s%s %d" % (_WORK_KEY, bytes.fromhex(segment.newest), len(segment.ids))
-        data = self._chunks.find_digest(key) if self._chunks.has_digest(key) else None
-        if data is not None:
-            return _unpack(data)
+        found = _find_digest(self._chunks, segment)
+        if found is not None:
+            return found
         digest = _read_digest(self._messages, self._commits.read_segment(segment)[-len(segment.ids) :])
         if len(segment.ids) >= MIN_KEPT:
-            self._new[key] = _pack(digest)
+            self._new[_key_of(segment)] = _pack(digest)
         return digest
 
     def _read_call(self, segment: Segment, place: _Place) -> SideCall:
@@ -175,9 +172,46 @@ class _WorkReader:
         data = self._chunks.find_digest(key)
         if data is not None:
             return frozenset(marshal.loads(data))  # noqa: S302 - our own file, with a checksum
-        found = agents_moved_before(self._messages, (self._base,))
+        found = self._read_moved_before()
         self._chunks.add_digests({key: marshal.dumps(sorted(found))})
         return found
+
+    def _read_moved_before(self) -> frozenset[str]:
+        """Read which agents moved, in the segments below the merge base that are kept and in all other commits."""
+        found: set[str] = set()
+        oid, left, singles = self._base, MAX_COMMITS, 0
+        while left > 0:
+            segment = find_segment(self._chunks, oid)
+            digest = None if segment is None or len(segment.ids) > left else _find_digest(self._chunks, segment)
+            if segment is not None and digest is not None:
+                found |= digest.moved
+                oid, left = segment.below, left - len(segment.ids)
+                continue
+            commit = read_commit(self._messages.objects, oid)
+            if len(commit.parents) != 1 or singles == MAX_SINGLE:
+                return frozenset(found | agents_moved_in(self._messages, (oid,), left))
+            found |= agents_moved_in(self._messages, (oid,), 1)
+            oid, left, singles = commit.parents[0], left - 1, singles + 1
+        return frozenset(found)
+
+
+def keep_work(
+    messages: ToolMessages, chunks: CommitChunks, segments: Iterable[tuple[Segment, Sequence[Commit]]]
+) -> None:
+    """Keep what the calls of segments did, given their commits, oldest first; of those that are long enough."""
+    kept = [(segment, commits) for segment, commits in segments if len(segment.ids) >= MIN_KEPT]
+    chunks.add_digests({_key_of(segment): _pack(_read_digest(messages, commits)) for segment, commits in kept})
+
+
+def _key_of(segment: Segment) -> bytes:
+    return b"%s%s %d" % (_WORK_KEY, bytes.fromhex(segment.newest), len(segment.ids))
+
+
+def _find_digest(chunks: CommitChunks, segment: Segment) -> _Digest | None:
+    """Return the kept digest of a segment."""
+    key = _key_of(segment)
+    data = chunks.find_digest(key) if chunks.has_digest(key) else None
+    return None if data is None else _unpack(data)
 
 
 def _read_digest(messages: ToolMessages, commits: Sequence[Commit]) -> _Digest:
@@ -193,7 +227,7 @@ def _read_digest(messages: ToolMessages, commits: Sequence[Commit]) -> _Digest:
         is_complete = len(places) == len(deciding_calls(work))
     return _Digest(
         tuple(places),
-        tuple(_last_runs(map(_run_of, work))),
+        tuple(_last_runs(_walk_runs(work))),
         tuple(list_touches(touching)),
         found.unanswered,
         found.results,
@@ -245,16 +279,22 @@ def _unpack(data: bytes) -> _Digest:
     )
 
 
-def _run_of(call: SideCall) -> CheckRun | None:
-    command = None if call.call is None else find_test_command(call.call)
-    return None if command is None else read_test_run(command, call.result)
+def _walk_runs(calls: Sequence[SideCall]) -> Iterator[CheckRun]:
+    """Yield the last run of each test command, newest first; the result of an earlier one is not read."""
+    seen: set[str] = set()
+    for call in reversed(calls):
+        command = None if call.call is None else find_test_command(call.call)
+        run = None if command is None or command in seen else read_test_run(command, call.result)
+        if run is not None:
+            seen.add(run.command)
+            yield run
 
 
-def _last_runs(runs: Iterable[CheckRun | None]) -> list[CheckRun]:
-    """Return the last run of each of the last test commands, the one that ran last at the end."""
+def _last_runs(runs: Iterable[CheckRun]) -> list[CheckRun]:
+    """Return the last run of each of the last test commands, the one that ran last at the end, of runs newest first."""
     found: dict[str, CheckRun] = {}
     for run in runs:
-        if run is not None:
-            found.pop(run.command, None)
-            found[run.command] = run
-    return list(found.values())[-MAX_TESTS:]
+        found.setdefault(run.command, run)
+        if len(found) == MAX_TESTS:
+            break
+    return list(found.values())[::-1]

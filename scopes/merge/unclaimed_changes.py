@@ -13,7 +13,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_file_key, comparable_key, group_of, type_of
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
-from scopes.merge.side_calls import COMMAND_NAMES, SideCall
+from scopes.merge.side_calls import COMMAND_NAMES, SideCall, has_any
 from scopes.model.claims import FILES
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Part
@@ -55,9 +55,9 @@ class _Touched(NamedTuple):
 
 def may_touch(data: bytes) -> bool:
     """Return True if the stored bytes of a message may have a command that names a file to write, or a rename."""
-    if any(mark in data for mark in _RENAMES):
+    if has_any(data, _RENAMES):
         return True
-    if not any(name in data for name in COMMAND_NAMES) or not any(word in data for word in _WRITER_WORDS):
+    if not has_any(data, COMMAND_NAMES) or not has_any(data, _WRITER_WORDS):
         return False
     return _WRITER.search(data) is not None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
-from scopes.ids import AgentName, BranchName, Oid
+from scopes.ids import AgentName, BranchName, Oid, is_oid
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
@@ -95,7 +95,7 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
-    """Decode the metadata of a branch; unknown fields are kept in `extra`.
+    """Decode the metadata of a branch; unknown fields, and a fork that is no commit, are kept in `extra`.
 
     Raises:
         Corrupt: the data is not a JSON object.
@@ -105,6 +105,8 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
     names = ("purpose", "agent", "parent", "fork", "created", "status")
     known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
+    if not is_oid(known.get("fork", "0" * 40)):
+        document["fork"] = known.pop("fork")
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return BranchEntry(**known, extra=document)

@@ -229,6 +229,8 @@ def _arrange(value: Json, levels_left: int, order: _Order) -> Json:
                 item = value[key]
                 members[key] = item if type(item) is str else _arrange(item, levels_left - 1, order)
             return members
+        case list() if value and set(map(type, value)) == _TEXT:
+            return value
         case list():
             items: list[Json] = []
             for item in value:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import new_uuid, now, parse_time
-from scopes.conversation.append import message_writers
+from scopes.conversation.append import keep_digests, message_writers
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
@@ -213,6 +213,7 @@ class SessionWriter:
             return write(tip)
 
         oid = append_commit(self._repository, place.conversation, place.branch, message.id, write_on)
+        keep_digests(self._repository, place.conversation, [oid])
         return place._replace(tip=oid)
 
     def _has_other_session(self, tip: Oid, last: Oid) -> bool:

@@ -25,7 +25,7 @@ _INCLUDE = re.compile(
 _COMMENT = re.compile(rb"^[ \t]*[#;].*", re.MULTILINE)
 _EXTENSION = re.compile(rb"\[\s*extensions", re.IGNORECASE)
 _LEFT_TO_LIBGIT2 = {"extensions.noop", "extensions.objectformat", "extensions.refstorage", "extensions.partialclone"}
-_LINKS = ("objects", "refs", "logs", "packed-refs")
+_LINKS = ("objects", "refs", "logs", "packed-refs", "deliveries", "runs")
 _FILES = {
     "commondir": "takes its configuration, objects and refs from another directory",
     "objects/info/alternates": "borrows objects from another repository",

@@ -11,6 +11,7 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -115,11 +116,12 @@ def stamp_loose_refs(store: str, prefixes: tuple[str, ...]) -> LooseStamps | Non
         directory, start = pending.pop()
         names.append(f"{directory}//")
         try:
-            entries = os.scandir(f"{store}/{directory}")
+            opened = os.open(f"{store}/{directory}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        with entries:
-            for entry in entries:
+        with ExitStack() as cleanup:
+            cleanup.callback(os.close, opened)
+            for entry in cleanup.enter_context(os.scandir(opened)):  # of a descriptor: no path to look up for each
                 name = entry.name
                 if not name.startswith(start):
                     continue

@@ -283,6 +283,20 @@ class Repository:
         value, pending = self._read_consistently(lambda: self.raw_ref(name))
         return pending.get(name, value)
 
+    def find_symbolic(self, name: str) -> tuple[str | None, str | None]:
+        """Return the value of a symbolic ref and that of the branch ref that it names, as they are at one moment."""
+
+        def follow(find: Callable[[str], str | None]) -> tuple[str | None, str | None]:
+            value = find(name)
+            target = (value or "").removeprefix(refs.SYMBOLIC)
+            return value, find(target) if target.startswith(refs.HEADS) else None
+
+        if self._past is None:
+            found, pending = self._read_consistently(lambda: follow(self.raw_ref))
+            if not pending:
+                return found
+        return follow(self.find_ref)
+
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
         if self._past is not None:

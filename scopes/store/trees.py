@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree
+from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree, list_tree
 from scopes.store.repository import Objects, read_data, read_tree
 
 BlobChange = bytes | Oid | None
@@ -57,14 +57,29 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
     while stack:
         prefix, before, after = stack.pop()
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
+        if not data[0]:  # a long branch adds directories with very many files
+            for name, oid, is_tree in list_tree(data[1]):
+                if is_tree:
+                    stack.append((f"{prefix}{name}/", None, oid))
+                else:
+                    yield prefix + name, None, oid
+            continue
         for name, (left, right) in compare_trees(*data).items():
             path = prefix + name
-            trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (left, right)]
-            if trees != [None, None]:
-                stack.append((f"{path}/", trees[0], trees[1]))
-            blobs = [entry.oid if entry is not None and not entry.is_tree else None for entry in (left, right)]
-            if blobs != [None, None]:
-                yield path, blobs[0], blobs[1]
+            old_tree, old_blob = _by_kind(left)
+            new_tree, new_blob = _by_kind(right)
+            if old_tree or new_tree:
+                stack.append((f"{path}/", old_tree, new_tree))
+            if old_blob or new_blob:
+                yield path, old_blob, new_blob
+
+
+def _by_kind(entry: TreeEntry | None) -> tuple[Oid | None, Oid | None]:
+    """Return the id of an entry as that of a tree, or as that of a blob."""
+    if entry is None:
+        return None, None
+    _, oid, is_tree = entry
+    return (oid, None) if is_tree else (None, oid)
 
 
 def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
@@ -82,8 +97,10 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange
     subtrees: dict[str, dict[str, BlobChange]] = {}
     for path, change in changes.items():
         name, slash, rest = path.partition("/")
-        if slash:
-            subtrees.setdefault(name, {})[rest] = change
+        if slash and name in subtrees:
+            subtrees[name][rest] = change
+        elif slash:
+            subtrees[name] = {rest: change}
         elif change is None:
             if name in entries and not entries[name].is_tree:
                 del entries[name]

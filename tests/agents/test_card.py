@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
+from scopes.agents.agent import encode_agent
+from scopes.agents.card import MAX_CARD_BYTES, MAX_CARD_DEPTH, export_card, import_card
 from scopes.agents.register import AgentChanges, register, update
+from scopes.agents.registry import Registry
 from scopes.errors import Corrupt, Invalid, Refused
 
 CARD = {
@@ -124,3 +126,17 @@ def test_a_card_that_is_too_large_or_has_a_known_name_is_refused(repository):
     import_card(repository, json.dumps(CARD).encode())
     with pytest.raises(Refused):
         import_card(repository, json.dumps(CARD).encode())
+
+
+@pytest.mark.parametrize("extra", [0, 1, 5_000])
+def test_a_card_has_at_most_so_many_levels(repository, extra):
+    """It is stored indented: 400 kB of a card with 900 levels became 360 MB, which every command read then."""
+    lists = MAX_CARD_DEPTH - 1 + extra
+    data = b'{"name": "deep", "x": ' + b"[" * lists + b"1, " * 1_000 + b"1" + b"]" * lists + b"}"
+    if not extra:
+        assert import_card(repository, data).agent.name == "deep"
+        assert len(encode_agent(Registry(repository).find("deep"))) < 100_000
+        return
+    with pytest.raises((Invalid, Corrupt), match=r"at most 30 levels|this is not an agent card"):
+        import_card(repository, data)
+    assert Registry(repository).agents == ()

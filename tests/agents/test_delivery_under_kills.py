@@ -21,7 +21,7 @@ from scopes.agents.send import send
 from scopes.conversation.new import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Inaccessible
+from scopes.errors import Inaccessible, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.store.config import Setting
@@ -203,7 +203,17 @@ def test_a_message_that_undo_puts_back_is_a_new_delivery(team, tmp_path):
     assert first["delivery"] != second["delivery"]
 
 
-@pytest.mark.parametrize("damage", [b"{", b"\xff\n{}\n", b'[1]\n{"sequence": 1, "delivery": 2}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"{",
+        b"\xff\n{}\n",
+        b'[1]\n{"sequence": 1, "delivery": 2}',
+        rb'{"sequence": 1, "delivery": "a\u0000b", "attempt": 1}',
+        rb'{"sequence": 1, "delivery": "\ud800", "attempt": 1}',
+        b'{"sequence": 1, "delivery": "%s", "attempt": 1}' % (b"a" * 101),
+    ],
+)
 def test_a_damaged_record_begins_a_new_delivery(team, damage):
     sent(team, "one")
     agent = Registry(team).find("ann")
@@ -225,3 +235,25 @@ def test_a_program_does_not_run_if_that_cannot_be_recorded(team, tmp_path):
         deliver_unread(with_program(team, f"touch {tmp_path}/ran"), "ann")
     assert not (tmp_path / "ran").exists()
     assert texts(team) == ["one"]
+
+
+def test_a_pipe_in_place_of_the_record_is_refused(team, tmp_path):
+    """Of another person's store: nothing waits for it, and the program does not run."""
+    sent(team, "one")
+    os.mkdir(os.path.join(team.path, "deliveries"))
+    os.mkfifo(os.path.join(team.path, "deliveries", "000001"))
+    with pytest.raises(Inaccessible, match="cannot record a delivery: No such device"):
+        deliver_unread(with_program(team, f"touch {tmp_path}/ran"), "ann")
+    with pytest.raises(Inaccessible, match="cannot record a delivery: No such device"):
+        read_inbox(team, "ann", acknowledge=True)
+    assert not (tmp_path / "ran").exists()
+    assert texts(team) == ["one"]
+
+
+def test_a_store_whose_records_are_elsewhere_is_refused_and_nothing_there_is_cut(team, tmp_path):
+    sent(team, "one")
+    (tmp_path / "000001").write_text("precious")
+    os.symlink(tmp_path, os.path.join(team.path, "deliveries"))
+    with pytest.raises(Refused, match=r"deliveries of the store .* is a symbolic link"):
+        deliver_unread(with_program(team, "true"), "ann")
+    assert (tmp_path / "000001").read_text() == "precious"

@@ -13,9 +13,12 @@ from scopes.agents.agent import Agent, decode_agent, encode_agent
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
 from scopes.agents.registry import Registry, store_registry
+from scopes.conversation.new import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
+from scopes.facts.run import RunLimits, run_programs
+from scopes.history.metadata import write_metadata
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
 from scopes.store.transactions import exclusive_write
@@ -174,11 +177,12 @@ def test_the_list_can_be_limited_to_a_capability_and_an_availability(repository)
     }  # fmt: skip
 
 
+UNPRINTABLE = [rb"a\u0000b", rb"\ud800", rb"a\nb", rb"\u001b[31m", rb"a\u202eb"]
 WORDS = st.lists(st.text(st.characters(categories=["L", "N", "S", "P"]), min_size=1, max_size=9), max_size=3).map(tuple)
 
 
 @given(
-    name=st.text(min_size=1, max_size=30),
+    name=st.text(min_size=1, max_size=30).filter(str.isprintable),
     words=WORDS,
     facts=st.dictionaries(st.text(min_size=1), st.text(), max_size=3),
     available=st.booleans(),
@@ -202,11 +206,27 @@ def test_an_agent_survives_its_stored_form(name, words, facts, available):
         b"{}",
         b'{"number": 0, "name": "x", "registered": "t"}',
         b'{"number": "1", "name": "x", "registered": ""}',
+        *(b'{"number": 1, "name": "%s", "registered": "t"}' % name for name in UNPRINTABLE),
     ],
 )
 def test_a_damaged_agent_is_refused(data):
     with pytest.raises(Corrupt):
         decode_agent(data)
+
+
+@pytest.mark.parametrize("name", UNPRINTABLE)
+def test_a_name_that_no_setting_can_have_stops_no_run(repository, name):
+    """The registry of another person's store: names go into settings and into the environment of programs."""
+    new(repository)
+    register(repository, "ann", dependencies=["Seeds"])
+    document = json.loads(git(repository, "show", f"{AGENTS}:agents/000001.json"))
+    data = json.dumps({**document, "number": 2, "name": "NAME"}).encode().replace(b"NAME", name)
+    commit = repository.find_ref(AGENTS)
+    forged = write_metadata(repository, commit, {"agents/000002.json": data}, "forged")
+    git(repository, "update-ref", AGENTS, forged)
+    run = run_programs(open_repository(repository.path, FAST), "conv-001", {"ann": "true"}, RunLimits())
+    assert run.ending == "converged"
+    assert "files of the registry that are no agents were ignored: 000002.json" in [each.text for each in run.notes]
 
 
 def test_a_file_that_is_no_agent_is_a_note_and_stays(repository, tmp_path):

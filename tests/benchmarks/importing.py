@@ -40,7 +40,7 @@ process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(o
 together = looks = 0
 while not os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
     looks += 1
-    if looks % 50 == 0:
+    if looks % 20 == 0:
         try:
             together = max(together, sum(map(kilobytes, processes(process))))
         except OSError:  # one of them has just ended, or the system does not tell

@@ -2,13 +2,14 @@
 
 Everything is in processor time, with that of the git program, so that other work on the machine counts little. Each
 stage of a merge is measured in the state that the stages before it leave, and without the cache of commits. A merge is
-measured as a command runs it: the first one, when nothing of the branches is in the cache, and one after a dry run.
-`git merge-tree` also writes only trees. It opens no messages: what reading them costs git is in the rows against
-`git log` and `git cat-file`.
+measured as a command runs it: the first one, with the digests that an import keeps of its messages; one after a dry
+run; and one after the index was deleted. `git merge-tree` also writes only trees. It opens no messages: what reading
+them costs git is in the rows against `git log` and `git cat-file`.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,19 +21,24 @@ from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.conversation.rebase import rebase
 from scopes.history.messages import plain_message
+from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.importers.import_sources import LONG_MESSAGES
 from scopes.index.commit_cache import CommitCache
 from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import Divergence, compare_sides, state_of
+from scopes.merge.kept_digests import keep_digests
 from scopes.merge.plan import merged_state
 from scopes.merge.recorded_work import RecordedWork
+from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.graph import list_merge_bases, split_histories
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
+from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from tests.benchmarks.stores import Determined, write_message, write_refs
@@ -42,6 +48,7 @@ from tests.support.store import FULL, open_store
 
 _FILES = 2000
 _CONVERSATION = ConversationId("conv-001")
+_MAIN = BranchName("main")
 _MERGE_TREE = ("merge-tree", "--write-tree")
 _MERGE_BASE = ("merge-base", "--all")
 _CALLS: tuple[tuple[str, dict[str, str], str], ...] = (
@@ -74,6 +81,7 @@ STAGES = (
     Stage("move the refs after a merge of"),
     Stage("merge", _MERGE_TREE, 4.0),
     Stage("merge after a dry run", _MERGE_TREE, 4.0),
+    Stage("merge without an index", ("cat-file", "--batch", "--buffer")),
     Stage("rebase one onto the other of", ("log", "--format=raw")),
     Stage("cherry-pick the messages of one of", ("log", "--format=raw")),
 )
@@ -126,10 +134,17 @@ class Fork:
                     for number in range(apart):
                         tip = write_message(objects, tip, make(side, number))
                     self._tips.append(tip)
+                meta, fork = meta_ref(_CONVERSATION), BranchEntry(fork=base, parent=_MAIN)
+                described = Oid(repository.find_ref(meta) or "")
+                described = write_metadata(objects, described, branch_change(BranchName("idea"), fork), "create idea")
             refs = {ref: value for ref, value in repository.list_refs().items() if not ref.startswith("refs/heads/")}
+            refs[meta] = described
             heads = zip(("main", "idea"), self._tips, strict=True)
             write_refs(self._store, refs | {f"refs/heads/conv-001/{side}": tip for side, tip in heads})
             pack(repository)
+        if 2 * apart >= LONG_MESSAGES:  # as an import decides
+            repository = self._open(self._store, f"{self._store}-written")
+            keep_digests(repository, _CONVERSATION, self._tips, 2 * apart)
         _, *sides = split_histories(repository, *self._tips)
         self._bodies = "".join(f"{commit.oid}:message.json\n" for side in sides for commit in side).encode()
         self._sources = [commit.trailers["Scopes-Message"] for commit in sides[1]]
@@ -176,7 +191,7 @@ class Fork:
 
         def move() -> None:
             tx = Transaction(repository, _CONVERSATION)
-            tx.move_branch(BranchName("main"), self._tips[0], tips[0])
+            tx.move_branch(_MAIN, self._tips[0], tips[0])
             tx.commit("merge", "merge idea into conv-001/main")
 
         time(write)
@@ -187,28 +202,30 @@ class Fork:
         actions: dict[str, Callable[[Repository], object]] = {
             "merge": _merge,
             "merge after a dry run": _merge,
+            "merge without an index": _merge,
             STAGES[-2].name: lambda store: rebase(store, _CONVERSATION, branch="idea", onto="main"),
             STAGES[-1].name: lambda store: cherry_pick(store, _CONVERSATION, self._sources, branch="main"),
         }
-        return {
-            name: self._run(action, is_first=action is not _merge or name == "merge")
-            for name, action in actions.items()
-            if action is _merge or replays
-        }
+        return {name: self._run(name, action) for name, action in actions.items() if action is _merge or replays}
 
-    def _run(self, action: Callable[[Repository], object], *, is_first: bool) -> float:
-        """Run an action in a copy; unless it `is_first`, with the cache that a dry run of a merge left."""
-        kept = self._work.new_path("index") if is_first else f"{self._store}-index"
-        repository = open_store(self._work.copy(self._store), FULL)
-        repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
-        if not is_first:
-            merge(repository, _CONVERSATION, "idea", target="main", dry_run=True)
-            repository = open_store(repository, FULL)
-            repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
+    def _run(self, name: str, action: Callable[[Repository], object]) -> float:
+        """Run an action in a copy, with the index that it is to have: none unless it is said otherwise."""
+        kept, copy = self._work.new_path("index"), self._work.copy(self._store)
+        if name == "merge" and 2 * self.apart >= LONG_MESSAGES:
+            shutil.copytree(f"{self._store}-written", kept)
+        elif name == "merge after a dry run":
+            merge(self._open(copy, kept), _CONVERSATION, "idea", target="main", dry_run=True)
+        repository = self._open(copy, kept)
         done: list[object] = []
         seconds = cpu(lambda: done.append(action(repository)))
         assert not isinstance(done[0], MergeConflicted)
         return seconds
+
+    def _open(self, store: str, kept: str) -> Repository:
+        """Open a copy with an index in a directory."""
+        repository = open_store(store, FULL)
+        repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
+        return repository
 
     def run_git(self, words: tuple[str, ...]) -> float:
         """Run a git command on the same tips; `git merge-tree` may report conflicts, since it also merges messages."""

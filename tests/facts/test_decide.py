@@ -256,6 +256,18 @@ def test_refine_asks_an_agent_again_and_other_decisions_have_verbs(store):
     assert accept(store, CONV, "slow", actor="dora").fact.validation == "rules, approved by dora"
 
 
+def test_what_a_person_asked_to_refine_is_not_promoted_though_the_clock_went_back(store, monkeypatch):
+    """The time of a decision is not before its proposal, so it is about this one."""
+    suggest(store, fact_id="slow")
+    earlier = clock.read_clock() - 3600 * 10**9
+    monkeypatch.setattr(clock, "read_clock", lambda: earlier)
+    decide(store, CONV, "slow", "refine", actor="carol", rationale="how slow?")
+    assert pending(store) == [("slow", "refine")]
+    with pytest.raises(Refused, match="carol asked to refine Seeds/slow: how slow"):
+        promote(store, CONV, "slow")
+    assert list_facts(store, CONV).rows == ()
+
+
 def test_each_command_is_one_step_of_undo(store):
     suggest(store, fact_id="slow")
     accept(store, CONV, "slow", actor="carol")

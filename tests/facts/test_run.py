@@ -268,6 +268,11 @@ def test_a_fact_explains_the_cycle_and_the_facts_that_made_its_agent_run(store, 
     assert [cycle.number for cycle in log.cycles] == [3, 2]
 
 
+def test_the_log_can_be_limited_to_any_number_of_cycles(store, programs):
+    run(store, programs)
+    assert [len(log_cycles(store, CONV, limit=limit).cycles) for limit in (None, 0, 1, 10**20)] == [3, 0, 1, 3]
+
+
 def test_a_run_needs_an_agent_with_a_command(store, programs):
     with pytest.raises(Invalid, match="no registered agent depends on a key and has a command"):
         run(store, {})

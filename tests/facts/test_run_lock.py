@@ -14,15 +14,17 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
+from scopes.conversation.changes import changes
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
-from scopes.errors import Busy, Inaccessible
+from scopes.errors import Busy, Inaccessible, Refused
 from scopes.facts.decide import promote
-from scopes.facts.list import log_cycles
+from scopes.facts.list import list_facts, log_cycles
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
 from tests.cli.running import PRODUCT, command_line, environment
 from tests.support.random_ids import hashed_counter
+from tests.support.store import open_store
 
 CONV = "conv-001"
 
@@ -114,3 +116,31 @@ def test_a_run_that_cannot_be_locked_runs_no_program(store, tmp_path):
     with pytest.raises(Inaccessible, match="cannot lock a run"):
         run(store, f"touch {tmp_path}/started")
     assert not (tmp_path / "started").exists()
+
+
+HOSTILE = ["../../planted", "{folder}/planted", "", "a\0b", "\ud800", "a/b", "..", ".git", "a" * 5_000]
+
+
+@pytest.mark.parametrize("uuid", HOSTILE)
+def test_a_uuid_that_is_no_name_of_a_file_writes_nothing_outside_the_store(repository, tmp_path, monkeypatch, uuid):
+    """The uuid is in the root commit, which another person may have written."""
+    monkeypatch.setattr("scopes.conversation.new.new_uuid", lambda: uuid.format(folder=tmp_path))
+    new(repository)
+    register(repository, "ann", dependencies=["Seeds"])
+    propose(repository, CONV, Proposal(key="Seeds", content="slow", agent="carol", id="slow"))
+    promote(repository, CONV, "slow")
+    before = sorted(tmp_path.rglob("*planted*"))
+    assert run(repository, "true").ending == "converged"
+    assert [row.fact.id for row in list_facts(repository, CONV).rows] == ["slow"]
+    assert sorted(tmp_path.rglob("*planted*")) == before
+    assert "facts.Seeds.slow" in [each.field_path for each in changes(repository, CONV).items]
+    assert verify(repository).exit_code == 0
+
+
+def test_a_store_whose_locks_of_runs_are_elsewhere_is_refused(store, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.symlink(elsewhere, os.path.join(store.path, "runs"))
+    with pytest.raises(Refused, match=r"runs of the store .* is a symbolic link"):
+        open_store(store)
+    assert list(elsewhere.iterdir()) == []

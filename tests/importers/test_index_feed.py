@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.cli import import_runner
+from scopes.conversation import list_rows
 from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
@@ -29,6 +30,7 @@ from scopes.index.conversation_table import list_values
 from scopes.index.database import delete_files
 from scopes.store import transactions
 from scopes.store.config import Setting
+from scopes.store.libgit2 import pygit2
 from scopes.store.open_repository import open_repository
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
@@ -108,6 +110,18 @@ def test_after_an_import_the_list_of_titles_is_in_the_index_too(tmp_path, direct
     import_demo(repository, sessions(tmp_path, 5), directory)
     cached = find_cached_list(repository.path, str(directory), complete=False)
     assert cached is not None
+    assert cached.conversations == list_conversations(repository).conversations
+    assert sorted(row.opening for row in cached.conversations) == [f"say w{n}x0" for n in range(6)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_list_of_titles_is_made_without_a_walk(tmp_path, directory, monkeypatch, workers):
+    """The process has seen all messages of the new conversations; a walk would read all of them again."""
+    repository = new_store(tmp_path, workers)
+    monkeypatch.setattr(list_rows, "walk_main", lambda *_: ())
+    import_demo(repository, sessions(tmp_path, 5), directory)
+    monkeypatch.undo()
+    cached = find_cached_list(repository.path, str(directory), complete=False)
     assert cached.conversations == list_conversations(repository).conversations
     assert sorted(row.opening for row in cached.conversations) == [f"say w{n}x0" for n in range(6)]
 
@@ -418,6 +432,18 @@ def test_the_import_ends_its_index_process(tmp_path, directory, monkeypatch):
     for pid in processes:
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
+
+
+def test_the_index_process_maps_only_parts_of_packs(tmp_path, directory, monkeypatch):
+    """It is forked before the import limits that for itself."""
+    before = pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit
+    pygit2.settings.mwindow_size = pygit2.settings.mwindow_mapped_limit = 1 << 30
+    monkeypatch.setattr(index_feed, "_write_index", lambda *_: f"maps {pygit2.settings.mwindow_mapped_limit >> 20} MiB")
+    try:
+        imported = import_demo(new_store(tmp_path), sessions(tmp_path, 3), directory)
+    finally:
+        pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = before
+    assert imported.notes[-1].text == "the search index was not updated: maps 8 MiB"
 
 
 def test_a_large_import_shows_the_same_first_prompts_as_a_small_one(tmp_path, monkeypatch, directory):

@@ -13,7 +13,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.show import show
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from scopes.importers.shared_prefix import MAX_ANSWERS, MIN_TEXT
+from scopes.importers.beginning import MAX_ANSWERS, MIN_TEXT
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible
-from scopes.importers.worker_pool import WorkerPool, rare_garbage_collection
+from scopes.importers.worker_pool import WorkerPool, map_in_workers, rare_garbage_collection
 
 
 def ignore(*arguments):
@@ -48,6 +48,21 @@ def test_every_task_is_done_once_and_progress_is_reported(count):
     assert len(workers) <= count
     assert os.getpid() not in workers
     assert not any(map(is_alive, workers))
+
+
+@pytest.mark.parametrize(("items", "processes"), [(0, 1), (39, 1), (40, 2), (101, 3)])
+def test_results_are_in_the_order_of_the_items_whoever_made_them(items, processes):
+    """Few items are not worth a worker."""
+    found = map_in_workers(lambda item: (item * item, os.getpid()), range(items), 3)
+    assert [square for square, _ in found] == [item * item for item in range(items)]
+    makers = {pid for _, pid in found}
+    assert len(makers) <= processes
+    assert (makers <= {os.getpid()}) == (processes == 1)
+
+
+def test_an_error_about_one_of_many_items_is_raised_here():
+    with pytest.raises(ZeroDivisionError):
+        map_in_workers(lambda item: 1 // (item - 77), range(100), 2)
 
 
 def test_a_large_result_comes_whole():

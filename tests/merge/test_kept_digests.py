@@ -11,45 +11,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.new import new
-from scopes.errors import ScopesError
+from scopes.history.activity import CheckRun
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips
 from scopes.index import commit_cache
 from scopes.index.commit_cache import LAYOUT, CommitCache
 from scopes.merge import commit_line, side_work
 from scopes.merge.commit_line import CommitLine, split_sides
-from scopes.model.message import Author
 from scopes.store.graph import split_histories
 from scopes.store.repository import Repository
 from tests.support.examples import examples
-from tests.support.history import say
-from tests.support.store import make_store, open_store
+from tests.support.store import make_store
+from tests.support.two_branches import BRANCHES, act, draw, outcome, steps
 
-BRANCHES = "main", "alt"
-COMMANDS = (
-    "pytest -q", "go test ./...", "rm -f a.py", "rm old/b.py", "sed -i s/x/y/ a.py", "mv a.py c.py", "cd old", "ls",
-)  # fmt: skip
-QUESTION = "Which database?"
-ids = st.sampled_from(["1", "2", "3"])
-ops = st.one_of(
-    st.tuples(st.just("call"), ids, st.sampled_from(COMMANDS)),
-    st.tuples(st.just("result"), ids, st.sampled_from([0, 1])),
-    st.tuples(st.just("run"), ids, st.sampled_from(COMMANDS)),
-    st.tuples(st.just("prompt"), st.just(""), st.just("go on")),
-    st.tuples(st.just("plan"), ids, st.sampled_from(["pending", "completed", "in_progress"])),
-    st.tuples(st.just("answer"), ids, st.sampled_from(["SQLite", "Postgres"])),
-    st.tuples(st.just("edit"), ids, st.sampled_from(["a.py", "old/b.py"])),
-    st.tuples(st.just("decide"), st.just(""), st.sampled_from(["jwt", "cookies"])),
-    st.tuples(st.just("retract"), st.just(""), st.just("")),
-    st.tuples(st.just("merge"), st.just(""), st.just("")),
-    st.tuples(st.just("pick"), st.just(""), st.just("")),
-)
-steps = st.tuples(st.sampled_from(BRANCHES), st.sampled_from(["claude", "codex"]), ops)
 on_store = settings(
     max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -59,88 +34,9 @@ on_store = settings(
 def _small_segments(monkeypatch):
     monkeypatch.setattr(commit_line, "CHUNK_COMMITS", 4)
     monkeypatch.setattr(commit_line, "_CUT_WITHIN", 3)
-    monkeypatch.setattr(commit_line, "_MAX_SINGLE", 5)
     for module in (commit_line, side_work):
+        monkeypatch.setattr(module, "MAX_SINGLE", 5)
         monkeypatch.setattr(module, "MIN_KEPT", 2)
-
-
-def draw(repository, drawn):
-    """Make the conversation; a step that is refused is left out."""
-    new(repository)
-    say(repository, "conv-001", "make it work", author={"name": "carol", "kind": "human"}, kind="prompt")
-    for step in drawn:
-        act(repository, *step)
-
-
-def act(repository, where, agent, step):
-    name, call_id, value = step
-    where = where if where in list_branch_tips(repository, "conv-001") else "main"
-    place = f"conv-001/{where}"
-    try:
-        if name in MESSAGES:
-            for fields in MESSAGES[name](f"call-{call_id}", value):
-                author = {"name": "tool", "kind": "tool"} if fields.get("kind") == "tool-results" else agent
-                say(repository, place, fields.pop("text", ""), author=author, **fields)
-        elif name == "retract":
-            target = list_branch_tips(repository, "conv-001")[where]
-            retract(repository, "conv-001", target, "wrong", author=Author("carol", "human"), branch=where)
-        elif name == "merge":
-            merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strategy="theirs"))
-        elif name == "pick":
-            cherry_pick(repository, "conv-001", [list_branch_tips(repository, "conv-001")["alt"]], branch="main")
-    except (ScopesError, KeyError):  # nothing to retract, a conflict is open, or there is no other branch yet
-        return
-
-
-def call(call_id, name, given, **result):
-    parts = [{"type": "tool_call", "call_id": call_id, "name": name, "input": given}]
-    answer = {"type": "tool_result", "call_id": call_id, "output": "done", **result}
-    return {"kind": "answer", "parts": parts}, {"kind": "tool-results", "parts": [answer]}
-
-
-def plan(call_id, status):
-    return call(call_id, "TodoWrite", {"todos": [{"content": "build it", "status": status}]})
-
-
-def edit(call_id, path):
-    made, result = call(call_id, "Edit", {"file_path": path, "old_string": "x", "new_string": call_id})
-    return made, {**result, "files": [{"path": path, "op": "edit"}]}
-
-
-MESSAGES = {
-    "call": lambda call_id, command: call(call_id, "Bash", {"command": command})[:1],
-    "result": lambda call_id, code: call(call_id, "Bash", {}, exit_code=code)[1:],
-    "run": lambda call_id, command: call(call_id, "Bash", {"command": command}, exit_code=0),
-    "prompt": lambda _, text: [{"text": text, "kind": "prompt"}],
-    "plan": plan,
-    "answer": lambda call_id, text: call(
-        call_id, "AskUserQuestion", {"questions": []}, structured={"answers": {QUESTION: text}}
-    ),
-    "edit": edit,
-    "decide": lambda _, word: [{"kind": "decision", "decision": {"topic": "auth", "decision": word}}],
-}
-
-
-def outcome(repository, directory, copy):
-    """Merge in a copy of a store, in both directions, with what is kept in a directory (None: nothing)."""
-    shutil.copytree(repository.path, copy)
-    opened = open_store(copy)
-    if directory is not None:
-        opened.open_commit_chunks = lambda: CommitCache(directory, repository.path)
-    found = []
-    for source, target in (BRANCHES, BRANCHES[::-1]):
-        found.append(merged(opened, source, target, dry_run=True))
-    found.append(merged(opened, "alt", "main"))
-    shutil.rmtree(copy)
-    return found
-
-
-def merged(repository, source, target, **options):
-    try:
-        found = merge(repository, "conv-001", source, target=target, **options)
-    except ScopesError as error:
-        return str(error)
-    return [getattr(found, name) for name in found.__dataclass_fields__ if name != "operation"], type(found)
 
 
 def damage(directory, share):
@@ -194,6 +90,33 @@ def test_sides_have_the_commits_that_git_has(tmp_path_factory, drawn):
         assert [[*reversed(side)] for side in sides] == [[*reversed(side)] for side in commits]
         lines = [(side.message_ids, side) for side in sides if isinstance(side, CommitLine)]
         assert all(found == tuple(map(message_id_of, side)) for found, side in lines)
+
+
+def test_ids_that_begin_alike_are_not_mixed_up(tmp_path, repository, monkeypatch):
+    """Only the first bytes of ids are compared first; here they are all equal."""
+    draw(repository, [])
+    branch(repository, "conv-001", name="alt", switch=False)
+    for number in range(12):
+        for where in BRANCHES:
+            act(repository, where, "claude", ("run", str(number), "pytest -q"))
+    tips = [list_branch_tips(repository, "conv-001")[name] for name in BRANCHES]
+    expected, *commits = split_histories(repository, *tips)
+    monkeypatch.setattr(commit_line, "_starts_of", lambda oids: [0] * (len(oids) // 20))
+    cache = CommitCache(str(tmp_path / "kept"), repository.path)
+    repository.open_commit_chunks = lambda: cache
+    for _ in range(2):
+        bases, *sides = split_sides(repository, *tips)
+        assert (bases, [[*side] for side in sides]) == (expected, [[*side] for side in commits])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans(), st.sampled_from([None, 0, 1])), max_size=20))
+def test_the_last_runs_are_those_of_the_last_commands(drawn):
+    runs = [CheckRun(*each) for each in drawn]
+    last = {}
+    for run in runs:
+        last.pop(run.command, None)
+        last[run.command] = run
+    assert side_work._last_runs(reversed(runs)) == [*last.values()][-side_work.MAX_TESTS :]
 
 
 @pytest.fixture

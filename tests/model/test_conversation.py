@@ -23,8 +23,9 @@ from scopes.model.conversation import (
 from tests.support.documents import json_values, optional, texts
 
 roots = st.builds(Root, uuid=texts, created=texts, format=optional, native_id=optional, cwd=optional)
+forks = st.none() | st.text("0123456789abcdef", min_size=40, max_size=40)
 entries = st.builds(
-    BranchEntry, purpose=optional, agent=optional, parent=optional, fork=optional, created=texts, status=texts,
+    BranchEntry, purpose=optional, agent=optional, parent=optional, fork=forks, created=texts, status=texts,
     extra=st.dictionaries(texts.map("x-".__add__), json_values, max_size=3),
 )  # fmt: skip
 fields = st.sampled_from(["v", "purpose", "agent", "parent", "fork", "created", "status", "new"])
@@ -74,6 +75,14 @@ def test_unknown_branch_metadata_is_written_back(document):
     again = encoding.load(encode_branch_entry(decode_branch_entry(encoding.dump(document))))
     assert {key: again[key] for key in document} == document
     assert again.keys() - document.keys() <= {"v", "created", "status"}
+
+
+@pytest.mark.parametrize("fork", ["\uff10", "", "a" * 39, "A" * 40, "\ud800", "../x"])
+def test_a_fork_that_is_no_commit_is_none_and_is_written_back(fork):
+    """The store may come from another person: the object database crashes on what is no object id."""
+    data = encoding.dump({"v": 1, "created": "c", "status": "active", "fork": fork})
+    assert decode_branch_entry(data).fork is None
+    assert encode_branch_entry(decode_branch_entry(data)) == data
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"5", b"null", b"{", b"\xff"])

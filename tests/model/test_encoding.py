@@ -230,6 +230,24 @@ def test_surrogates_are_joined_at_any_depth():
     assert dump(value).count("\U0001f600".encode()) == MAX_DEPTH
 
 
+@given(st.lists(st.text(st.characters(), max_size=3), min_size=1, max_size=5), st.none() | st.integers())
+def test_a_list_of_texts_is_encoded_like_any_other_list(texts, last):
+    """It is not copied; an item of another kind at the end makes it an ordinary one."""
+    alone, mixed = dump(texts), dump([*texts, last])
+    assert mixed == alone[:-2] + b"," + dump(last)[:-1] + b"]\n"
+    assert dump({"key": texts}) == b'{"key":' + alone[:-1] + b"}\n"
+
+
+def test_a_list_of_texts_counts_as_a_level():
+    for texts in ([], ["text"]):
+        value = texts
+        for _ in range(MAX_DEPTH - 1):
+            value = [value]
+        assert load(dump(value)) == value
+        with pytest.raises(Invalid, match="nested"):
+            dump([value])
+
+
 def test_a_value_that_contains_itself_is_refused():
     loop = []
     loop.append(loop)

@@ -22,6 +22,7 @@ from scopes.store.objects import (
     find_in_tree,
     format_commit,
     format_tree,
+    list_tree,
     one_line,
     parse_commit,
     parse_tip,
@@ -267,6 +268,13 @@ def test_a_name_that_is_not_utf_8_is_preserved(names):
     assert format_tree(parse_tree(data).values()) == data
 
 
+@given(names=st.lists(any_byte_names, unique=True, max_size=10), trees=st.integers(0, 10))
+def test_list_tree_has_the_fields_of_the_entries_by_name(names, trees):
+    modes = [b"40000" if number < trees else b"100644" for number in range(len(names))]
+    data = b"".join(b"%s %s\0%s" % (mode, name, name[:1] * 20) for mode, name in zip(modes, names, strict=True))
+    assert list_tree(data) == sorted(tuple(entry) for entry in parse_tree(data).values())
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -280,8 +288,9 @@ def test_a_name_that_is_not_utf_8_is_preserved(names):
     ],
 )
 def test_bytes_that_are_not_a_tree_are_corrupt(data):
-    with pytest.raises(Corrupt):
-        parse_tree(data)
+    for read in (parse_tree, list_tree):
+        with pytest.raises(Corrupt):
+            read(data)
 
 
 @given(names=st.lists(any_byte_names, unique=True, max_size=6), other=any_byte_names)

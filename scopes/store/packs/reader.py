@@ -1,8 +1,12 @@
 """Read packed objects without libgit2, for a process that reads many of them.
 
-For an object that is stored whole and is what its id says, this takes two thirds of the time of libgit2. All else is
-not found here: deltas, large objects, damaged ones, and packs that libgit2 would refuse or that have come since. The
-caller asks libgit2 then, whose answer counts.
+For an object that is stored whole and is what its id says, this takes two thirds of the time of libgit2. Bases of small
+deltas are kept, because the trees of messages are deltas of each other after a gc. All else is not found here: large
+objects, damaged ones, and packs that libgit2 would refuse or that have come since. The caller asks libgit2 then, whose
+answer counts.
+
+The files are mapped into memory. What was touched of them counts as memory of the process, and a walk over a store
+touches all of it, so it is given back to the system now and then: the page cache still has it.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import Final, TypeAlias
 from scopes.loading import load
 from scopes.regular_file import open_regular
 from scopes.store.objects import BLOB, COMMIT, TAG, TREE
+from scopes.store.packs.deltas import NAME_DELTA, OFFSET_DELTA, apply_delta, parse_distance
 
 Inflate: TypeAlias = Callable[[memoryview, int, int], bytes]
 
@@ -37,11 +42,14 @@ _LONG_OFFSET: Final = 0x8000_0000
 _PACK_HEADER: Final = struct.Struct(">4sII")
 _PACK_VERSIONS: Final = frozenset({2, 3})
 _ZLIB_WINDOW: Final = 15
-_RELEASE_AFTER: Final = 1 << 14  # reads
 _SMALL_BYTES: Final = 4096  # are hashed together with their header
+_WINDOW_BITS: Final = 16  # Linux maps 64 KiB around the page that is read
+_MAX_WINDOWS: Final = 256
 _HEADERS: Final = {  # by the type in a pack; deltas are not here
     number: (kind, b"%s %%d\0" % kind.encode()) for number, kind in ((1, COMMIT), (2, TREE), (3, BLOB), (4, TAG))
 }
+_MAX_CHAIN: Final = 60  # deltas of deltas; git makes chains of 50
+_MAX_BASES: Final = 1024  # small objects that are kept for each pack
 _SHA1: Final = hashlib.sha1(usedforsecurity=False)
 _ERRORS: Final = (OSError, ValueError, IndexError, OverflowError, struct.error, zlib.error)
 
@@ -54,7 +62,8 @@ class PackReader:
         self._errors: tuple[type[Exception], ...] = (*_ERRORS, _inflater()[1])
         self._packs: dict[str, _Pack | None] = {}  # by file name of the index; None: libgit2 must read it
         self._searched: Sequence[_Pack] = ()
-        self._reads = 0
+        self._windows: set[int] = set()  # that were touched in any file
+        self._next_window = 0
         self.refresh()
 
     def refresh(self) -> None:
@@ -101,31 +110,35 @@ class PackReader:
             if at >= 0:
                 if pack is not self._searched[0]:  # the next object is probably there, too
                     self._searched = [pack, *(other for other in self._searched if other is not pack)]
-                self._reads += 1
-                if not self._reads % _RELEASE_AFTER:
-                    self._release()
+                if len(self._windows) > _MAX_WINDOWS:
+                    self._give_back()
                 return pack.read(at, name)
         return None
 
-    def _release(self) -> None:
-        """Take the pages that were read out of the memory of this process; the system has them still."""
-        for pack in self._searched:
-            pack.release()
-
     def _open(self, name: str) -> _Pack | None:
         with suppress(*self._errors):
-            return _Pack(os.path.join(self._directory, name[:-4]))
+            pack = _Pack(os.path.join(self._directory, name[:-4]), self._windows, self._next_window)
+            self._next_window = pack.end_window
+            return pack
         return None
+
+    def _give_back(self) -> None:
+        """Give the touched memory of all packs back to the system."""
+        for pack in self._searched:
+            pack.give_back()
+        self._windows.clear()
 
 
 class _Pack:
     """One pack and its index, both mapped into memory; `path` has no suffix.
 
+    `windows` gets the numbers of those that are touched; `first_window` is that of the index, the pack follows it.
+
     Raises:
         ValueError, OSError, struct.error, OverflowError: libgit2 would refuse one of them, or has to read it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, windows: set[int], first_window: int) -> None:
         self._index = _map(f"{path}.idx")
         self._pack = _map(f"{path}.pack")
         self._view = memoryview(self._pack)
@@ -146,7 +159,18 @@ class _Pack:
         ):
             raise ValueError(path)
         self._inflate = _inflater()[0]
+        self._bases: dict[int, tuple[int, bytes]] = {}  # by offset
         self._around = isqrt(count >> 8) + 8  # names on each side of the place where one is looked for
+        self._windows = windows
+        self._index_start = first_window << _WINDOW_BITS
+        self._pack_start = self._index_start + len(self._index) + (1 << _WINDOW_BITS)
+        self.end_window = (self._pack_start + len(self._pack) >> _WINDOW_BITS) + 1
+
+    def give_back(self) -> None:
+        """Give touched memory back to the system; it is read again when it is needed."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for mapped in (self._index, self._pack):
+                mapped.madvise(mmap.MADV_DONTNEED)
 
     def find(self, name: bytes) -> int:
         """Return the position of an object among the sorted names of the index; -1 if it is not there.
@@ -158,18 +182,13 @@ class _Pack:
         guess = low + ((high - low) * (name[1] << 8 | name[2]) >> 16)
         end = _NAMES + _NAME_BYTES * (guess + self._around)
         start = end - 2 * _NAME_BYTES * self._around
+        self._windows.add(self._index_start + end >> _WINDOW_BITS)
         at = self._index.find(name, max(_NAMES, start), end)
         if at >= 0:
             number, across = divmod(at - _NAMES, _NAME_BYTES)
             if not across:
                 return number
         return self._search(name, low, high)
-
-    def release(self) -> None:
-        """Take the pages that were read out of the memory of this process."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            for mapped in (self._index, self._pack):
-                mapped.madvise(mmap.MADV_DONTNEED)
 
     def _search(self, name: bytes, low: int, high: int) -> int:
         while low < high:
@@ -182,36 +201,90 @@ class _Pack:
         return -1
 
     def read(self, number: int, name: bytes) -> tuple[str, bytes] | None:
-        """Return kind and bytes of the object at a position; None if it is a delta, large or damaged.
+        """Return kind and bytes of the object at a position; None if it is large, damaged or a delta of too many.
 
         Raises:
             ValueError, IndexError, struct.error, zlib.error, IsalError: it is damaged.
         """
-        pack = self._pack
-        (at,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
-        if at >= _LONG_OFFSET:
-            place = self._long_offsets + _LONG_NUMBER.size * (at - _LONG_OFFSET)
-            (at,) = _LONG_NUMBER.unpack_from(self._index, place)
-        byte = pack[at]
-        size, shift = byte & 0x0F, 4
-        known = _HEADERS.get(byte >> 4 & 0x07)
-        while byte & 0x80:
-            at += 1
-            byte = pack[at]
-            size |= (byte & 0x7F) << shift
-            shift += 7
-        if known is None or size > MAX_OBJECT_BYTES:
+        at = self._offset(number)
+        found = self._read_at(at)
+        if found is None:
             return None
-        kind, header = known
-        at += 1
-        data = self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size or 1)
+        code, data = found
+        kind, header = _HEADERS[code]
         digest = _SHA1.copy()  # sooner done than a new hash
+        size = len(data)
         if size <= _SMALL_BYTES:
             digest.update(header % size + data)
         else:
             digest.update(header % size)
             digest.update(data)
         return (kind, data) if digest.digest() == name else None
+
+    def _offset(self, number: int) -> int:
+        at: int
+        (at,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
+        if at >= _LONG_OFFSET:
+            place = self._long_offsets + _LONG_NUMBER.size * (at - _LONG_OFFSET)
+            (at,) = _LONG_NUMBER.unpack_from(self._index, place)
+        return at
+
+    def _read_at(self, at: int) -> tuple[int, bytes] | None:
+        """Return type and bytes of the entry at an offset; the hash of its bytes is not checked."""
+        pack = self._pack
+        deltas: list[tuple[int, bytes]] = []
+        while True:
+            base = self._bases.get(at)
+            if base is not None:
+                code, data = base
+                break
+            start, byte = at, pack[at]
+            size, shift, code = byte & 0x0F, 4, byte >> 4 & 0x07
+            while byte & 0x80:
+                at += 1
+                byte = pack[at]
+                size |= (byte & 0x7F) << shift
+                shift += 7
+            at += 1
+            if size > MAX_OBJECT_BYTES:
+                return None
+            self._touch(start, size)
+            if code in _HEADERS:
+                data = self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size or 1)
+                break
+            if code == OFFSET_DELTA:
+                distance, at = parse_distance(pack, at)
+                below = start - distance if 0 < distance < start else -1
+            elif code == NAME_DELTA:
+                number = self.find(pack[at : at + _NAME_BYTES])
+                at += _NAME_BYTES
+                below = self._offset(number) if number >= 0 else -1
+            else:
+                return None
+            if below < 0 or len(deltas) == _MAX_CHAIN:
+                return None
+            deltas.append((start, self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size)))
+            at = below
+        if deltas:
+            data = self._apply(code, data, deltas)
+        return code, data
+
+    def _touch(self, at: int, size: int) -> None:
+        """Note the windows of an entry; `size` is that of its bytes when they are inflated."""
+        first = self._pack_start + at
+        self._windows.add(first >> _WINDOW_BITS)
+        if size >> _WINDOW_BITS:
+            self._windows.update(range(first >> _WINDOW_BITS, (first + size >> _WINDOW_BITS) + 1))
+
+    def _apply(self, code: int, data: bytes, deltas: Sequence[tuple[int, bytes]]) -> bytes:
+        """Apply deltas, the last one first, and keep what they lead to."""
+        for start, delta in reversed(deltas):
+            data = apply_delta(data, delta, MAX_OBJECT_BYTES)
+            if len(data) <= _SMALL_BYTES:
+                if len(self._bases) >= _MAX_BASES:
+                    self._bases.clear()
+                self._bases[start] = code, data
+        return data
 
 
 def _map(path: str) -> mmap.mmap:

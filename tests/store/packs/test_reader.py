@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import sys
 import tempfile
 import zlib
 
@@ -82,12 +83,43 @@ def is_object(oid, kind, data):
     return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data).hexdigest() == oid
 
 
-def test_every_whole_object_is_found_as_git_reads_it(packed, inflater):
-    reader = PackReader(packs_of(packed))
+@pytest.mark.parametrize("by_offset", ["true", "false"])
+def test_every_object_is_found_as_git_reads_it(packed, inflater, by_offset):
+    """Bases of deltas are named by their offset or by their id."""
+    git(packed, "-c", f"repack.useDeltaBaseOffset={by_offset}", "repack", "-q", "-a", "-d", "-f")
     objects = list_objects(packed)
     assert sum(objects.values()) > 3
-    for oid, is_delta in objects.items():
+    for oids in (list(objects), list(objects)[::-1]):
+        reader = PackReader(packs_of(packed))
+        for oid in oids:
+            assert reader.find(oid) == content_of(packed, oid)
+
+
+def test_the_number_of_deltas_before_an_object_is_limited(packed, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_CHAIN", 0)
+    reader = PackReader(packs_of(packed))
+    for oid, is_delta in list_objects(packed).items():
         assert reader.find(oid) == (None if is_delta else content_of(packed, oid))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_few_bases_are_kept(packed, monkeypatch, most):
+    monkeypatch.setattr(module, "_MAX_BASES", most)
+    reader = PackReader(packs_of(packed))
+    for oid in list_objects(packed):
+        assert reader.find(oid) == content_of(packed, oid)
+        assert all(len(pack._bases) <= most for pack in reader._searched)
+
+
+def test_a_delta_of_a_large_result_is_left_to_libgit2(repository):
+    text = random.Random(1).randbytes(MAX_OBJECT_BYTES)
+    oids = [repository.write(BLOB, text + tail) for tail in (b"", b"x", b"yz")]
+    for oid in oids:
+        git(repository, "update-ref", f"refs/tags/{oid}", oid)
+    git(repository, "repack", "-q", "-a", "-d", "-f")
+    assert sum(list_objects(repository).values()) == 2
+    reader = PackReader(packs_of(repository))
+    assert [reader.find(oid) for oid in oids[1:]] == [None, None]
 
 
 def test_an_object_that_is_in_no_pack_is_not_found(packed):
@@ -230,6 +262,75 @@ def test_only_blobs_are_found_as_blobs(packed):
     assert reader.find_blob(b"\x55" * 20) is None
 
 
+@pytest.fixture
+def large_pack(repository):
+    """A pack of 4 MB of blobs that do not deflate, and one larger than a window."""
+    chance = random.Random(7)
+    written = {repository.write(BLOB, data): data for data in [chance.randbytes(4000) for _ in range(1000)]}
+    written |= {repository.write(BLOB, data): data for data in [chance.randbytes(300_000)]}
+    git_bytes(repository, "update-index", "--index-info", stdin=b"".join(map(index_entry, written)))
+    git(repository, "update-ref", "refs/tags/all", git(repository, "write-tree").strip())
+    git(repository, "gc", "--quiet")
+    return repository, written
+
+
+def index_entry(oid):
+    return f"100644 {oid}\t{oid}\n".encode()
+
+
+def mapped_kilobytes(path):
+    """Return how much of a file is in the memory of this process."""
+    rows = [line.split() for line in read_bytes("/proc/self/smaps").decode().splitlines()]
+    places = [number for number, row in enumerate(rows) if row[-1] == path]
+    return sum(next(int(row[1]) for row in rows[place:] if row[0] == "Rss:") for place in places)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much of a file is mapped")
+@pytest.mark.parametrize(("windows", "expected"), [(16, range(1600)), (10_000, range(4000, 6000))])
+def test_what_was_read_of_large_packs_is_given_back_to_the_system(large_pack, monkeypatch, windows, expected):
+    """With the limit out of reach all of it stays."""
+    store, written = large_pack
+    monkeypatch.setattr(module, "_MAX_WINDOWS", windows)
+    reader = PackReader(packs_of(store))
+    peaks = []
+    for oid, data in written.items():
+        assert reader.find(oid) == (BLOB, data)
+        peaks.append(mapped_kilobytes(file_of(store, ".pack")))
+    assert max(peaks) in expected
+
+
+@pytest.mark.parametrize("windows", [0, 1, 3])
+def test_objects_are_the_same_after_memory_was_given_back(packed, inflater, monkeypatch, windows):
+    monkeypatch.setattr(module, "_MAX_WINDOWS", windows)
+    reader = PackReader(packs_of(packed))
+    for oid in [*list_objects(packed)] * 2:
+        assert reader.find(oid) == content_of(packed, oid)
+
+
+def test_a_large_object_counts_as_all_the_memory_that_it_touches(large_pack):
+    store, written = large_pack
+    reader = PackReader(packs_of(store))
+    small, large = next(iter(written)), next(reversed(written))
+    reader.find(small)
+    before = len(reader._windows)
+    reader.find(large)
+    assert len(reader._windows) - before >= 300_000 >> 16
+
+
+def test_packs_do_not_share_windows(packed):
+    """The windows of one pack are not those of another: each is counted."""
+    new = packed.write(BLOB, b"new")
+    git(packed, "update-ref", "refs/tags/new", new)
+    git(packed, "repack", "-q", "-d")
+    reader = PackReader(packs_of(packed))
+    touched = []
+    for oid in (new, next(oid for oid, is_delta in list_objects(packed).items() if not is_delta and oid != new)):
+        reader._windows.clear()
+        assert reader.find(oid) is not None
+        touched.append(max(reader._windows))
+    assert len(reader._packs) == len(set(touched)) == 2
+
+
 def test_new_packs_are_read_and_old_ones_closed_after_a_refresh(packed):
     reader = PackReader(packs_of(packed))
     new = packed.write(BLOB, b"new")
@@ -286,12 +387,3 @@ def test_verifying_commands_read_without_a_reader(packed, monkeypatch):
     monkeypatch.setattr(PackReader, "find", lambda *_: pytest.fail("the reader was asked"))
     with packed.limit_packed(), packed.from_disk():
         assert packed.read(tip)[0] == COMMIT
-
-
-def test_what_was_read_is_found_again_after_its_pages_were_released(packed, inflater, monkeypatch):
-    """A process that reads a whole store does not keep all packs in its memory."""
-    monkeypatch.setattr(module, "_RELEASE_AFTER", 3)
-    reader = PackReader(packs_of(packed))
-    for _ in range(2):
-        for oid, is_delta in list_objects(packed).items():
-            assert reader.find(oid) == (None if is_delta else content_of(packed, oid))

@@ -1,0 +1,87 @@
+"""Read how a session begins: its first answers, and what only a copy of them has too.
+
+Equal content alone is no proof: two sessions that begin with the same prompt often get the same short first answer. The
+proofs are an id that the model's API gave (of the answer or of a tool call), the exact time of the answer, or a text of
+the agent that is too long to be written twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from scopes.ids import MessageId
+from scopes.importers.formats.events import Draft, Ending, Event, Session
+from scopes.importers.identity import content_bytes, message_id
+
+MIN_TEXT = 1000  # code points; independent answers to one prompt were equal in up to 559
+MAX_ANSWERS = 8  # at the beginning of a session, which are compared
+_RANDOM_ID = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
+_EXACT_TIME = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first answers of a session.
+
+    answers: their message ids, which are hashes of everything up to them
+    proofs: hashes of an answer's id and of what only a copy of it has too; those of later answers are later
+    """
+
+    answers: tuple[MessageId, ...] = ()
+    proofs: tuple[bytes, ...] = ()
+
+
+@dataclass(slots=True)
+class _Line:
+    """The line of messages up to one of them: its id, their number, and the length of the agent's text in them."""
+
+    message: MessageId
+    length: int
+    text: int
+
+
+def can_join(session: Session) -> bool:
+    """Return True if a session may join another one, or be joined: it is no sub-agent and names no other session."""
+    return session.base is None and session.sub_file is None and session.spawned_by is None
+
+
+def read_beginning(events: Iterable[Event]) -> Beginning:
+    """Read the first answers of the first session; the other events are not read."""
+    lines: dict[str, _Line] = {}
+    answers: list[MessageId] = []
+    proofs: dict[bytes, None] = {}
+    for event in events:
+        if isinstance(event, Ending) or len(answers) == MAX_ANSWERS:
+            break
+        if not isinstance(event, Draft) or event.side is not None or event.spawned_by is not None:
+            continue
+        before = None if event.parent is None else lines.get(event.parent)
+        if before is None and event.parent is not None:
+            continue  # it follows a sub-agent's message
+        identity = message_id(None if before is None else before.message, content_bytes(event))
+        line = _Line(identity, 1, 0) if before is None else _Line(identity, before.length + 1, before.text)
+        lines[event.key] = line
+        if event.author.kind == "agent":
+            line.text += sum(len(part.fields.get("text") or "") for part in event.parts if part.type == "text")
+            if line.length > 1:
+                answers.append(identity)
+                proofs |= dict.fromkeys(_proofs_of(event, line))
+    return Beginning(tuple(answers), tuple(proofs))
+
+
+def _proofs_of(draft: Draft, line: _Line) -> Iterator[bytes]:
+    calls = (part.fields.get("call_id") for part in draft.parts if part.type == "tool_call")
+    for name in dict.fromkeys((*draft.native_ids, *calls)):
+        if isinstance(name, str) and _RANDOM_ID.fullmatch(name):
+            yield _proof(line, "id", name)
+    if draft.precision == "exact" and draft.time is not None and _EXACT_TIME.fullmatch(draft.time):
+        yield _proof(line, "time", draft.time)
+    if line.text >= MIN_TEXT:
+        yield _proof(line, "text", "")
+
+
+def _proof(line: _Line, kind: str, value: str) -> bytes:
+    return sha256("\0".join((line.message, kind, value)).encode("utf-8", "surrogatepass")).digest()[:16]
