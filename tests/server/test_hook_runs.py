@@ -250,3 +250,93 @@ def test_the_older_setting_of_codex_gives_the_input_as_an_argument(agent, sealed
     done = agent.run(f'{words} "$INPUT"', b"", INPUT=notification)
     assert done.returncode == 0
     agent.wait_for_texts("hello")
+
+
+def exported(*turns):
+    """Return an export of OpenCode with turns, in the shape that its plugin gives."""
+    messages = []
+    for number in turns:
+        user, answer = f"msg_{number}a", f"msg_{number}b"
+        messages += [
+            message(user, "user", f"prompt {number}", number, agent="build"),
+            message(answer, "assistant", f"answer {number}", number, parentID=user, modelID="m", providerID="p"),
+        ]
+    info = {"id": "ses_1", "directory": "/work/shop", "title": "made up", "version": "1.18.33", "time": {"created": 1}}
+    return {"info": info, "messages": messages}
+
+
+def message(name, role, text, number, **fields):
+    moment = 1_795_656_590_000 + number
+    info = {"id": name, "sessionID": "ses_1", "role": role, "time": {"created": moment}, **fields}
+    part = {"id": f"prt_{name}", "sessionID": "ses_1", "messageID": name, "type": "text", "text": text}
+    return {"info": info, "parts": [part]}
+
+
+def test_the_plugin_of_opencode_gives_the_whole_session_and_new_turns_are_added(agent):
+    command = agent.commands[0].replace("claude-code", "opencode")
+    for last in (1, 2, 3):
+        turn = {"hook_event_name": "session.idle", "session_id": "ses_1", "cwd": str(agent.project)}
+        done = agent.run(command, json.dumps({**turn, "export": exported(*range(1, last + 1))}))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        agent.wait_for_texts(*texts_of(*range(1, last + 1)))
+        agent.close()
+    assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def test_a_session_of_many_megabytes_passes_through_the_input(agent):
+    command = agent.commands[0].replace("claude-code", "opencode")
+    document = exported(1)
+    document["messages"][0]["parts"][0]["text"] = "x" * (8 << 20)
+    agent.run(command, json.dumps({"session_id": "ses_1", "export": document}))
+    agent.wait_for(lambda: [len(text) for text in agent.texts()] == [8 << 20, len("answer 1")])
+
+
+def test_gemini_names_its_file_and_its_turns_are_added(agent):
+    path = agent.home / ".gemini/tmp/shop/chats/session-2026-11-26T01-36-3fda4e25.jsonl"
+    path.parent.mkdir(parents=True)
+    moment = "2026-11-26T01:36:29.996Z"
+    header = {
+        "sessionId": "3fda4e25-cb08",
+        "projectHash": "x",
+        "startTime": moment,
+        "lastUpdated": moment,
+        "kind": "main",
+    }
+    path.write_text(json.dumps(header) + "\n")
+    command = agent.commands[0].replace("claude-code", "gemini")
+    for number in (1, 2):
+        records = [
+            {"id": f"u{number}", "timestamp": moment, "type": "user", "content": [{"text": f"prompt {number}"}]},
+            {"id": f"g{number}", "timestamp": moment, "type": "gemini", "content": f"answer {number}", "model": "m"},
+        ]
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
+        turn = {"session_id": "3fda4e25-cb08", "transcript_path": str(path), "hook_event_name": "AfterAgent"}
+        agent.run(command, json.dumps({**turn, "cwd": str(agent.project), "prompt": "x", "prompt_response": "y"}))
+        agent.wait_for_texts(*texts_of(*range(1, number + 1)))
+    agent.close()
+
+
+def test_a_project_that_is_gone_does_not_stop_the_recording(agent):
+    agent.turn(1)
+    agent.stop(json.dumps({**agent.input, "cwd": "/nowhere/at/all"}))
+    agent.wait_for_texts(*texts_of(1))
+
+
+def test_no_message_is_in_the_log(agent):
+    """The log is for people who look for a mistake, and goes into reports of bugs."""
+    agent.turn(1)
+    agent.stop()
+    agent.wait_for_event("recorded")
+    with open(agent.home / ".local/state/scopes/hooks.log", encoding="utf-8") as file:
+        text = file.read()
+    assert "prompt" not in text
+    assert "answer" not in text
+
+
+def test_the_locks_of_hooks_are_gone_when_they_are_done(agent):
+    agent.turn(1)
+    agent.stop()
+    agent.wait_for_event("recorded")
+    agent.close()
+    assert os.listdir(agent.home / ".local/state/scopes/hooks") == []

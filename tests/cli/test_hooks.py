@@ -1,0 +1,151 @@
+"""`scopes hooks` on the command line: install, status, remove, what doctor says, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from scopes.cli.schemas import read_schemas
+from scopes.server.event_log import HOOK_LOG, EventLog
+from scopes.server.hook_status import TARGETS
+from tests.cli.running import PRODUCT, scopes
+
+jsonschema = pytest.importorskip("jsonschema")
+each_target = pytest.mark.parametrize("target", TARGETS)
+
+
+def run(*words, code=0):
+    done = scopes(*words, table=PRODUCT)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def read_json(*words, kind):
+    document = json.loads(run(*words, "--json").stdout)
+    jsonschema.Draft202012Validator(read_schemas()["documents"][kind]).validate(document)
+    return document
+
+
+def files_below(folder):
+    return {
+        os.path.join(directory, name): (directory, name) for directory, _, names in os.walk(folder) for name in names
+    }
+
+
+def log_of(home):
+    return EventLog(str(home / ".local/state/scopes"), file_name=HOOK_LOG, target="codex")
+
+
+def row_of(target):
+    (row,) = read_json("hooks", "status", target, kind="hooks-status")["hooks"]
+    return row
+
+
+@each_target
+def test_hooks_come_and_go_without_a_trace(target, sealed_world):
+    before = files_below(sealed_world)
+    changed = read_json("hooks", "install", target, kind="hooks-changed")
+    assert [change["state"] for change in changed["changes"]] == ["added"] * len(changed["changes"])
+    assert row_of(target)["condition"] == "installed"
+    run("hooks", "remove", target)
+    assert row_of(target)["condition"] == "missing"
+    assert files_below(sealed_world) == before
+
+
+@each_target
+def test_print_shows_what_would_be_written_and_writes_nothing(target, sealed_world):
+    before = files_below(sealed_world)
+    shown = run("hooks", "install", target, "--print").stdout
+    assert "hooks" in shown
+    assert "run" in shown
+    assert files_below(sealed_world) == before
+
+
+@each_target
+def test_no_store_is_made_by_installing(target, sealed_world):
+    run("hooks", "install", target)
+    run("hooks", "status")
+    assert not os.path.exists(os.environ["SCOPES_STORE"])
+
+
+@each_target
+def test_another_store_makes_the_hooks_outdated(target, tmp_path):
+    run("hooks", "install", target)
+    done = scopes("--store", str(tmp_path / "other.git"), "hooks", "status", target, table=PRODUCT)
+    assert done.stdout.split("\t")[1] == "outdated"
+    run("--store", str(tmp_path / "other.git"), "hooks", "install", target)
+    assert row_of(target)["condition"] == "outdated"
+
+
+def test_the_status_lists_every_target_and_only_those_that_are_named():
+    rows = read_json("hooks", "status", kind="hooks-status")["hooks"]
+    assert [row["target"] for row in rows] == list(TARGETS)
+    rows = read_json("hooks", "status", "gemini", "codex", kind="hooks-status")["hooks"]
+    assert [row["target"] for row in rows] == ["gemini", "codex"]
+
+
+def test_the_status_has_the_time_and_the_problem_of_the_last_turn(sealed_world):
+    assert "last" not in row_of("codex")
+    log = log_of(sealed_world)
+    log.write("recorded", messages=2)
+    log.write("failed", error="the store is busy")
+    row = row_of("codex")
+    assert row["problem"] == "the store is busy"
+    assert row["last"].startswith("20")
+    log.write("unchanged", messages=0)
+    assert "problem" not in row_of("codex")
+
+
+def test_a_log_that_is_damaged_is_no_error(sealed_world):
+    log_of(sealed_world).write("failed", error="x")
+    with open(log_of(sealed_world).path, "ab") as file:
+        file.write(b'\xff{"event": 1}\n[]\n{"event": "failed"\n')
+    assert row_of("codex")["problem"] == "x"
+
+
+def test_hostile_text_in_the_log_reaches_no_terminal(sealed_world):
+    log_of(sealed_world).write("failed", error="\x1b]52;c;AAAA\x07 gone")
+    assert "\x1b" not in run("hooks", "status", "codex").stdout
+
+
+def test_doctor_says_nothing_about_hooks_that_are_not_installed():
+    names = [check["name"] for check in json.loads(run("doctor", "--json").stdout)["checks"]]
+    assert not [name for name in names if name.startswith("hooks of")]
+
+
+def test_doctor_says_which_hooks_are_installed_outdated_or_unreadable(sealed_world, tmp_path):
+    for target in ("claude-code", "codex", "gemini"):
+        run("hooks", "install", target)
+    run("--store", str(tmp_path / "other.git"), "hooks", "install", "codex")
+    (sealed_world / ".gemini/settings.json").write_text("// mine")
+    checks = json.loads(run("doctor", "--json").stdout)["checks"]
+    found = {check["name"]: (check["state"], check.get("cure")) for check in checks}
+    assert found["hooks of claude-code"] == ("ok", None)
+    assert found["hooks of codex"] == ("warning", "scopes hooks install codex")
+    assert found["hooks of gemini"][0] == "warning"
+
+
+def test_an_unknown_agent_is_a_mistake_with_the_names_of_those_that_are_known():
+    for verb in ("install", "remove", "status"):
+        done = run("hooks", verb, "emacs", code=2)
+        assert all(name in done.stderr for name in TARGETS)
+
+
+def test_a_file_with_comments_is_refused_with_the_way_out(sealed_world):
+    (sealed_world / ".claude").mkdir()
+    (sealed_world / ".claude/settings.json").write_text("{} // mine\n")
+    done = run("hooks", "install", "claude-code", code=1)
+    assert "--print" in done.stderr
+    assert (sealed_world / ".claude/settings.json").read_text() == "{} // mine\n"
+
+
+def test_the_command_that_hooks_run_is_no_command_for_people():
+    """It is in no list of commands, and without an agent it is not one."""
+    assert "hooks run" not in run("help", "--all").stdout
+    assert scopes("hooks", "run", table=PRODUCT).returncode == 2
+
+
+def test_codex_users_are_asked_to_trust_the_hook():
+    assert "trust" in read_json("hooks", "install", "codex", kind="hooks-changed")["advice"]
