@@ -12,7 +12,7 @@ from scopes.errors import Invalid, NotFound, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import find_problems, is_expired, is_same
+from scopes.facts.validation import check_expiry, find_problems, is_expired, is_same
 from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
@@ -148,8 +148,7 @@ def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
     problems = find_problems(replace(fact, invalidates=None), FactContext(more_keys=frozenset({fact.key})))
     if problems:
         raise Invalid(f"that cannot be proposed: {'; '.join(problems)}", hint="see: scopes help facts propose")
-    if given.expires_seconds == 0:
-        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
+    check_expiry(given.expires_seconds)
     return fact
 
 

@@ -30,7 +30,7 @@ from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
 from scopes.facts.run_lock import claim_run
 from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import is_expired
+from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.conversations import read_uuid
 from scopes.history.revisions import resolve_conversation
 from scopes.history.shared_refs import NamesOfUuids
@@ -117,9 +117,10 @@ def run_programs(
 
     Raises:
         NotFound, Ambiguous: the conversation, or an agent of `commands`.
-        Invalid: no agent has a command and a dependency.
+        Invalid: no agent has a command and a dependency, or proposals would expire at once.
         Busy: another process runs the agents of the conversation now.
     """
+    check_expiry(limits.expires_seconds)
     conversation_id = resolve_conversation(repository, conversation)
     agents, away, notes = list_agents(repository)
     programs = find_programs(repository, agents, commands, limits.seconds)

@@ -112,6 +112,7 @@ def test_what_the_facts_contradict_is_noted_and_cannot_be_promoted(store):
         ("x", {"confidence": float("nan")}, "not between 0 and 1"),
         ("x", {"fact_id": "../.."}, "is no id"),
         ("x", {"expires_seconds": 0}, "cannot expire at once"),
+        ("x", {"expires_seconds": -60}, "cannot expire at once"),
     ],
 )
 def test_what_can_never_be_a_fact_is_not_stored(store, content, fields, text):

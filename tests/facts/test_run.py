@@ -232,6 +232,14 @@ def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monke
     assert [row.proposal.expires for row in list_proposed(store, CONV).rows] == [None]
 
 
+@pytest.mark.parametrize("seconds", [0, -60])
+def test_a_run_whose_proposals_would_expire_at_once_is_refused_before_an_agent_runs(store, programs, seconds):
+    before = store.list_refs("refs/")
+    with pytest.raises(Invalid, match="a proposal cannot expire at once"):
+        run(store, programs, acceptance=Acceptance(review=True), expires_seconds=seconds)
+    assert store.list_refs("refs/") == before
+
+
 def test_a_rejected_statement_is_not_accepted_from_an_agent(store, programs):
     run(store, programs, acceptance=Acceptance(review=True))
     reject(store, CONV, "because-slow", actor="carol", reason="not measured")

@@ -344,10 +344,12 @@ def _read_content(invocation: Invocation) -> str:
 
 
 def _read_duration(text: str) -> int:
+    """Return the seconds of a time span such as `30m`, `12h` or `7d`.
+
+    Raises:
+        Invalid: it is not a time span.
+    """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise Invalid(f"{text!a} is not a time", hint="for example: 30m, 12h, 7d")
-    seconds = int(match[1]) * _SECONDS[match[2]]
-    if seconds == 0:
-        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
-    return seconds
+        raise Invalid(f"{text!a} is not a time span", hint="for example: 30m, 12h, 7d")
+    return int(match[1]) * _SECONDS[match[2]]
