@@ -10,7 +10,7 @@ from typing import TypeVar
 from scopes.clock import now, parse_time
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused, ScopesError
 from scopes.facts.context import FactContext
-from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact, Question
+from scopes.facts.fact import DECISIONS, Decision, Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
@@ -92,7 +92,7 @@ def reject(repository: Repository, conversation: str, name: str, *, actor: str, 
 
 
 def decide(
-    repository: Repository, conversation: str, subject: str, decision: Decision, *, actor: str, rationale: str
+    repository: Repository, conversation: str, subject: str, decision: str, *, actor: str, rationale: str
 ) -> FactDecided:
     """Record what a person decided about a question of an agent, or that a proposal is to be refined.
 
@@ -100,8 +100,10 @@ def decide(
 
     Raises:
         NotFound, Ambiguous: the conversation; or there is no such question or proposal.
-        Invalid: a proposal is approved or rejected this way.
+        Invalid: there is no such decision, or a proposal is approved or rejected this way.
     """
+    if decision not in DECISIONS:
+        raise Invalid(f"{decision!a} is not a decision", hint=f"decisions: {', '.join(DECISIONS)}")
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)

@@ -122,6 +122,14 @@ def test_what_can_never_be_a_fact_is_not_stored(store, content, fields, text):
     assert store.list_refs("refs/") == before
 
 
+def test_a_decision_that_does_not_exist_is_refused_and_not_stored(store):
+    suggest(store, fact_id="slow")
+    before = store.list_refs("refs/")
+    with pytest.raises(Invalid, match="'maybe' is not a decision"):
+        decide(store, CONV, "slow", "maybe", actor="carol", rationale="")
+    assert store.list_refs("refs/") == before
+
+
 def test_an_empty_name_is_no_prefix_of_all(store):
     suggest(store, fact_id="slow")
     for function in (promote, show_fact):

@@ -8,10 +8,9 @@ from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_confidence, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
+from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence, parse_type
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
-from scopes.errors import Invalid
 from scopes.model.argument import Argument
 
 Collaboration: TypeAlias = Annotated[
@@ -67,11 +66,8 @@ def collaborate(
       scopes collaborate conv-001 --type handoff --agents tester --task "Finish the tests" --urgency high
     """
     invocation: Invocation = context.obj
-    name = kind.strip().lower().replace("_", "-")
-    if name not in TYPES:
-        raise Invalid(f"{kind!a} is no type of collaboration", hint=f"types: {', '.join(TYPES)}")
     request = Request(
-        type=name,
+        type=parse_type(kind),
         task=task,
         agents=[each.strip() for given in agents for each in given.split(",") if each.strip()],
         urgency=urgency.strip().lower(),

@@ -13,7 +13,6 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
 from scopes.facts.cycle import Acceptance, Cycle
 from scopes.facts.decide import accept, decide, promote, reject
-from scopes.facts.fact import DECISIONS
 from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
@@ -207,8 +206,6 @@ def facts_decide(
       scopes facts decide conv-001 Strategies/cache refine --reason "say how it is invalidated"
     """
     invocation: Invocation = context.obj
-    if decision not in DECISIONS:
-        raise Invalid(f"{decision!a} is not a decision", hint=f"decisions: {', '.join(DECISIONS)}")
     repository = invocation.repository()
     actor = author or repository.caller.actor
     return invocation.show(decide(repository, conversation, subject, decision, actor=actor, rationale=reason))
