@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         FactView,
         ProposedFactList,
         ProposedFactView,
-        explain_fact,
         list_facts,
         list_proposed,
         log_cycles,
+        show_fact,
     )
     from scopes.facts.propose import FactProposed, Proposal
     from scopes.facts.propose import propose as store_proposed
@@ -38,10 +38,10 @@ else:
     record_decision = deferred("scopes.facts.decide:decide")
     promote_proposed = deferred("scopes.facts.decide:promote")
     reject_proposed = deferred("scopes.facts.decide:reject")
-    explain_fact = deferred("scopes.facts.list:explain_fact")
     list_facts = deferred("scopes.facts.list:list_facts")
     list_proposed = deferred("scopes.facts.list:list_proposed")
     log_cycles = deferred("scopes.facts.list:log_cycles")
+    show_fact = deferred("scopes.facts.list:show_fact")
     Proposal = deferred("scopes.facts.propose:Proposal")
     store_proposed = deferred("scopes.facts.propose:propose")
     RunLimits = deferred("scopes.facts.run:RunLimits")
@@ -151,7 +151,7 @@ class AgreeingConversation(ProposingConversation):
         Raises:
             NotFound, Ambiguous: there is no such fact or proposal, or there are several.
         """
-        return explain_fact(self.repository, self.id, name)
+        return show_fact(self.repository, self.id, name)
 
     def fact_log(self, limit: int | None = None) -> FactLog:
         """Return the newest cycles of runs, and the decisions of people."""

@@ -16,7 +16,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.fact import Fact, ProposedFact
-from scopes.facts.list import explain_fact, list_facts, list_proposed, show_fact
+from scopes.facts.list import list_facts, list_proposed, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.store import FactStore
 from scopes.facts.validation import ValidationError
@@ -292,9 +292,9 @@ def test_a_fact_shows_when_it_was_added_and_that_no_run_did(store):
     for number in range(5):
         suggest(store, str(number), fact_id=f"f{number}")
         promote(store, CONV, f"f{number}")
-    view = explain_fact(store, CONV, "f2")
+    view = show_fact(store, CONV, "f2")
     assert read_commit(store, view.commit).subject == f"promote Seeds/f2 of {CONV}"
-    assert (view.applied, view.is_explained, view.row.fact.version) == (None, True, 3)
+    assert (view.applied, view.row.fact.version) == (None, 3)
     assert view.added
 
 

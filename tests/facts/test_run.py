@@ -17,7 +17,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound
 from scopes.facts.cycle import Acceptance, Effects, FactAgent
 from scopes.facts.decide import decide, promote, reject
-from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles
+from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.programs import UnreadableEffects, read_effects
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner, run_programs
@@ -268,7 +268,7 @@ def test_what_another_command_adds_while_agents_run_is_read_in_the_next_cycle(st
 def test_a_fact_explains_the_cycle_and_the_facts_that_made_its_agent_run(store, programs):
     """S2-15, S2-23."""
     run(store, programs)
-    view = explain_fact(store, CONV, facts(store)[0][1])
+    view = show_fact(store, CONV, facts(store)[0][1])
     assert (view.cycle, view.applied.agent, view.because, view.read) == (
         2, 2, ("Hypotheses",), ("Hypotheses/because-slow",),
     )  # fmt: skip

@@ -13,10 +13,11 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
 from scopes.facts.cycle import Acceptance, Cycle
 from scopes.facts.decide import accept, decide, promote, reject
-from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles, show_fact
+from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.render.progress import progress
+from scopes.render.view_options import ViewOptions
 
 FactName: TypeAlias = Annotated[str, usage.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
 OfConversation: TypeAlias = Annotated[
@@ -127,7 +128,8 @@ def facts_explain(context: usage.Context, conversation: ConversationArgument, fa
       scopes facts explain conv-001 budget
     """
     invocation: Invocation = context.obj
-    return invocation.show(explain_fact(invocation.repository(), conversation, fact))
+    result = show_fact(invocation.repository(), conversation, fact)
+    return invocation.show(result, options=ViewOptions(origin=True))
 
 
 def facts_promote(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
@@ -299,7 +301,8 @@ def facts_log(
     """
     invocation: Invocation = context.obj
     check_not_negative(limit, "number of cycles", "0 or more")
-    return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
+    result = log_cycles(invocation.repository(), conversation, limit=limit)
+    return invocation.show(result, options=ViewOptions(effects=explain_order))
 
 
 def facts_eligible(context: usage.Context, conversation: ConversationArgument) -> int:
