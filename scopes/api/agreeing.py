@@ -79,7 +79,7 @@ class AgreeingConversation(ProposingConversation):
         Raises:
             NotFound, Ambiguous: a source.
             Invalid: the key is unknown, the text empty, or the id or the confidence not possible.
-            Conflicted: a proposal of this id waits already, with other content.
+            Refused: a proposal of this id waits already, with other content.
         """
         given = Proposal(
             key=key,
@@ -100,7 +100,7 @@ class AgreeingConversation(ProposingConversation):
 
         Raises:
             NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not valid, or has expired; it stays a proposal.
+            Refused: it is not valid, was rejected, or has expired.
         """
         return promote_proposed(self.repository, self.id, name)
 
@@ -124,7 +124,7 @@ class AgreeingConversation(ProposingConversation):
 
         Raises:
             NotFound, Ambiguous: there is no such question or proposal, or there are several.
-            Invalid: a proposal is approved or rejected this way.
+            Invalid: there is no such decision, or a proposal is approved or rejected this way.
         """
         who = self._author(author).name
         return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)

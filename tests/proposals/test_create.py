@@ -286,10 +286,10 @@ def test_a_proposal_that_one_side_rejected_and_the_other_replaced_is_merged_from
 
 
 @pytest.mark.parametrize("value", ["x", 5, False, {"a": 1}])
-def test_what_is_no_list_takes_no_addition(team, value):
+def test_a_value_that_is_not_a_list_takes_no_addition(team, value):
     """`status+=x` of the text "x" proposed the list of both."""
     accepted_value(team, "status", value)
-    with pytest.raises(Invalid, match="which is no list") as refused:
+    with pytest.raises(Invalid, match="which is not a list") as refused:
         create(team, NewChange("status", "append", "x"))
     assert refused.value.hint == "to replace the value: status=VALUE"
     create(team, NewChange("labels", "append", "x"))
