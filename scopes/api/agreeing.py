@@ -77,8 +77,8 @@ class AgreeingConversation(ProposingConversation):
         invalidates: the id of the fact of the same key that it takes back.
 
         Raises:
-            NotFound, Ambiguous: a source.
-            Invalid: the key is unknown, the text empty, or the id or the confidence not possible.
+            NotFound, Ambiguous: there is no such source, or several match.
+            Invalid: the key is unknown, or the text, the id or the confidence is not valid.
             Refused: a proposal of this id waits already, with other content.
         """
         given = Proposal(
@@ -180,8 +180,8 @@ class AgreeingConversation(ProposingConversation):
         `ending` of the result says why it ended, and `failed` which agents did; its `exit_code` is 9 at a limit.
 
         Raises:
-            NotFound, Ambiguous: an agent of `commands`.
-            Invalid: no registered agent has a command and depends on a key.
+            NotFound, Ambiguous: there is no such agent of `commands`, or several match.
+            Invalid: no registered agent has a command and depends on a key, or proposals would expire at once.
             Busy: another process runs the agents of the conversation now.
         """
         acceptance = Acceptance(review, min_confidence, max_facts)

@@ -131,7 +131,7 @@ def list_facts(
     """List facts of one conversation or of all; those that were taken back only with `everything`.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
         Invalid: the key is unknown.
     """
     rows, stores = [], _stores(repository, conversation)
@@ -151,7 +151,7 @@ def list_proposed(
     """List proposals and questions that wait for a decision; rejected and expired ones only with `everything`.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
         Invalid: the key is unknown.
     """
     rows, questions, stores = [], [], _stores(repository, conversation)
@@ -170,7 +170,7 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     """Show a fact or a proposal by its id, a unique prefix of it, or `KEY/ID`; a fact before a proposal.
 
     Raises:
-        NotFound, Ambiguous: the conversation, or there is no such fact or proposal, or several.
+        NotFound, Ambiguous: there is no such conversation, fact or proposal, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     context = store.read_context()
@@ -195,7 +195,7 @@ def log_cycles(repository: Repository, conversation: str, *, limit: int | None =
     """Return the newest cycles of a conversation, at most `limit`, and all decisions of people.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     cycles = tuple(islice(store.walk_cycles(), None if limit is None else min(limit, sys.maxsize)))
@@ -212,7 +212,7 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
     """Return the agents that the next cycle would run.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     context = store.read_context()

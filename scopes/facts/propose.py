@@ -71,7 +71,7 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
     """Store a proposal; one that the facts of the conversation contradict is stored too, with a note (S2-10).
 
     Raises:
-        NotFound, Ambiguous: the conversation or a source.
+        NotFound, Ambiguous: there is no such conversation or source, or several match.
         Invalid: the key is unknown, the text empty, the id or the confidence impossible.
         Refused: a proposal of this id waits already, with other content.
     """
@@ -143,7 +143,7 @@ def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
     """Return a proposal that may become a fact some day, whatever the context has then.
 
     Raises:
-        Invalid: it has no text, an id that is none, an impossible confidence, or expires at once.
+        Invalid: the text, the id or the confidence is not valid, or it expires at once.
     """
     problems = find_problems(replace(fact, invalidates=None), FactContext(more_keys=frozenset({fact.key})))
     if problems:
@@ -174,7 +174,7 @@ def add_key(repository: Repository, key: str) -> KeyAdded:
     """Add a context key for all conversations (S2-11).
 
     Raises:
-        Invalid: it is no word.
+        Invalid: it is not one word.
     """
     is_word = key.isprintable() and not any(character.isspace() or character == "/" for character in key)
     if not key or not is_word or len(key) > _MAX_KEY_CHARACTERS:

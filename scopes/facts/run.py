@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Literal, Protocol, TypeAlias
 
 from scopes.agents.registry import Registry
@@ -116,7 +117,7 @@ def run_programs(
     on_cycle: called after each cycle
 
     Raises:
-        NotFound, Ambiguous: the conversation, or an agent of `commands`.
+        NotFound, Ambiguous: there is no such conversation or agent of `commands`, or several match.
         Invalid: no agent has a command and a dependency, or proposals would expire at once.
         Busy: another process runs the agents of the conversation now.
     """
@@ -155,15 +156,18 @@ def find_programs(
     """Return the programs of agents by number: a given command, or that of the user's settings.
 
     Raises:
-        NotFound, Ambiguous, Invalid: a command is given for nobody, or for an agent that depends on nothing.
+        NotFound, Ambiguous: a command is given for an agent that does not exist, or for several.
+        Invalid: a command is given for an agent that depends on no key or is away.
     """
     registry = Registry(repository)
-    given = {registry.find(name).number: command for name, command in commands.items()}
     known = {agent.number for agent in agents}
-    for name in commands:
-        if registry.find(name).number not in known:
-            hint = f"scopes agents update {name} --depends-on KEY, or scopes agents available {name}"
+    given = {}
+    for name, given_command in commands.items():
+        number = registry.find(name).number
+        if number not in known:
+            hint = f"scopes agents update {quote(name)} --depends-on KEY, or scopes agents available {quote(name)}"
             raise Invalid(f"{name} depends on no key or is away, so it never runs", hint=hint)
+        given[number] = given_command
     programs = {}
     for agent in agents:
         command = given.get(agent.number) or repository.config.find(f"scopes.agent.{agent.name}.command")

@@ -26,7 +26,7 @@ MISTAKES = [
     ("send CONV --to @fly x", 4, "no other agent has the capability 'fly'", "capabilities: review"),
     ("send CONV --to all|", 2, "the message is empty", 'scopes send conv-001 --to all "hello"'),
     ("send CONV --to ann", 2, "no message given", 'scopes send conv-001 --to all "hello", or - for'),
-    ("send CONV hello", 2, "who shall get the message?", "--to NAME"),
+    ("send CONV hello", 2, "no receiver is named", "--to NAME"),
     ("send CONV --to bob hello", 1, "no agent is available: bob", "--queue"),
     ("inbox nobody", 4, "there is no agent 'nobody'", "scopes agents list"),
     ("agents register|", 2, "an agent needs a name", "scopes agents register reviewer"),
@@ -70,7 +70,7 @@ MISTAKES = [
     ("collaborate argue conv-001/main x", 4, "conv-001/main is no collaboration", "collaborate status conv-001"),
     ("collaborate show conv-9", 4, "there is no conversation 'conv-9'", ""),
     ("conflicts argue CONV 1 --position x", 4, "conflict", ""),
-    ("conflicts escalate CONV 1", 2, "who should resolve it?", "--neutral"),
+    ("conflicts escalate CONV 1", 2, "nobody is named to resolve the conflict", "--neutral"),
 ]
 
 

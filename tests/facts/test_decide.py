@@ -183,7 +183,7 @@ def test_what_has_expired_can_be_proposed_again(store, monkeypatch, content):
     monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
     with pytest.raises(Refused) as caught:
         promote(store, CONV, "soon")
-    assert caught.value.hint == "propose it again"
+    assert caught.value.hint == "propose it again: scopes facts propose conv-001 Seeds TEXT --id soon"
     assert suggest(store, content, fact_id="soon").operation is not None
     assert promote(store, CONV, "soon").fact.content == content
 

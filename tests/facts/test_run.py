@@ -232,6 +232,15 @@ def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monke
     assert [row.proposal.expires for row in list_proposed(store, CONV).rows] == [None]
 
 
+def test_the_cure_for_an_agent_that_never_runs_quotes_its_name(store, programs):
+    register(store, "ann of ops")
+    with pytest.raises(Invalid, match="ann of ops depends on no key or is away") as refused:
+        run(store, {**programs, "ann of ops": "true"})
+    assert refused.value.hint == (
+        "scopes agents update 'ann of ops' --depends-on KEY, or scopes agents available 'ann of ops'"
+    )
+
+
 @pytest.mark.parametrize("seconds", [0, -60])
 def test_a_run_whose_proposals_would_expire_at_once_is_refused_before_an_agent_runs(store, programs, seconds):
     before = store.list_refs("refs/")

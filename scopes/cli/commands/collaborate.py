@@ -120,7 +120,8 @@ def collaborate_join(
 ) -> int:
     """Take part in a collaboration.
 
-    The request leaves your inbox. Whoever has joined already gets the id of the message of then, and a note.
+    The request leaves your inbox. If you have joined already, nothing changes; a note says so, and the id of your first
+    message is printed.
 
     Examples:
       scopes collaborate join conv-001 --as reviewer

@@ -228,7 +228,9 @@ def conflicts_escalate(
     if capability is not None and not neutral:
         raise Invalid("--capability goes with --neutral", hint=f"--neutral --capability {capability}")
     if to is None and not neutral:
-        raise Invalid("who should resolve it?", hint="--to NAME, or --neutral with or without --capability WORD")
+        raise Invalid(
+            "nobody is named to resolve the conflict", hint="--to NAME, or --neutral with or without --capability WORD"
+        )
     names = split_conflict(repository, first, second)
     writer = author_of(invocation, author, author_kind)
     name = choose_neutral(repository, *names, capability).name if to is None else to

@@ -57,11 +57,11 @@ def facts_propose(
 ) -> int:
     """Propose a fact about a conversation.
 
-    A proposal is no fact. It becomes one by facts promote, if it is valid, or by facts accept, if a person approves it
-    as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has added. Facts
-    are never edited: a later one with --invalidates takes an earlier one back. A source is a message or a revision such
-    as main~2. A confidence is shown with a word: Very Low, from 0.2 Low, from 0.4 Medium, from 0.6 High, from 0.8 Very
-    High.
+    A proposed fact is not a fact yet. It becomes one by facts promote, if it is valid, or by facts accept, if a person
+    approves it as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has
+    added. Facts are never edited: a later one with --invalidates takes an earlier one back. A source is a message or a
+    revision such as main~2. A confidence is shown with a word: Very Low, from 0.2 Low, from 0.4 Medium, from 0.6 High,
+    from 0.8 Very High.
 
     Examples:
       scopes facts propose conv-001 Constraints "The session cookie must be SameSite=Lax"
@@ -89,7 +89,7 @@ def facts_list(
     conversation: OfConversation = None,
     key: OfKey = None,
     proposed: Annotated[
-        bool, usage.Option("--proposed", help="What waits for a decision: proposals, and questions of agents")
+        bool, usage.Option("--proposed", help="What waits for a decision: proposed facts, questions of agents")
     ] = False,
     everything: Annotated[
         bool, usage.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
@@ -108,7 +108,7 @@ def facts_list(
 
 
 def facts_show(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
-    """Show a fact or a proposal.
+    """Show a fact or a proposed fact.
 
     Examples:
       scopes facts show conv-001 budget
@@ -122,7 +122,7 @@ def facts_explain(context: usage.Context, conversation: ConversationArgument, fa
     """Show how a fact came about.
 
     Of a fact that a run added: the cycle, the agent, the keys for which it ran, and the facts that it had not read
-    before. Of a proposal: why it cannot be promoted, if it cannot.
+    before. Of a proposed fact: why it cannot be promoted, if it cannot.
 
     Examples:
       scopes facts explain conv-001 budget
@@ -133,10 +133,10 @@ def facts_explain(context: usage.Context, conversation: ConversationArgument, fa
 
 
 def facts_promote(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
-    """Make a fact of a proposal, if it is valid.
+    """Make a fact of a proposed fact, if it is valid.
 
-    Valid is a proposal with text, a known key, a confidence from 0 to 1, an author, and an id that no fact with other
-    text has. Otherwise the reasons are printed and the proposal stays.
+    It is valid if it has text, a known key, a confidence from 0 to 1, an author, and an id that no fact with
+    other text has. Otherwise the reasons are printed, and it stays a proposed fact.
 
     Examples:
       scopes facts promote conv-001 budget
@@ -152,9 +152,9 @@ def facts_accept(
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why")] = "",
 ) -> int:
-    """Approve a proposal: it becomes a fact.
+    """Approve a proposed fact: it becomes a fact.
 
-    The decision is recorded with your name. A proposal that is not valid stays, as with facts promote. undo takes the
+    The decision is recorded with your name. One that is not valid stays as it is, as with facts promote. undo takes the
     acceptance back; later, a fact with --invalidates takes back the fact.
 
     Examples:
@@ -174,9 +174,9 @@ def facts_reject(
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why; required")] = "",
 ) -> int:
-    """Reject a proposal, with a reason.
+    """Reject a proposed fact, with a reason.
 
-    It stays in the list of all proposals, and no run accepts the same statement again.
+    It stays in facts list --proposed --all, and no run accepts the same statement again.
 
     Examples:
       scopes facts reject conv-001 budget --reason "that was last year"
@@ -191,7 +191,7 @@ def facts_reject(
 def facts_decide(
     context: usage.Context,
     conversation: ConversationArgument,
-    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposal to refine")],
+    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposed fact to refine")],
     decision: Annotated[str, usage.Argument(metavar="DECISION", help="approved, rejected or refine")],
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
@@ -199,8 +199,8 @@ def facts_decide(
     """Answer a question of an agent.
 
     The agents that depend on its key run again in the next facts run, and read the decision. With refine an agent is
-    asked to propose something better: then facts promote refuses the proposal, and only facts accept makes a fact of
-    it.
+    asked to propose something better: then facts promote refuses the proposed fact, and only facts accept makes a fact
+    of it.
 
     Examples:
       scopes facts list conv-001 --proposed
@@ -233,7 +233,7 @@ def facts_run(
     review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
     expires: Annotated[
         str | None,
-        usage.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
+        usage.Option("--expires", metavar="TIME", help="How long facts of the run wait for a person: 12h, 7d"),
     ] = None,
     all_keys: Annotated[
         bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
