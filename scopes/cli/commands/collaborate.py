@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_confidence, split_branch
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    Confidence,
+    ConversationArgument,
+    OptionalConversationArgument,
+    author_of,
+    read_confidence,
+    split_branch,
+)
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence, parse_type
@@ -26,9 +35,6 @@ GivenEvidence: TypeAlias = Annotated[
 TradeOffs: TypeAlias = Annotated[list[str] | None, usage.Option("--trade-off", metavar="TEXT", help="What it costs")]
 Alternatives: TypeAlias = Annotated[
     list[str] | None, usage.Option("--alternative", metavar="TEXT", help="What else would do")
-]
-Confidence: TypeAlias = Annotated[
-    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
 
 
@@ -80,9 +86,7 @@ def collaborate(
 
 def collaborate_status(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-    ] = None,
+    conversation: OptionalConversationArgument = None,
     everything: Annotated[bool, usage.Option("--all", "-a", help="Also those that are closed")] = False,
 ) -> int:
     """List collaborations, the newest first.

@@ -8,14 +8,15 @@ from scopes.cli import usage
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
+    Confidence,
     ConflictAfterConversation,
     ConversationOrConflict,
+    OptionalConversationArgument,
     Reason,
     author_of,
 )
 from scopes.cli.commands.collaborate import (
     Alternatives,
-    Confidence,
     GivenEvidence,
     Reasoning,
     TradeOffs,
@@ -40,9 +41,7 @@ from scopes.errors import Invalid
 
 def conflicts_list(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-    ] = None,
+    conversation: OptionalConversationArgument = None,
     status: Annotated[
         str | None,
         usage.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),

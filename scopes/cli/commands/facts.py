@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorName, ConversationArgument, read_confidence
+from scopes.cli.arguments import AuthorName, ConversationArgument, OptionalConversationArgument, read_confidence
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
@@ -20,9 +20,6 @@ from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 
 FactName: TypeAlias = Annotated[str, usage.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
-OfConversation: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-]
 OfKey: TypeAlias = Annotated[str | None, usage.Option("--key", metavar="KEY", help="Only those of this context key")]
 MAX_CONTENT_BYTES = 1_000_000
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
@@ -86,7 +83,7 @@ def facts_propose(
 
 def facts_list(
     context: usage.Context,
-    conversation: OfConversation = None,
+    conversation: OptionalConversationArgument = None,
     key: OfKey = None,
     proposed: Annotated[
         bool, usage.Option("--proposed", help="What waits for a decision: proposed facts, questions of agents")

@@ -12,6 +12,7 @@ from scopes.render.text.phrases import (
     UNDO_HINT,
     WIDE,
     confidence,
+    describe_receivers,
     full_time,
     identifier,
     short_time,
@@ -106,8 +107,7 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
 @render_text.register
 def render_proposal_created(result: ProposalCreated, view: View) -> None:
     """Write what was proposed; in a pipe the id."""
-    sent = [f"delivered to {', '.join(result.delivered_to)}"] if result.delivered_to else []
-    sent += [f"waiting for {', '.join(result.queued_for)}"] if result.queued_for else []
+    sent = describe_receivers(result.delivered_to, result.queued_for)
     sent += (
         [f"supersedes {', '.join(each[:SHORT_ID_LENGTH] for each in result.supersedes)}"] if result.supersedes else []
     )
