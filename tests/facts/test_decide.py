@@ -130,7 +130,7 @@ def test_a_decision_that_does_not_exist_is_refused_and_not_stored(store):
     assert store.list_refs("refs/") == before
 
 
-def test_an_empty_name_is_no_prefix_of_all(store):
+def test_an_empty_name_is_refused_and_is_not_a_prefix_of_all(store):
     suggest(store, fact_id="slow")
     for function in (promote, show_fact):
         with pytest.raises(Invalid, match="the id is empty"):
