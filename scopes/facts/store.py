@@ -82,11 +82,6 @@ class FactStore:
         self._directories: dict[tuple[str, str], Mapping[str, TreeEntry]] = {}
 
     @property
-    def uuid(self) -> str:
-        """The uuid of the conversation, which it keeps when it is renamed."""
-        return self._uuid
-
-    @property
     def is_current(self) -> bool:
         """True unless another command has changed facts or proposals of the store."""
         return all(_commit_of(self.repository, ref) == commit for ref, commit in self.commits.items())
