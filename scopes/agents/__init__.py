@@ -1,1 +1,1 @@
-"""Agents of a store: who is there, what each can do, and who is available."""
+"""The registered agents of a store, and the messages that are sent to them: inboxes and delivery to programs."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, parse_agent_name
@@ -19,7 +19,7 @@ MAX_ITEM_CHARACTERS = 200
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_METADATA_CHARACTERS = 10_000
 _FORMAT_VERSION = 1
-_RESERVED = frozenset({"all"})  # a receiver that is no name
+EVERYBODY: Final = "all"  # as a receiver; so it cannot be a name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,29 +62,30 @@ def check_agent(agent: Agent) -> Agent:
     if not agent.name.strip():
         raise Invalid("an agent needs a name", hint="for example: scopes agents register reviewer")
     parse_agent_name(agent.name)
-    if agent.name in _RESERVED or agent.name.startswith("@") or agent.name.isdecimal():
-        raise Invalid(
-            f"{agent.name!a} cannot be the name of an agent", hint="numbers, `all` and `@capability` address agents"
-        )
+    if agent.name == EVERYBODY or agent.name.startswith("@") or agent.name.isdecimal():
+        hint = "choose another name: numbers, `all` and `@capability` stand for agents"
+        raise Invalid(f"{agent.name!a} cannot be the name of an agent", hint=hint)
     if not agent.name.isprintable():
         raise Invalid(f"{agent.name!a} cannot be the name of an agent", hint="a name has no control characters")
     if agent.type not in AGENT_TYPES:
         raise Invalid(f"{agent.type!a} is not a type of agent", hint=f"types: {', '.join(AGENT_TYPES)}")
-    for what, items in (("capability", agent.capabilities), ("dependency", agent.dependencies)):
-        _check_items(what, items)
+    _check_items("capability", "capabilities", agent.capabilities)
+    _check_items("dependency", "dependencies", agent.dependencies)
+    _check_items("metadata name", "metadata names", agent.metadata)
     if len(agent.description) > MAX_DESCRIPTION_CHARACTERS:
-        raise Invalid(f"the description has {len(agent.description):,} characters; at most 2,000 are allowed")
-    _check_items("metadata name", agent.metadata)
+        text = f"the description has {len(agent.description):,} characters, more than {MAX_DESCRIPTION_CHARACTERS:,}"
+        raise Invalid(text, hint="give a shorter one: --description TEXT")
     if sum(map(len, agent.metadata.values())) > MAX_METADATA_CHARACTERS:
-        raise Invalid(f"the metadata has more than {MAX_METADATA_CHARACTERS:,} characters")
+        text = f"the metadata has more than {MAX_METADATA_CHARACTERS:,} characters"
+        raise Invalid(text, hint="give shorter values, or remove one: --meta NAME=")
     return agent
 
 
-def _check_items(what: str, items: Iterable[str]) -> None:
-    known = list(items)
-    if len(known) > MAX_ITEMS:
-        raise Invalid(f"an agent has at most {MAX_ITEMS} items of the kind {what}, not {len(known)}")
-    for item in known:
+def _check_items(what: str, plural: str, items: Collection[str]) -> None:
+    if len(items) > MAX_ITEMS:
+        text = f"{len(items)} {plural} were given; an agent has at most {MAX_ITEMS}"
+        raise Invalid(text, hint="leave out those that are not needed")
+    for item in items:
         if not item or len(item) > MAX_ITEM_CHARACTERS or any(c.isspace() or not c.isprintable() for c in item):
             raise Invalid(
                 f"{item[:MAX_ITEM_CHARACTERS]!a} cannot be a {what}",

@@ -1,8 +1,8 @@
 """Agent cards of the A2A protocol (version 1.0): export of a registered agent, import of a card.
 
 A card has `name`, `description`, `version`, `skills` ({id, name, description, tags, examples}) and `capabilities`
-(streaming, ...). What an agent of scopes can do are the ids and tags of the skills. Fields that scopes does not use are
-kept and exported again. Source: specification/a2a.proto of the A2A project.
+(streaming, ...). In scopes the ids and tags of the skills are the capabilities of the agent. Fields that scopes does
+not use are kept and exported again. Source: specification/a2a.proto of the A2A project.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from scopes.store.repository import Repository
 
 MAX_CARD_BYTES = 1_000_000
 MAX_CARD_DEPTH = 30  # it is stored indented: every level costs two bytes in each of its lines
-_OWN = frozenset({"name", "description"})
-_EXTENSION = "scopes"  # the key of what only scopes has
+_FIELDS_OF_AGENT = frozenset({"name", "description"})  # an agent stores them itself, not in its card
+_EXTENSION = "scopes"  # the field of a card for what A2A has no field for
 _CARD_VERSION = "1.0.0"
 
 
@@ -70,7 +70,7 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
     """Register the agent of a card, under another name if one is given.
 
     Raises:
-        Corrupt: it is no agent card.
+        Corrupt: it is not an agent card.
         Invalid: it is too large or nested too deeply, or as `register`.
         Refused: as `register`.
     """
@@ -88,7 +88,7 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         raise Corrupt("this is not an agent card: it has no name", hint="give the agent one: --name NAME")
     description = card.get("description")
     own = card.get(_EXTENSION)
-    kept = {key: value for key, value in card.items() if key not in {*_OWN, _EXTENSION}}
+    kept = {key: value for key, value in card.items() if key not in {*_FIELDS_OF_AGENT, _EXTENSION}}
     done = register(
         repository,
         str(own_name) if name is None else name,
@@ -115,7 +115,7 @@ def _note_ignored(card: Mapping[str, Any], agent: Agent) -> Iterator[Note]:
     """Yield notes for what a card has in a form that says nothing about the agent."""
     if not isinstance(card.get("skills", []), list):
         hint = f"give it some: scopes agents update {quote(agent.name)} --capability WORD"
-        yield Note("the skills of the card are no list: the agent has no capabilities", hint)
+        yield Note("the skills of the card are not a list: the agent has no capabilities", hint)
     own = card.get(_EXTENSION)
     kind = own.get("type", "ai") if isinstance(own, dict) else "ai"
     if kind not in AGENT_TYPES:

@@ -77,8 +77,8 @@ def find_delivery(repository: Repository, agent: Agent) -> DeliveryCommand | Non
 def deliver_unread(repository: Repository, name: str) -> Delivered:
     """Deliver the unread messages of an agent to its program, until there is none.
 
-    Nothing if another process does that now: it delivers what has come meanwhile too. So a program may send messages to
-    its own agent.
+    While another process delivers to the agent, return at once with a note: that process also delivers what comes
+    meanwhile. So a program may send messages to its own agent.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.

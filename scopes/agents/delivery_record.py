@@ -4,8 +4,8 @@
 
 The line is written and synced before the program runs. After a crash in between nobody knows whether the program has
 finished, so it runs again, with the same id and a higher attempt: it can tell that it has seen the message before. Only
-who has the file locked runs the program; the kernel releases the lock when a process dies. Programs belong to one
-machine, so this is no ref. Who acknowledges messages leaves out the one for which the program is running.
+the process that has locked the file runs the program; the kernel releases the lock when a process dies. Programs belong
+to one machine, so this is a file and not a ref. An acknowledgement leaves out the message for which the program runs.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.agents.agent import Agent
-from scopes.agents.registry import Registry
+from scopes.agents.registry import Registry, suggest_capability
 from scopes.errors import NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
-from scopes.history.name_syntax import find_nearest, match_prefix
+from scopes.history.name_syntax import match_prefix
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import AgentName
 from scopes.result import Note, Result
@@ -95,12 +95,10 @@ def count_conversations(repository: Repository) -> Counter[AgentName]:
 
 
 def _note_unknown(registry: Registry, capability: str) -> tuple[Note, ...]:
-    """Return a note if no registered agent has a capability; its hint has the nearest one, or all that there are."""
-    known = sorted({word for agent in registry.agents for word in agent.capabilities})
-    if capability in known:
+    """Return a note if no registered agent has a capability."""
+    if any(capability in agent.capabilities for agent in registry.agents):
         return ()
-    near = find_nearest(capability, known)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"capabilities: {', '.join(known[:10]) or 'none yet'}"
+    hint = suggest_capability(registry.agents, capability)
     return (Note(f"no registered agent has the capability {capability!a}", hint),)
 
 

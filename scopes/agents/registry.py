@@ -9,14 +9,14 @@ number of the next agent never goes back, so none is used again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
 from scopes.agents.agent import Agent, decode_agent, encode_agent
 from scopes.errors import Ambiguous, Corrupt, Invalid
 from scopes.history.metadata import write_metadata
-from scopes.history.name_syntax import match_prefix
+from scopes.history.name_syntax import find_nearest, match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.result import Note
@@ -111,6 +111,20 @@ class Registry:
                     given.append(number)
                     break  # numbers grow: the newest registration has the highest one
         return max(following, max(given, default=0) + 1)
+
+
+def suggest_capability(agents: Iterable[Agent], word: str, prefix: str = "") -> str:
+    """Return the hint about a capability that none of some agents has: the nearest ones, or some that there are.
+
+    prefix: what is written before a capability that is suggested
+    """
+    known = sorted({each for agent in agents for each in agent.capabilities})
+    near = [f"{prefix}{each}" for each in find_nearest(word, known)]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    if known:
+        return f"capabilities: {', '.join(known[:10])}"
+    return "to give an agent one: scopes agents update AGENT --capability WORD"
 
 
 def agent_changes(changes: Mapping[int, Agent | None]) -> dict[str, BlobChange]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scopes.agents.agent import Agent
+from scopes.agents.agent import EVERYBODY, Agent
 from scopes.agents.inbox import add_entries
 from scopes.agents.received import InboxEntry
-from scopes.agents.registry import KIND, Registry, write_registry
+from scopes.agents.registry import KIND, Registry, suggest_capability, write_registry
 from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.errors import Invalid, NoAvailableAgents, NotFound
 from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
-from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
@@ -28,14 +27,13 @@ from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
-EVERYBODY = "all"
 REVIEWERS = "@review"
 _ROUTING = "routing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed(Result):
-    """A message that was sent: who got it, and for whom it waits, by number (S4-30)."""
+    """A message that was sent: who got it, and for whom it waits, sorted by number (S4-30)."""
 
     message: MessageId
     oid: Oid
@@ -155,7 +153,8 @@ def _default_targets(message: Message) -> tuple[str, ...]:
             return (f"@{payload.get('capability') or payload.get('type')}",)
         case "analysis":
             return ()
-    raise Invalid("who shall get the message?", hint="--to NAME, --to @capability or --to all")
+    text = f"no receiver is named, and a message of kind {message.kind} has no receivers by default"
+    raise Invalid(text, hint="--to NAME, --to @capability or --to all")
 
 
 def _resolve(registry: Registry, target: str, author: str) -> list[Agent]:
@@ -166,10 +165,7 @@ def _resolve(registry: Registry, target: str, author: str) -> list[Agent]:
         return [_find(registry, target)]
     found = [agent for agent in others if target[1:] in agent.capabilities]
     if not found:
-        known = sorted({word for agent in others for word in agent.capabilities})
-        near = [f"@{word}" for word in find_nearest(target[1:], known)]
-        hint = f"capabilities: {', '.join(known[:10])}" if known else "see: scopes agents list"
-        hint = f"did you mean {' or '.join(near)}?" if near else hint
+        hint = suggest_capability(others, target[1:], prefix="@")
         raise NotFound(f"no other agent has the capability {target[1:]!a}", hint=hint)
     return found
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         FactView,
         ProposedFactList,
         ProposedFactView,
-        explain_fact,
         list_facts,
         list_proposed,
         log_cycles,
+        show_fact,
     )
     from scopes.facts.propose import FactProposed, Proposal
     from scopes.facts.propose import propose as store_proposed
@@ -38,10 +38,10 @@ else:
     record_decision = deferred("scopes.facts.decide:decide")
     promote_proposed = deferred("scopes.facts.decide:promote")
     reject_proposed = deferred("scopes.facts.decide:reject")
-    explain_fact = deferred("scopes.facts.list:explain_fact")
     list_facts = deferred("scopes.facts.list:list_facts")
     list_proposed = deferred("scopes.facts.list:list_proposed")
     log_cycles = deferred("scopes.facts.list:log_cycles")
+    show_fact = deferred("scopes.facts.list:show_fact")
     Proposal = deferred("scopes.facts.propose:Proposal")
     store_proposed = deferred("scopes.facts.propose:propose")
     RunLimits = deferred("scopes.facts.run:RunLimits")
@@ -77,9 +77,9 @@ class AgreeingConversation(ProposingConversation):
         invalidates: the id of the fact of the same key that it takes back.
 
         Raises:
-            NotFound, Ambiguous: a source.
-            Invalid: the key is unknown, the text empty, or the id or the confidence not possible.
-            Conflicted: a proposal of this id waits already, with other content.
+            NotFound, Ambiguous: there is no such source, or several match.
+            Invalid: the key is unknown, or the text, the id or the confidence is not valid.
+            Refused: a proposal of this id waits already, with other content.
         """
         given = Proposal(
             key=key,
@@ -100,7 +100,7 @@ class AgreeingConversation(ProposingConversation):
 
         Raises:
             NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not valid, or has expired; it stays a proposal.
+            Refused: it is not valid, was rejected, or has expired.
         """
         return promote_proposed(self.repository, self.id, name)
 
@@ -124,7 +124,7 @@ class AgreeingConversation(ProposingConversation):
 
         Raises:
             NotFound, Ambiguous: there is no such question or proposal, or there are several.
-            Invalid: a proposal is approved or rejected this way.
+            Invalid: there is no such decision, or a proposal is approved or rejected this way.
         """
         who = self._author(author).name
         return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)
@@ -151,7 +151,7 @@ class AgreeingConversation(ProposingConversation):
         Raises:
             NotFound, Ambiguous: there is no such fact or proposal, or there are several.
         """
-        return explain_fact(self.repository, self.id, name)
+        return show_fact(self.repository, self.id, name)
 
     def fact_log(self, limit: int | None = None) -> FactLog:
         """Return the newest cycles of runs, and the decisions of people."""
@@ -180,8 +180,8 @@ class AgreeingConversation(ProposingConversation):
         `ending` of the result says why it ended, and `failed` which agents did; its `exit_code` is 9 at a limit.
 
         Raises:
-            NotFound, Ambiguous: an agent of `commands`.
-            Invalid: no registered agent has a command and depends on a key.
+            NotFound, Ambiguous: there is no such agent of `commands`, or several match.
+            Invalid: no registered agent has a command and depends on a key, or proposals would expire at once.
             Busy: another process runs the agents of the conversation now.
         """
         acceptance = Acceptance(review, min_confidence, max_facts)

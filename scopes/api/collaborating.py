@@ -104,8 +104,10 @@ class CollaboratingConversation(AgreeingConversation):
     def collaboration(self, branch: str | None = None) -> CollaborationReport:
         """Return the report of a collaboration: participants, positions, decisions, and how conflicts ended.
 
+        branch: default: the only open one, else the only merged one, else the newest one.
+
         Raises:
-            NotFound, Ambiguous: there is none; or no branch is named, and none or several are open.
+            NotFound, Ambiguous: there is none; or no branch is named, and several are open, or merged.
         """
         return show_collaboration(self.repository, self.id, branch)
 
@@ -113,8 +115,8 @@ class CollaboratingConversation(AgreeingConversation):
         """Take part in a collaboration; the request leaves the inbox of the author.
 
         Raises:
-            NotFound, Ambiguous: as `collaboration` does.
-            Refused: it is closed.
+            NotFound, Ambiguous: there is none; or no branch is named, and none or several are open.
+            Refused: it is closed or merged.
         """
         return join_branch(self.repository, self.id, branch, author=self._author(author))
 
@@ -124,8 +126,8 @@ class CollaboratingConversation(AgreeingConversation):
         """State a position in a collaboration; a later one of the same author about the same subject replaces it.
 
         Raises:
-            NotFound, Ambiguous: as `collaboration` does.
-            Refused: it is closed.
+            NotFound, Ambiguous: there is none; or no branch is named, and none or several are open.
+            Refused: it is closed or merged.
             Invalid: the position is empty, or a number is not between 0 and 1.
         """
         return state_position(self.repository, self.id, branch, argument, author=self._author(author))
@@ -148,7 +150,7 @@ class CollaboratingConversation(AgreeingConversation):
         """Close a collaboration; its branch stays, and is merged as any other.
 
         Raises:
-            NotFound, Ambiguous: as `collaboration` does.
+            NotFound, Ambiguous: as `join` does.
             Refused: it is closed already.
         """
         return close_branch(self.repository, self.id, branch, author=self._author(author), outcome=outcome)

@@ -69,7 +69,7 @@ class ProposingConversation(ComparingConversation):
 
         Raises:
             Invalid: the entity or a field is not valid.
-            Conflicted: a field has another value than `before` states.
+            Refused: a field has another value than `before` states.
             NotFound, NoAvailableAgents: as `send` does.
         """
         changes = [NewChange(field, "set", value) for field, value in values.items()]

@@ -25,6 +25,9 @@ ConversationArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
 _NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
+OptionalConversationArgument: TypeAlias = Annotated[
+    str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
+]
 LATEST = "@"
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
@@ -53,6 +56,9 @@ MessageArgument: TypeAlias = Annotated[
 AuthorName: TypeAlias = Annotated[
     str | None,
     usage.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
+]
+Confidence: TypeAlias = Annotated[
+    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
 Reason: TypeAlias = Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 AuthorKind: TypeAlias = Annotated[

@@ -43,7 +43,7 @@ class CollaborationChanged(Result):
         branch: The branch that has the message; for an argument about a conflict its conflict-resolution branch.
         about: The subject of an argument.
         outcome: What was said when it was closed.
-        message: The message that says so; of somebody who had joined already, the one of then.
+        message: The message that says so; if the author had joined before, the message with which it did.
         operation: None if nothing changed.
         report: What came of it, when it was closed.
     """
@@ -64,11 +64,11 @@ def join(
 ) -> CollaborationChanged:
     """Take part in a collaboration: a message says so, and the request leaves the inbox of the author.
 
-    Somebody who has joined already changes nothing, and gets the message of then.
+    If the author has joined before, nothing changes; a note says so.
 
     Raises:
         NotFound, Ambiguous: there is no such collaboration.
-        Refused: it is closed.
+        Refused: it is closed or merged.
     """
     with exclusive_write(repository):
         handle = resolve_collaboration(repository, conversation, branch)
@@ -95,7 +95,7 @@ def argue(
 
     Raises:
         NotFound, Ambiguous: there is no such collaboration.
-        Refused: it is closed.
+        Refused: it is closed or merged.
         Invalid: the position is empty, or the confidence is not between 0 and 1.
     """
     check_argument(argument)

@@ -1,4 +1,4 @@
-"""What the positions about a subject have in common, which of them would do for all, and what speaks for each.
+"""What the positions about a subject have in common, which of them all would accept, and how each is supported.
 
 It is derived from the positions alone: first common ground, then compromises, then an evaluation, then consensus or
 escalation. Nobody has to start a phase, and the same positions give the same debate on every machine.

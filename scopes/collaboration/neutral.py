@@ -7,7 +7,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 from scopes.agents.agent import Agent
-from scopes.agents.registry import Registry, write_registry
+from scopes.agents.registry import KIND, Registry, write_registry
 from scopes.agents.send import delivery_of
 from scopes.conversation.resolve import ConflictResolved, escalate_conflict
 from scopes.errors import NoAvailableAgents, NotFound
@@ -78,7 +78,7 @@ def escalate(
             summary = f"send {message.id[:8]} of {done.conversation}/{done.branch} to {agent.name}"
             tx = RefTransaction(repository)
             tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
-            tx.commit("agents-send", summary)
+            tx.commit(f"{KIND}-send", summary)
     return replace(done, notes=(*done.notes, *notes))
 
 

@@ -57,6 +57,18 @@ class Entry:
         return read_argument(self.message.extra.get(ARGUMENT))
 
 
+def parse_type(text: str) -> CollaborationType:
+    """Parse a type of collaboration, in any case, with `_` or `-`.
+
+    Raises:
+        Invalid: there is no such type.
+    """
+    name = text.strip().lower().replace("_", "-")
+    if name not in TYPES:
+        raise Invalid(f"{text!a} is not a type of collaboration", hint=f"types: {', '.join(TYPES)}")
+    return name
+
+
 def event_field(event: Event, **details: Any) -> dict[str, Any]:
     """Return the field of a message for an event."""
     return {_FIELD: {"event": event, **details}}
@@ -93,7 +105,7 @@ def parse_evidence(text: str) -> Evidence:
         raise Invalid(f"the weight {weight[:40]!a} of evidence is not between 0 and 1", hint="for example: ;weight=0.8")
     kind = name.strip().lower().replace("_", "-")
     if not colon or kind not in EVIDENCE_TYPES or not description.strip():
-        raise Invalid(f"{text!a} is no evidence", hint=f"TYPE:TEXT, with one of the types {', '.join(EVIDENCE_TYPES)}")
+        raise Invalid(f"{text!a} is not evidence", hint=f"TYPE:TEXT, with one of the types {', '.join(EVIDENCE_TYPES)}")
     return Evidence(
         type=kind,
         description=description.strip(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import address, delivery_of, expand
 from scopes.clock import now
-from scopes.collaboration.records import PURPOSE, TYPES, CollaborationType, event_field
+from scopes.collaboration.records import PURPOSE, CollaborationType, event_field, parse_type
 from scopes.conversation.append import message_writers
 from scopes.errors import Invalid
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -66,6 +66,7 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         Invalid: no agent is named, a handoff names several, the task is empty, or the urgency is unknown.
     """
     handle = StoreHandle(repository).conversation(conversation)
+    request = replace(request, type=parse_type(request.type))
     task = _check(request)
     payload = {"type": request.type, "context": task, "urgency": request.urgency}
     kind: MessageKind = "collaboration-request"
@@ -117,8 +118,6 @@ def start(repository: Repository, conversation: str, request: Request, *, author
 
 
 def _check(request: Request) -> str:
-    if request.type not in TYPES:
-        raise Invalid(f"{request.type!a} is no type of collaboration", hint=f"types: {', '.join(TYPES)}")
     if not request.agents:
         raise Invalid("nobody is asked", hint="--agents NAME,NAME, --agents @capability or --agents all")
     task = request.task.strip()

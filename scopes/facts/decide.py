@@ -10,7 +10,7 @@ from typing import TypeVar
 from scopes.clock import now, parse_time
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused, ScopesError
 from scopes.facts.context import FactContext
-from scopes.facts.fact import Decision, Fact, HumanDecision, ProposedFact, Question
+from scopes.facts.fact import DECISIONS, Decision, Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
@@ -48,13 +48,14 @@ def promote(repository: Repository, conversation: str, name: str) -> FactPromote
     """Validate a proposal and make a fact of it; nobody decides.
 
     Raises:
-        NotFound, Ambiguous: the conversation, or the proposal.
+        NotFound, Ambiguous: there is no such conversation or proposal, or several match.
         ValidationError: it is not valid; the proposal stays (S2-10).
-        Refused: it has expired (S2-20).
+        Refused: it was rejected, is a fact already, or has expired (S2-20).
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        return _promote(FactStore(repository, conversation_id), name, None)
+        store = FactStore(repository, conversation_id)
+        return _promote(store, choose_proposal(store, name), None)
 
 
 def accept(repository: Repository, conversation: str, name: str, *, actor: str, rationale: str = "") -> FactPromoted:
@@ -66,14 +67,14 @@ def accept(repository: Repository, conversation: str, name: str, *, actor: str, 
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)
         proposal = choose_proposal(store, name)
-        return _promote(store, name, _decision(f"{proposal.key}/{proposal.id}", "approved", rationale, actor))
+        return _promote(store, proposal, _decision(f"{proposal.key}/{proposal.id}", "approved", rationale, actor))
 
 
 def reject(repository: Repository, conversation: str, name: str, *, actor: str, reason: str) -> FactDecided:
     """Reject a proposal as a person; it stays with the reason.
 
     Raises:
-        NotFound, Ambiguous: the conversation, or the proposal.
+        NotFound, Ambiguous: there is no such conversation or proposal, or several match.
         Invalid: there is no reason.
     """
     if not reason.strip():
@@ -92,16 +93,18 @@ def reject(repository: Repository, conversation: str, name: str, *, actor: str, 
 
 
 def decide(
-    repository: Repository, conversation: str, subject: str, decision: Decision, *, actor: str, rationale: str
+    repository: Repository, conversation: str, subject: str, decision: str, *, actor: str, rationale: str
 ) -> FactDecided:
     """Record what a person decided about a question of an agent, or that a proposal is to be refined.
 
     The key of the question or proposal is dirty then: agents that depend on it run again and read the decision.
 
     Raises:
-        NotFound, Ambiguous: the conversation; or there is no such question or proposal.
-        Invalid: a proposal is approved or rejected this way.
+        NotFound, Ambiguous: there is no such conversation, question or proposal, or several match.
+        Invalid: there is no such decision, or a proposal is approved or rejected this way.
     """
+    if decision not in DECISIONS:
+        raise Invalid(f"{decision!a} is not a decision", hint=f"decisions: {', '.join(DECISIONS)}")
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)
@@ -109,7 +112,7 @@ def decide(
         require_name(subject)
         found = [each for each in context.questions if each.startswith(subject)]
         if len(found) > 1 and subject not in found:
-            raise Ambiguous(f"{subject!a} matches several questions: {', '.join(found)}")
+            raise Ambiguous(f"{subject!a} matches several questions: {', '.join(found)}", hint="give the whole id")
         proposal = None if found else choose_proposal(store, subject)
         if proposal is None:
             name = subject if subject in found else found[0]
@@ -225,10 +228,9 @@ def answer_hint(store: FactStore, question: Question) -> str:
     return f"answer it: scopes facts decide {store.conversation} {question.id} approved --reason TEXT"
 
 
-def _promote(store: FactStore, name: str, decision: HumanDecision | None) -> FactPromoted:
-    proposal = choose_proposal(store, name)
+def _promote(store: FactStore, proposal: ProposedFact, decision: HumanDecision | None) -> FactPromoted:
     if is_expired(proposal):
-        hint = "propose it again"
+        hint = f"propose it again: scopes facts propose {store.conversation} {proposal.key} TEXT --id {proposal.id}"
         raise Refused(f"the proposed fact {proposal.key}/{proposal.id} expired at {proposal.expires}", hint=hint)
     name = f"{proposal.key}/{proposal.id}"
     refinement = find_refinement(store, proposal)

@@ -79,7 +79,6 @@ class FactView(Result):
         because: The dirty keys for which its agent ran in that cycle.
         read: The facts of these keys that the cycle before added, as `KEY/ID`.
         decision: What a person decided about the proposal.
-        is_explained: Asks for how it came about.
     """
 
     row: FactRow
@@ -90,7 +89,6 @@ class FactView(Result):
     because: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     decision: HumanDecision | None
-    is_explained: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +102,11 @@ class ProposedFactView(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactLog(Result):
-    """The cycles of a conversation, newest first, and the decisions of people.
-
-    `explains_order` asks for every effect in the order in which it was applied (S2-23).
-    """
+    """The cycles of a conversation, newest first, and the decisions of people, in the order of time."""
 
     conversation: ConversationId
     cycles: tuple[Cycle, ...]
     decisions: tuple[HumanDecision, ...]
-    explains_order: bool = False
 
 
 class EligibleRow(NamedTuple):
@@ -137,7 +131,7 @@ def list_facts(
     """List facts of one conversation or of all; those that were taken back only with `everything`.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
         Invalid: the key is unknown.
     """
     rows, stores = [], _stores(repository, conversation)
@@ -157,7 +151,7 @@ def list_proposed(
     """List proposals and questions that wait for a decision; rejected and expired ones only with `everything`.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
         Invalid: the key is unknown.
     """
     rows, questions, stores = [], [], _stores(repository, conversation)
@@ -176,7 +170,7 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     """Show a fact or a proposal by its id, a unique prefix of it, or `KEY/ID`; a fact before a proposal.
 
     Raises:
-        NotFound, Ambiguous: the conversation, or there is no such fact or proposal, or several.
+        NotFound, Ambiguous: there is no such conversation, fact or proposal, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     context = store.read_context()
@@ -197,19 +191,11 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     return ProposedFactView(row=_proposed_row(store, proposals[0]), problems=problems, decision=decision)
 
 
-def explain_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
-    """Show how a fact came about, or why a proposal is none yet; raises as `show_fact`."""
-    view = show_fact(repository, conversation, name)
-    return replace(view, is_explained=True) if isinstance(view, FactView) else view
-
-
-def log_cycles(
-    repository: Repository, conversation: str, *, limit: int | None = None, explain_order: bool = False
-) -> FactLog:
-    """Return the newest cycles of a conversation.
+def log_cycles(repository: Repository, conversation: str, *, limit: int | None = None) -> FactLog:
+    """Return the newest cycles of a conversation, at most `limit`, and all decisions of people.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     cycles = tuple(islice(store.walk_cycles(), None if limit is None else min(limit, sys.maxsize)))
@@ -218,7 +204,6 @@ def log_cycles(
         conversation=store.conversation,
         cycles=cycles,
         decisions=decisions,
-        explains_order=explain_order,
         notes=_note_unreadable([store]),
     )
 
@@ -227,7 +212,7 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
     """Return the agents that the next cycle would run.
 
     Raises:
-        NotFound, Ambiguous: the conversation.
+        NotFound, Ambiguous: there is no such conversation, or several match.
     """
     store = FactStore(repository, resolve_conversation(repository, conversation))
     context = store.read_context()

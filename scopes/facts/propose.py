@@ -12,7 +12,7 @@ from scopes.errors import Invalid, NotFound, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import find_problems, is_expired, is_same
+from scopes.facts.validation import check_expiry, find_problems, is_expired, is_same
 from scopes.history.name_syntax import find_nearest
 from scopes.history.revisions import resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
@@ -71,7 +71,7 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
     """Store a proposal; one that the facts of the conversation contradict is stored too, with a note (S2-10).
 
     Raises:
-        NotFound, Ambiguous: the conversation or a source.
+        NotFound, Ambiguous: there is no such conversation or source, or several match.
         Invalid: the key is unknown, the text empty, the id or the confidence impossible.
         Refused: a proposal of this id waits already, with other content.
     """
@@ -143,13 +143,12 @@ def _check(fact: ProposedFact, given: Proposal) -> ProposedFact:
     """Return a proposal that may become a fact some day, whatever the context has then.
 
     Raises:
-        Invalid: it has no text, an id that is none, an impossible confidence, or expires at once.
+        Invalid: the text, the id or the confidence is not valid, or it expires at once.
     """
     problems = find_problems(replace(fact, invalidates=None), FactContext(more_keys=frozenset({fact.key})))
     if problems:
         raise Invalid(f"that cannot be proposed: {'; '.join(problems)}", hint="see: scopes help facts propose")
-    if given.expires_seconds == 0:
-        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
+    check_expiry(given.expires_seconds)
     return fact
 
 
@@ -175,7 +174,7 @@ def add_key(repository: Repository, key: str) -> KeyAdded:
     """Add a context key for all conversations (S2-11).
 
     Raises:
-        Invalid: it is no word.
+        Invalid: it is not one word.
     """
     is_word = key.isprintable() and not any(character.isspace() or character == "/" for character in key)
     if not key or not is_word or len(key) > _MAX_KEY_CHARACTERS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Literal, Protocol, TypeAlias
 
 from scopes.agents.registry import Registry
@@ -30,7 +31,7 @@ from scopes.facts.programs import DEFAULT_SECONDS, Program, ProgramRunner
 from scopes.facts.run_lock import claim_run
 from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
-from scopes.facts.validation import is_expired
+from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.conversations import read_uuid
 from scopes.history.revisions import resolve_conversation
 from scopes.history.shared_refs import NamesOfUuids
@@ -116,10 +117,11 @@ def run_programs(
     on_cycle: called after each cycle
 
     Raises:
-        NotFound, Ambiguous: the conversation, or an agent of `commands`.
-        Invalid: no agent has a command and a dependency.
+        NotFound, Ambiguous: there is no such conversation or agent of `commands`, or several match.
+        Invalid: no agent has a command and a dependency, or proposals would expire at once.
         Busy: another process runs the agents of the conversation now.
     """
+    check_expiry(limits.expires_seconds)
     conversation_id = resolve_conversation(repository, conversation)
     agents, away, notes = list_agents(repository)
     programs = find_programs(repository, agents, commands, limits.seconds)
@@ -154,15 +156,18 @@ def find_programs(
     """Return the programs of agents by number: a given command, or that of the user's settings.
 
     Raises:
-        NotFound, Ambiguous, Invalid: a command is given for nobody, or for an agent that depends on nothing.
+        NotFound, Ambiguous: a command is given for an agent that does not exist, or for several.
+        Invalid: a command is given for an agent that depends on no key or is away.
     """
     registry = Registry(repository)
-    given = {registry.find(name).number: command for name, command in commands.items()}
     known = {agent.number for agent in agents}
-    for name in commands:
-        if registry.find(name).number not in known:
-            hint = f"scopes agents update {name} --depends-on KEY, or scopes agents available {name}"
+    given = {}
+    for name, given_command in commands.items():
+        number = registry.find(name).number
+        if number not in known:
+            hint = f"scopes agents update {quote(name)} --depends-on KEY, or scopes agents available {quote(name)}"
             raise Invalid(f"{name} depends on no key or is away, so it never runs", hint=hint)
+        given[number] = given_command
     programs = {}
     for agent in agents:
         command = given.get(agent.number) or repository.config.find(f"scopes.agent.{agent.name}.command")

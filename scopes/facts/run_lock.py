@@ -1,9 +1,9 @@
-"""One run of a conversation at a time: of two at once every agent would run twice, for nothing.
+"""One run of a conversation at a time: two at once would run every agent twice for the same keys.
 
     <store>/runs/<hash of the uuid of the conversation>    an empty file, locked while a run lasts
 
 The uuid itself may be any text in the store of another person, `../../x` too. The kernel releases the lock when a
-process dies. Programs belong to one machine, so this is no ref.
+process dies. Programs belong to one machine, so this is a file and not a ref.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
                                  <uuid>/decisions/<subject>=         a decision of a person
                                  <uuid>/context.json                 version, dirty keys, open questions, and the
                                                                      keys that single agents have not seen yet
-                                 keys/<name>=                                a key beside those that always exist
+                                 keys/<name>=                        a key beside those that always exist
     refs/scopes/proposed-facts   <uuid>/<key>/<2 hex>/<id>=          a proposal
 
 The uuid is that of the conversation, which keeps it when it is renamed; a later one of the same id has another. The

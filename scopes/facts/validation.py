@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from scopes.clock import now_nanoseconds, parse_time
-from scopes.errors import Refused
+from scopes.errors import Invalid, Refused
 from scopes.facts.context import FactContext
 from scopes.facts.fact import Fact, ProposedFact
 from scopes.lazy_patterns import compile_lazily
@@ -89,6 +89,16 @@ def is_expired(proposal: ProposedFact) -> bool:
     """Return True if a proposal was not validated in time (S2-20); it may be proposed again."""
     moment = None if proposal.expires is None else parse_time(proposal.expires)
     return moment is not None and moment <= now_nanoseconds()
+
+
+def check_expiry(seconds: int | None) -> None:
+    """Check after how many seconds a proposal expires; None, for never, is valid.
+
+    Raises:
+        Invalid: it would expire at once.
+    """
+    if seconds is not None and seconds <= 0:
+        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
 
 
 def _is_confidence(value: float) -> bool:

@@ -11,7 +11,6 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
 from scopes.merge.divergence import state_of
 from scopes.model.message import Author
-from scopes.proposals.create import show_value
 from scopes.proposals.proposal import (
     ACCEPTED,
     APPLIED,
@@ -21,6 +20,7 @@ from scopes.proposals.proposal import (
     Proposal,
     is_same,
     read_value,
+    show_value,
     value_claim,
     value_path,
 )
@@ -228,14 +228,5 @@ def _details(proposal: Proposal, values: Sequence[ValueChange]) -> dict[str, Any
 
 
 def _write(found: Located, application: Application, decision: str, proposal: Proposal) -> ProposalReviewed:
-    operation = commit_steps(found, [application.step], decision)
-    return ProposalReviewed(
-        conversation=found.branch.conversation.id,
-        branch=found.branch.name,
-        proposal=proposal,
-        decision=decision,
-        messages=(application.step.message.id,),
-        operation=operation,
-        values=application.values,
-        expired=application.expired,
-    )
+    done = commit_steps(found, proposal, [application.step], decision)
+    return replace(done, values=application.values, expired=application.expired)

@@ -20,9 +20,16 @@ from scopes.history.name_syntax import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
 from scopes.merge.divergence import state_of
-from scopes.model import encoding
-from scopes.model.message import Author
-from scopes.proposals.proposal import PENDING, FieldChange, is_same, read_value, value_path
+from scopes.model.message import Author, Message
+from scopes.proposals.proposal import (
+    PENDING,
+    FieldChange,
+    describe_change,
+    is_same,
+    read_value,
+    show_value,
+    value_path,
+)
 from scopes.proposals.state import KIND, read_proposals
 from scopes.result import Note, Result
 from scopes.store.repository import read_commit
@@ -50,7 +57,9 @@ class Delivery(NamedTuple):
 class ProposalCreated(Result):
     """A proposal that was added to a branch.
 
-    `supersedes` are the pending proposals of its agent that it takes the place of.
+    Attributes:
+        supersedes: The pending proposals of the same agent that it replaces.
+        delivered_to, queued_for: Who got it, and for whom it waits, if it was sent.
     """
 
     id: MessageId
@@ -103,20 +112,7 @@ def create_proposal(
     }
     planned = tuple(_plan(each, current[each.field]) for each in changes)
     _check(planned, before or {})
-    message = plain_message(check_author(author), _text_of(entity, planned, details or {}), kind=KIND)
-    document = {
-        "entity_type": entity_type,
-        "entity_id": entity_id,
-        "changes": [_document(change) for change in planned],
-        **(details or {}),
-    }
-    if expires is not None:
-        document["expires_at"] = _parse_expiry(expires)
-    check = load("scopes.model.validation:check_payload")  # imports pydantic
-    try:
-        message = replace(message, payload=check(KIND, document))
-    except Invalid as error:
-        raise Invalid(error.message, hint="see: scopes help proposals create") from error
+    message = _compose(author, entity, planned, details or {}, expires)
     supersedes = tuple(
         each.id
         for each in read_proposals(repository, tip)
@@ -146,6 +142,31 @@ def create_proposal(
     )
 
 
+def _compose(
+    author: Author, entity: str, changes: Sequence[FieldChange], details: Mapping[str, Any], expires: str | None
+) -> Message:
+    """Return the message of a proposal.
+
+    Raises:
+        Invalid: the author, a field of the document or the expiry is not valid.
+    """
+    entity_type, _, entity_id = entity.partition("/")
+    message = plain_message(check_author(author), _text_of(entity, changes, details), kind=KIND)
+    document = {
+        "entity_type": entity_type,
+        "entity_id": entity_id,
+        "changes": [_document(change) for change in changes],
+        **details,
+    }
+    if expires is not None:
+        document["expires_at"] = _parse_expiry(expires)
+    check = load("scopes.model.validation:check_payload")  # imports pydantic
+    try:
+        return replace(message, payload=check(KIND, document))
+    except Invalid as error:
+        raise Invalid(error.message, hint="see: scopes help proposals create") from error
+
+
 def _note_unknown_approvers(branch: BranchHandle, names: Sequence[str]) -> tuple[Note, ...]:
     """Return a note for each required approval of somebody who is not registered and has not written here.
 
@@ -168,16 +189,6 @@ def _note_unknown_approvers(branch: BranchHandle, names: Sequence[str]) -> tuple
     return tuple(notes)
 
 
-def describe_change(change: FieldChange) -> str:
-    """Return a change as one line: `status: "todo" -> "done"`."""
-    return f"{change.field}: {show_value(change.before)} -> {show_value(change.result)}"
-
-
-def show_value(value: Any) -> str:
-    """Return a value as one line of JSON; `none` if there is none."""
-    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")
-
-
 def _plan(change: NewChange, before: Any) -> FieldChange:
     if change.operation == "append":
         return FieldChange(change.field, "append", before, change.value)
@@ -187,7 +198,7 @@ def _plan(change: NewChange, before: Any) -> FieldChange:
 
 
 def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
-    """Refuse changes that are none, two changes of one field, and values that are not as expected.
+    """Refuse changes that change nothing, two changes of one field, and values that are not as expected.
 
     Raises:
         Invalid: there are such changes.
@@ -195,10 +206,10 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
     """
     if not changes:
         raise Invalid("no change was given", hint="for example: scopes proposals create conv-001 task/42 status=done")
-    no_list = next((each for each in changes if each.operation == "append" and _is_no_list(each.before)), None)
-    if no_list is not None:
-        text = f"{no_list.field} is {show_value(no_list.before)}, which is no list: += adds to a list"
-        raise Invalid(text, hint=f"to replace the value: {no_list.field}=VALUE")
+    wrong = next((each for each in changes if each.operation == "append" and not _can_append_to(each.before)), None)
+    if wrong is not None:
+        text = f"{wrong.field} is {show_value(wrong.before)}, which is not a list: += adds to a list"
+        raise Invalid(text, hint=f"to replace the value: {wrong.field}=VALUE")
     names = [change.field for change in changes]
     double = next((name for name in names if not name.strip() or names.count(name) > 1), None)
     if double is not None:
@@ -217,8 +228,8 @@ def _check(changes: Sequence[FieldChange], before: Mapping[str, Any]) -> None:
         raise Invalid(f"{same.field} is {show_value(same.before)} already", hint="propose another value")
 
 
-def _is_no_list(value: Any) -> bool:
-    return value is not None and not isinstance(value, list)
+def _can_append_to(value: Any) -> bool:
+    return value is None or isinstance(value, list)
 
 
 def _document(change: FieldChange) -> dict[str, Any]:
@@ -232,9 +243,16 @@ def _text_of(entity: str, changes: Sequence[FieldChange], details: Mapping[str, 
     return f"{line}\n\n{rationale}" if rationale else line
 
 
-def _parse_past(text: str, now: int) -> int:
+def _parse_span(text: str, now: int) -> int:
+    """Return the nanoseconds of a time span such as `7d`; negative for a date that is not past.
+
+    `parse_date` reads a span as the time that was so long ago.
+
+    Raises:
+        Invalid: it is neither a span nor a date.
+    """
     try:
-        return parse_date(text, now)
+        return now - parse_date(text, now)
     except Invalid as error:
         raise Invalid(f"--expires {text!a} is not a time", hint="for example: 12h, 7d, or 2030-01-31") from error
 
@@ -249,7 +267,7 @@ def _parse_expiry(text: str) -> str:
     if _ABSOLUTE.match(text.strip()) and parse_time(text.strip()) is not None:
         end = parse_time(text.strip()) or 0
     else:
-        end = 2 * now - _parse_past(text, now)
+        end = now + _parse_span(text, now)
     if end <= now or _PAST.search(text) is not None:
         raise Invalid(f"--expires {text!a} is not in the future", hint="for example: --expires 7d")
     return format_time(end)

@@ -31,12 +31,4 @@ def give_feedback(
         if found.proposal.state != APPLIED:
             raise refusal(found, OUTCOME_STATED, "has no outcome yet")
         message = review_message(found.proposal, author, OUTCOME, APPLIED, details)
-        operation = commit_steps(found, [Step(message, {})], OUTCOME)
-    return ProposalReviewed(
-        conversation=found.branch.conversation.id,
-        branch=found.branch.name,
-        proposal=found.proposal,
-        decision=OUTCOME,
-        messages=(message.id,),
-        operation=operation,
-    )
+        return commit_steps(found, found.proposal, [Step(message, {})], OUTCOME)

@@ -29,7 +29,14 @@ class ProposalRow(NamedTuple):
 
 
 class ProposalEvent(NamedTuple):
-    """A message that created a proposal or reviewed it; `state` is the state after it."""
+    """A message that created a proposal or reviewed it.
+
+    Attributes:
+        parent: The commit before it; None for the message that created the proposal.
+        decision: `create`, or as in `ProposalReviewed`.
+        state: The state after it.
+        details: What else the review says: reason, feedback, rating, values, changes.
+    """
 
     message: MessageId
     parent: Oid | None
@@ -133,9 +140,10 @@ def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
 
 
 def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Iterator[ProposalEvent]:
-    """Yield the message of a proposal and those that changed its state; that a message claims to does not count.
+    """Yield the message of a proposal, those that changed its state, and feedback about the outcome; oldest first.
 
-    Feedback about the outcome changes no state: whoever can append a message can give it.
+    A message that only says that it reviews the proposal is left out: its commit must change what the state tree has
+    about it. Feedback changes no state, so everybody who can append a message can give it.
     """
     for head in walk_headers_oldest_first(repository, [tip]):
         if head.id == proposal.id:

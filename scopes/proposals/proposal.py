@@ -122,7 +122,10 @@ def value_path(entity_type: str, entity_id: str, name: str) -> str:
 
 
 def read_value(objects: Objects, state: Oid | None, path: str) -> Any:
-    """Return an accepted value, given its path; None if there is none. Two values that a merge kept are one object."""
+    """Return an accepted value, given its path; None if there is none.
+
+    If a merge kept the values of both sides, the result is the whole claim, which has them.
+    """
     blob = None if state is None else find_blob(objects, state, path)
     claim: Any = None if blob is None else encoding.load(blob)
     match claim:
@@ -139,3 +142,13 @@ def value_claim(value: Any) -> bytes | None:
 def is_same(one: Any, other: Any) -> bool:
     """Return True if two values are the same JSON; `1` and `true` are not."""
     return encoding.dump(one) == encoding.dump(other)
+
+
+def describe_change(change: FieldChange) -> str:
+    """Return a change as one line: `status: "todo" -> "done"`."""
+    return f"{change.field}: {show_value(change.before)} -> {show_value(change.result)}"
+
+
+def show_value(value: Any) -> str:
+    """Return a value as one line of JSON; `none` if there is none."""
+    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")

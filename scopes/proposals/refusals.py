@@ -15,60 +15,61 @@ _BACKWARD = frozenset({REJECTED, ROLLED_BACK})
 _ACCEPTANCES = ("accept proposal ", "modify proposal ")  # the summaries of operations
 
 
-def refusal(found: Located, wish: str, text: str) -> Refused:
-    """Return the error that names the state of a proposal, and the cure for what somebody wished to do.
+def refusal(found: Located, wanted: str, text: str) -> Refused:
+    """Return the error for what cannot be done to a proposal: its state, and what can be done instead.
 
-    wish: `accepted`, `rejected` or `applied`, or one of the words above
+    wanted: the state it should have had, `accepted`, `rejected` or `applied`; or one of the three words above
+    text: the end of the message, such as `cannot be applied`
     """
     proposal = found.proposal
     name = f"proposal {proposal.id[:8]}"
     if proposal.rolled_back:
-        what = f"{name} was rolled back already" if wish == ROLLED_BACK else f"{name} was rolled back, and {text}"
+        what = f"{name} was rolled back already" if wanted == ROLLED_BACK else f"{name} was rolled back, and {text}"
     elif proposal.state == WITHDRAWN:
         done = "retracted" if proposal.is_retracted else "amended"
         what = f"{name} is withdrawn, because its message was {done}, and {text}"
     else:
         what = f"{name} is {proposal.state} and {text}"
-    return Refused(what, hint=_cure(found, wish))
+    return Refused(what, hint=_cure(found, wanted))
 
 
-def _cure(found: Located, wish: str) -> str:
-    """Return what can be done; never the opposite of the wish."""
+def _cure(found: Located, wanted: str) -> str:
+    """Return what can be done; never the opposite of what was wanted."""
     state = found.proposal.state
     if state == PENDING:
-        return _cure_of_pending(found, wish)
-    return _cure_of_accepted(found, wish) if state == ACCEPTED else _cure_of_ended(found, wish)
+        return _cure_of_pending(found, wanted)
+    return _cure_of_accepted(found, wanted) if state == ACCEPTED else _cure_of_ended(found, wanted)
 
 
-def _cure_of_ended(found: Located, wish: str) -> str:
+def _cure_of_ended(found: Located, wanted: str) -> str:
     """Return what can be done about a proposal that is applied, rejected, superseded, expired or withdrawn."""
     proposal, name = found.proposal, found.proposal.id[:12]
     is_applied = proposal.state == APPLIED and not proposal.rolled_back
-    if is_applied and wish == REJECTED:
+    if is_applied and wanted == REJECTED:
         return f"take it back: scopes proposals rollback {name}"
-    if is_applied or proposal.state == wish == REJECTED or (proposal.rolled_back and wish in _BACKWARD):
-        return f"nothing is to be done; see: scopes proposals show {name}"
+    if is_applied or proposal.state == wanted == REJECTED or (proposal.rolled_back and wanted in _BACKWARD):
+        return f"nothing needs to be done; see: scopes proposals show {name}"
     if proposal.superseded_by is not None:
         return f"see the newer one: scopes proposals show {proposal.superseded_by[:12]}"
-    if wish in _BACKWARD:
-        return f"nothing is to be done: it was never applied, and what is {proposal.state} cannot be accepted"
+    if wanted in _BACKWARD:
+        return f"nothing needs to be done: it was never applied, and what is {proposal.state} cannot be accepted"
     return f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
 
 
-def _cure_of_pending(found: Located, wish: str) -> str:
+def _cure_of_pending(found: Located, wanted: str) -> str:
     name = found.proposal.id[:12]
-    if wish == ROLLED_BACK:
+    if wanted == ROLLED_BACK:
         return f"nothing was applied; to decide against it: scopes proposals reject {name} --reason REASON"
-    if wish == OUTCOME_STATED:
+    if wanted == OUTCOME_STATED:
         return f"say it in the decision: --feedback TEXT of scopes proposals accept {name}, or reject {name}"
     return f"accept it first: scopes proposals accept {name}"
 
 
-def _cure_of_accepted(found: Located, wish: str) -> str:
+def _cure_of_accepted(found: Located, wanted: str) -> str:
     name = found.proposal.id[:12]
-    if wish == ACCEPTED:
+    if wanted == ACCEPTED:
         return f"it is accepted already; to apply it: scopes proposals apply {name}"
-    if wish not in _BACKWARD:
+    if wanted not in _BACKWARD:
         return f"apply it first: scopes proposals apply {name}"
     acceptance = _find_acceptance(found)
     if acceptance is None:

@@ -172,15 +172,7 @@ def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str,
 def _write(
     found: Located, proposal: Proposal, decision: str, step: Step, application: Application | None = None
 ) -> ProposalReviewed:
-    steps = [step] if application is None else [step, application.step]
-    operation = commit_steps(found, steps, decision)
-    return ProposalReviewed(
-        conversation=found.branch.conversation.id,
-        branch=found.branch.name,
-        proposal=proposal if application is None else replace(proposal, state=APPLIED),
-        decision=decision,
-        messages=tuple(each.message.id for each in steps),
-        operation=operation,
-        values=() if application is None else application.values,
-        expired=() if application is None else application.expired,
-    )
+    if application is None:
+        return commit_steps(found, proposal, [step], decision)
+    done = commit_steps(found, replace(proposal, state=APPLIED), [step, application.step], decision)
+    return replace(done, values=application.values, expired=application.expired)

@@ -104,8 +104,10 @@ def write_steps(objects: Objects, tip: Oid, steps: Sequence[Step]) -> Oid:
     return tip
 
 
-def commit_steps(found: Located, steps: Sequence[Step], verb: str) -> OperationId:
-    """Write steps on the branch of a proposal, as one operation; call it inside `exclusive_write`.
+def commit_steps(found: Located, proposal: Proposal, steps: Sequence[Step], decision: str) -> ProposalReviewed:
+    """Write steps on the branch of a proposal, as one operation; requires `exclusive_write`.
+
+    proposal: with its new state
 
     Raises:
         Busy, Inaccessible: nothing was written.
@@ -113,7 +115,15 @@ def commit_steps(found: Located, steps: Sequence[Step], verb: str) -> OperationI
     branch = found.branch
     tx = Transaction(branch.repository, branch.conversation.id)
     tx.move_branch(branch.name, found.tip, write_steps(branch.repository, found.tip, steps))
-    return tx.commit("review", f"{verb} proposal {found.proposal.id[:8]} of {branch}").id
+    operation = tx.commit("review", f"{decision} proposal {proposal.id[:8]} of {branch}")
+    return ProposalReviewed(
+        conversation=branch.conversation.id,
+        branch=branch.name,
+        proposal=proposal,
+        decision=decision,
+        messages=tuple(each.message.id for each in steps),
+        operation=operation.id,
+    )
 
 
 def require_transition(found: Located, state: str) -> None:

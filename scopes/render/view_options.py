@@ -27,6 +27,8 @@ class ViewOptions(NamedTuple):
     stats: bool = False  # context: how much of the budget is used
     participants: bool = False  # list: every participant
     past: bool = False  # list: the list of an earlier time
+    origin: bool = False  # facts explain: the cycle that added a fact
+    effects: bool = False  # facts log: a row for each effect, in the order in which they were applied
     preview: bool = False  # history: also the size of the block
 
 

@@ -71,7 +71,7 @@ def test_a_removed_capability_leaves_the_card(repository):
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"skills": "x"}, "the skills of the card are no list: the agent has no capabilities"),
+        ({"skills": "x"}, "the skills of the card are not a list: the agent has no capabilities"),
         ({"scopes": {"type": "robot"}}, "the card has the type 'robot', which is none: the agent is registered as ai"),
         ({"scopes": {"type": ["human"]}}, "the card has the type \"['human']\", which is none: the agent is registered as ai"),
     ],

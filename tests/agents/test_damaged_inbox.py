@@ -88,7 +88,7 @@ def test_a_directory_in_an_inbox_is_left_out(team):
 
 
 @pytest.mark.parametrize("uuid", ["\ud800", "a\0b", 7, None])
-def test_a_damaged_uuid_is_as_none(team, uuid):
+def test_an_entry_with_a_damaged_uuid_is_read_as_one_without_a_uuid(team, uuid):
     with_field(team, "uuid", uuid)
     assert [each.entry.conversation for each in read_inbox(team, "ann").messages] == ["conv-001"] * 2
 

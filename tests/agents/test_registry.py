@@ -290,14 +290,18 @@ def test_fields_of_a_newer_version_survive_a_change(repository):
         ({"description": "x" * 2001}, "the description has 2,001 characters"),
         ({"metadata": {"a": "x" * 10_001}}, "the metadata has more than 10,000 characters"),
         ({"metadata": {"a b": "x"}}, "'a b' cannot be a metadata name"),
-        ({"capabilities": [f"c{number}" for number in range(101)]}, "at most 100 items of the kind capability"),
+        (
+            {"capabilities": [f"c{number}" for number in range(101)]},
+            "101 capabilities were given; an agent has at most 100",
+        ),
         ({"dependencies": ["a\u202eb"]}, "cannot be a dependency"),
         ({"dependencies": ["\ud800"]}, "cannot be a dependency"),
     ],
 )
 def test_what_cannot_be_stored_of_an_agent_is_refused_and_nothing_is_written(repository, fields, text):
-    with pytest.raises(Invalid, match=text):
+    with pytest.raises(Invalid, match=text) as refused:
         register(repository, "ann", **fields)
+    assert refused.value.hint, "every refusal names its cure"
     assert repository.find_ref(AGENTS) is None
 
 

@@ -145,6 +145,12 @@ def test_a_capability_that_nobody_has_is_noted(registered, capability, cure):
     assert done.stderr.splitlines() == [f"note: no registered agent has the capability '{name}'", f"hint: {cure}"]
 
 
+def test_the_note_about_a_capability_says_how_to_give_one_if_there_is_none(registered):
+    registered.run("agents", "update", "reviewer", "--remove-capability", "review")
+    done = registered.run_main("agents", "list", "--capability", "review")
+    assert done.stderr.splitlines()[1] == "hint: to give an agent one: scopes agents update AGENT --capability WORD"
+
+
 def test_nobody_available_with_a_known_capability_is_no_note(registered):
     registered.run("agents", "away", "reviewer")
     assert registered.run_main("agents", "list", "--capability", "review", "--available").stderr == ""

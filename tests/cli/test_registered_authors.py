@@ -70,7 +70,7 @@ def test_a_command_that_fails_has_its_error_alone(team):
     [
         (("--to", "dora", "--neutral"), "--to cannot be combined with --neutral"),
         (("--to", "dora", "--capability", "review"), "--capability goes with --neutral"),
-        ((), "who should resolve it?"),
+        ((), "nobody is named to resolve the conflict"),
     ],
 )
 def test_options_that_name_no_one_or_two_are_refused_with_what_is_wrong(team, words, message):

@@ -98,10 +98,14 @@ def test_each_type_has_a_branch_of_its_own(team, kind):
     assert (first.branch, again.branch) == (f"collaboration/{kind}", f"collaboration/{kind}-2")
 
 
+def test_a_type_is_read_in_any_case_with_either_separator(team):
+    assert opened(team, "ann", kind="PEER_REVIEW").branch == "collaboration/peer-review"
+
+
 @pytest.mark.parametrize(
     ("fields", "error", "text"),
     [
-        ({"kind": "chat"}, Invalid, "'chat' is no type of collaboration"),
+        ({"kind": "chat"}, Invalid, "'chat' is not a type of collaboration"),
         ({"task": " "}, Invalid, "there is no task"),
         ({"urgency": "soon"}, Invalid, "urgency"),
         ({"entity": "login.py"}, Invalid, "'login.py' is not an entity: TYPE/ID"),
@@ -164,7 +168,7 @@ def test_an_argument_that_cannot_be_stored_is_refused(team, argument, text):
 def test_evidence_has_a_type_in_any_spelling():
     assert parse_evidence("PERFORMANCE_DATA: p99 is 900 ms").type == "performance-data"
     for text in ("p99 is 900 ms", "rumour:x", "best-practice:", ":x"):
-        with pytest.raises(Invalid, match="is no evidence"):
+        with pytest.raises(Invalid, match="is not evidence"):
             parse_evidence(text)
 
 

@@ -153,8 +153,9 @@ def test_a_name_that_fits_several_questions_or_facts_is_ambiguous(store):
     asks = [{"key": "Seeds", "id": f"drop-{number}", "text": "drop?"} for number in (1, 2)]
     program = f"echo '{json.dumps({'questions': asks})}'"
     run_programs(store, CONV, {"ann": program}, RunLimits(all_keys=True))
-    with pytest.raises(Ambiguous, match="'drop' matches several questions: drop-1, drop-2"):
+    with pytest.raises(Ambiguous, match="'drop' matches several questions: drop-1, drop-2") as caught:
         decide(store, CONV, "drop", "approved", actor="carol", rationale="")
+    assert caught.value.hint == "give the whole id"
     decide(store, CONV, "drop-1", "approved", actor="carol", rationale="")
     assert [row.question.id for row in list_proposed(store, CONV).questions] == ["drop-2"]
     propose(store, CONV, Proposal(key="Seeds", content="x", agent="ann", id="only"))

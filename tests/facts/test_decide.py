@@ -16,7 +16,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.fact import Fact, ProposedFact
-from scopes.facts.list import explain_fact, list_facts, list_proposed, show_fact
+from scopes.facts.list import list_facts, list_proposed, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.store import FactStore
 from scopes.facts.validation import ValidationError
@@ -112,6 +112,7 @@ def test_what_the_facts_contradict_is_noted_and_cannot_be_promoted(store):
         ("x", {"confidence": float("nan")}, "not between 0 and 1"),
         ("x", {"fact_id": "../.."}, "is no id"),
         ("x", {"expires_seconds": 0}, "cannot expire at once"),
+        ("x", {"expires_seconds": -60}, "cannot expire at once"),
     ],
 )
 def test_what_can_never_be_a_fact_is_not_stored(store, content, fields, text):
@@ -121,7 +122,15 @@ def test_what_can_never_be_a_fact_is_not_stored(store, content, fields, text):
     assert store.list_refs("refs/") == before
 
 
-def test_an_empty_name_is_no_prefix_of_all(store):
+def test_a_decision_that_does_not_exist_is_refused_and_not_stored(store):
+    suggest(store, fact_id="slow")
+    before = store.list_refs("refs/")
+    with pytest.raises(Invalid, match="'maybe' is not a decision"):
+        decide(store, CONV, "slow", "maybe", actor="carol", rationale="")
+    assert store.list_refs("refs/") == before
+
+
+def test_an_empty_name_is_refused_and_is_not_a_prefix_of_all(store):
     suggest(store, fact_id="slow")
     for function in (promote, show_fact):
         with pytest.raises(Invalid, match="the id is empty"):
@@ -174,7 +183,7 @@ def test_what_has_expired_can_be_proposed_again(store, monkeypatch, content):
     monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
     with pytest.raises(Refused) as caught:
         promote(store, CONV, "soon")
-    assert caught.value.hint == "propose it again"
+    assert caught.value.hint == "propose it again: scopes facts propose conv-001 Seeds TEXT --id soon"
     assert suggest(store, content, fact_id="soon").operation is not None
     assert promote(store, CONV, "soon").fact.content == content
 
@@ -283,9 +292,9 @@ def test_a_fact_shows_when_it_was_added_and_that_no_run_did(store):
     for number in range(5):
         suggest(store, str(number), fact_id=f"f{number}")
         promote(store, CONV, f"f{number}")
-    view = explain_fact(store, CONV, "f2")
+    view = show_fact(store, CONV, "f2")
     assert read_commit(store, view.commit).subject == f"promote Seeds/f2 of {CONV}"
-    assert (view.applied, view.is_explained, view.row.fact.version) == (None, True, 3)
+    assert (view.applied, view.row.fact.version) == (None, 3)
     assert view.added
 
 

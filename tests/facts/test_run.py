@@ -17,7 +17,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound
 from scopes.facts.cycle import Acceptance, Effects, FactAgent
 from scopes.facts.decide import decide, promote, reject
-from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles
+from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.programs import UnreadableEffects, read_effects
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner, run_programs
@@ -232,6 +232,23 @@ def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monke
     assert [row.proposal.expires for row in list_proposed(store, CONV).rows] == [None]
 
 
+def test_the_cure_for_an_agent_that_never_runs_quotes_its_name(store, programs):
+    register(store, "ann of ops")
+    with pytest.raises(Invalid, match="ann of ops depends on no key or is away") as refused:
+        run(store, {**programs, "ann of ops": "true"})
+    assert refused.value.hint == (
+        "scopes agents update 'ann of ops' --depends-on KEY, or scopes agents available 'ann of ops'"
+    )
+
+
+@pytest.mark.parametrize("seconds", [0, -60])
+def test_a_run_whose_proposals_would_expire_at_once_is_refused_before_an_agent_runs(store, programs, seconds):
+    before = store.list_refs("refs/")
+    with pytest.raises(Invalid, match="a proposal cannot expire at once"):
+        run(store, programs, acceptance=Acceptance(review=True), expires_seconds=seconds)
+    assert store.list_refs("refs/") == before
+
+
 def test_a_rejected_statement_is_not_accepted_from_an_agent(store, programs):
     run(store, programs, acceptance=Acceptance(review=True))
     reject(store, CONV, "because-slow", actor="carol", reason="not measured")
@@ -260,7 +277,7 @@ def test_what_another_command_adds_while_agents_run_is_read_in_the_next_cycle(st
 def test_a_fact_explains_the_cycle_and_the_facts_that_made_its_agent_run(store, programs):
     """S2-15, S2-23."""
     run(store, programs)
-    view = explain_fact(store, CONV, facts(store)[0][1])
+    view = show_fact(store, CONV, facts(store)[0][1])
     assert (view.cycle, view.applied.agent, view.because, view.read) == (
         2, 2, ("Hypotheses",), ("Hypotheses/because-slow",),
     )  # fmt: skip

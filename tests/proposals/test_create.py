@@ -199,7 +199,7 @@ def test_a_proposal_is_sent_to_reviewers_in_the_same_operation(team):
     assert states(team) == []
 
 
-def test_a_proposal_of_append_is_one_too(team):
+def test_a_message_of_append_with_the_kind_proposal_is_a_proposal_too(team):
     """One that states no `before` is about the value at its own commit."""
     accepted_value(team, "status", "todo")
     create(team, "status=done", as_appended=True)
@@ -286,16 +286,16 @@ def test_a_proposal_that_one_side_rejected_and_the_other_replaced_is_merged_from
 
 
 @pytest.mark.parametrize("value", ["x", 5, False, {"a": 1}])
-def test_what_is_no_list_takes_no_addition(team, value):
+def test_a_value_that_is_not_a_list_takes_no_addition(team, value):
     """`status+=x` of the text "x" proposed the list of both."""
     accepted_value(team, "status", value)
-    with pytest.raises(Invalid, match="which is no list") as refused:
+    with pytest.raises(Invalid, match="which is not a list") as refused:
         create(team, NewChange("status", "append", "x"))
     assert refused.value.hint == "to replace the value: status=VALUE"
     create(team, NewChange("labels", "append", "x"))
 
 
-def test_an_id_of_no_proposal_is_not_found_as_such(team):
+def test_the_error_about_an_unknown_proposal_says_that_it_is_about_a_proposal(team):
     """The hint was to make a conversation."""
     with pytest.raises(NotFound, match="there is no proposal 'nope'") as missing:
         show_proposal(team, None, "nope")

@@ -222,8 +222,8 @@ def test_a_test_reports_conflicts(team):
     assert [note.text for note in tested.notes] == ["the proposal has expired and cannot be accepted"]
 
 
-NOTHING = "nothing is to be done"
-NEVER = "nothing is to be done: it was never applied"
+NOTHING = "nothing needs to be done"
+NEVER = "nothing needs to be done: it was never applied"
 CURES = {
     "pending": {"apply": "accept it first", "rollback": "nothing was applied; to decide against it: scopes proposals rej"},
     "accepted": {

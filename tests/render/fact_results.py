@@ -21,6 +21,8 @@ from scopes.facts.list import (
 )
 from scopes.facts.propose import FactProposed, KeyAdded
 from scopes.facts.run import FactRun
+from scopes.render.view_options import ViewOptions
+from tests.render.with_options import WithOptions
 
 _CONVERSATION = "conv-001"
 _OPERATION = "opkx3q2mf5a7b2c4d6e2f3g4h5"
@@ -90,12 +92,16 @@ FACTS = {
     ),
     "empty-proposed-list": ProposedFactList(rows=(), questions=()),
     "fact": FactView(row=_TAKEN_BACK, commit="cd" * 20, added=_TIME, cycle=None, applied=None, decision=None),
-    "explained": FactView(
-        row=_ROW, commit="cd" * 20, added=_TIME, cycle=2, applied=_CYCLE.applied[0], because=("Seeds",),
-        read=("Seeds/budget",), decision=_DECISION, is_explained=True,
+    "explained": WithOptions(
+        FactView(
+            row=_ROW, commit="cd" * 20, added=_TIME, cycle=2, applied=_CYCLE.applied[0], because=("Seeds",),
+            read=("Seeds/budget",), decision=_DECISION,
+        ),
+        ViewOptions(origin=True),
     ),
-    "explained-without-run": FactView(
-        row=_TAKEN_BACK, commit=None, added=None, cycle=None, applied=None, decision=None, is_explained=True
+    "explained-without-run": WithOptions(
+        FactView(row=_TAKEN_BACK, commit=None, added=None, cycle=None, applied=None, decision=None),
+        ViewOptions(origin=True),
     ),
     "proposal": ProposedFactView(row=_PENDING, problems=("the content is empty",), decision=None),
     "rejected-proposal": ProposedFactView(
@@ -122,7 +128,9 @@ FACTS = {
     "crowded-log": FactLog(
         conversation=_CONVERSATION, cycles=(_CROWDED_CYCLE, _CYCLE), decisions=(replace(_DECISION, rationale="measured twice " * 9),)
     ),
-    "order": FactLog(conversation=_CONVERSATION, cycles=(_CYCLE,), decisions=(), explains_order=True),
+    "order": WithOptions(
+        FactLog(conversation=_CONVERSATION, cycles=(_CYCLE,), decisions=()), ViewOptions(effects=True)
+    ),
     "empty-log": FactLog(conversation=_CONVERSATION, cycles=(), decisions=()),
     "eligible": EligibleAgents(
         conversation=_CONVERSATION, rows=(EligibleRow(FactAgent(1, "planner", ("Seeds",)), ("Seeds",)),),

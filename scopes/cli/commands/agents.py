@@ -12,7 +12,7 @@ from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 
-AgentName: TypeAlias = Annotated[
+AgentArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
 ]
 OfType: TypeAlias = Annotated[
@@ -42,8 +42,8 @@ def agents_register(
 ) -> int:
     """Register a person or a program.
 
-    It gets a number, which is never used again. Who wrote messages of a conversation need not be registered to be
-    listed; whoever is to receive messages does.
+    It gets a number, which is never used again. Only registered agents receive messages. Participants of conversations
+    are listed without being registered.
 
     Examples:
       scopes agents register reviewer --capability review --capability security
@@ -91,7 +91,7 @@ def agents_list(
     )
 
 
-def agents_show(context: usage.Context, agent: AgentName) -> int:
+def agents_show(context: usage.Context, agent: AgentArgument) -> int:
     """Show an agent.
 
     It may also be a participant of conversations who is not registered.
@@ -106,7 +106,7 @@ def agents_show(context: usage.Context, agent: AgentName) -> int:
 
 def agents_update(
     context: usage.Context,
-    agent: AgentName,
+    agent: AgentArgument,
     name: Annotated[str | None, usage.Option("--name", metavar="NAME", help="A new name")] = None,
     agent_type: OfType = None,
     description: Description = None,
@@ -144,7 +144,7 @@ def agents_update(
     return invocation.show(update(invocation.repository(), agent, changes))
 
 
-def agents_remove(context: usage.Context, agent: AgentName) -> int:
+def agents_remove(context: usage.Context, agent: AgentArgument) -> int:
     """Remove an agent from the registry.
 
     Its messages stay, and its number is not used again.
@@ -156,8 +156,10 @@ def agents_remove(context: usage.Context, agent: AgentName) -> int:
     return invocation.show(remove(invocation.repository(), agent))
 
 
-def agents_available(context: usage.Context, agent: AgentName) -> int:
+def agents_available(context: usage.Context, agent: AgentArgument) -> int:
     """Make an agent available.
+
+    What was sent to it while it was away goes into its inbox, in the order of sending.
 
     Examples:
       scopes agents available reviewer
@@ -166,10 +168,10 @@ def agents_available(context: usage.Context, agent: AgentName) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=True))
 
 
-def agents_away(context: usage.Context, agent: AgentName) -> int:
+def agents_away(context: usage.Context, agent: AgentArgument) -> int:
     """Make an agent unavailable.
 
-    What is sent to it waits.
+    What is sent to it waits until scopes agents available.
 
     Examples:
       scopes agents away reviewer
@@ -178,7 +180,7 @@ def agents_away(context: usage.Context, agent: AgentName) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=False))
 
 
-def agents_export(context: usage.Context, agent: AgentName) -> int:
+def agents_export(context: usage.Context, agent: AgentArgument) -> int:
     """Print the A2A agent card of an agent.
 
     The capabilities are the skills of the card. What only scopes has is below the key `scopes`.

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, author_of, read_confidence, split_branch
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    Confidence,
+    ConversationArgument,
+    OptionalConversationArgument,
+    author_of,
+    read_confidence,
+    split_branch,
+)
 from scopes.cli.invocation import Invocation
 from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence
+from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence, parse_type
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
-from scopes.errors import Invalid
 from scopes.model.argument import Argument
 
 Collaboration: TypeAlias = Annotated[
@@ -27,9 +35,6 @@ GivenEvidence: TypeAlias = Annotated[
 TradeOffs: TypeAlias = Annotated[list[str] | None, usage.Option("--trade-off", metavar="TEXT", help="What it costs")]
 Alternatives: TypeAlias = Annotated[
     list[str] | None, usage.Option("--alternative", metavar="TEXT", help="What else would do")
-]
-Confidence: TypeAlias = Annotated[
-    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
 
 
@@ -67,11 +72,8 @@ def collaborate(
       scopes collaborate conv-001 --type handoff --agents tester --task "Finish the tests" --urgency high
     """
     invocation: Invocation = context.obj
-    name = kind.strip().lower().replace("_", "-")
-    if name not in TYPES:
-        raise Invalid(f"{kind!a} is no type of collaboration", hint=f"types: {', '.join(TYPES)}")
     request = Request(
-        type=name,
+        type=parse_type(kind),
         task=task,
         agents=[each.strip() for given in agents for each in given.split(",") if each.strip()],
         urgency=urgency.strip().lower(),
@@ -84,9 +86,7 @@ def collaborate(
 
 def collaborate_status(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-    ] = None,
+    conversation: OptionalConversationArgument = None,
     everything: Annotated[bool, usage.Option("--all", "-a", help="Also those that are closed")] = False,
 ) -> int:
     """List collaborations, the newest first.
@@ -124,7 +124,8 @@ def collaborate_join(
 ) -> int:
     """Take part in a collaboration.
 
-    The request leaves your inbox. Whoever has joined already gets the id of the message of then, and a note.
+    The request leaves your inbox. If you have joined already, nothing changes; a note says so, and the id of your first
+    message is printed.
 
     Examples:
       scopes collaborate join conv-001 --as reviewer

@@ -8,14 +8,15 @@ from scopes.cli import usage
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
+    Confidence,
     ConflictAfterConversation,
     ConversationOrConflict,
+    OptionalConversationArgument,
     Reason,
     author_of,
 )
 from scopes.cli.commands.collaborate import (
     Alternatives,
-    Confidence,
     GivenEvidence,
     Reasoning,
     TradeOffs,
@@ -40,9 +41,7 @@ from scopes.errors import Invalid
 
 def conflicts_list(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-    ] = None,
+    conversation: OptionalConversationArgument = None,
     status: Annotated[
         str | None,
         usage.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
@@ -228,7 +227,9 @@ def conflicts_escalate(
     if capability is not None and not neutral:
         raise Invalid("--capability goes with --neutral", hint=f"--neutral --capability {capability}")
     if to is None and not neutral:
-        raise Invalid("who should resolve it?", hint="--to NAME, or --neutral with or without --capability WORD")
+        raise Invalid(
+            "nobody is named to resolve the conflict", hint="--to NAME, or --neutral with or without --capability WORD"
+        )
     names = split_conflict(repository, first, second)
     writer = author_of(invocation, author, author_kind)
     name = choose_neutral(repository, *names, capability).name if to is None else to

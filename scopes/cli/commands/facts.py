@@ -7,22 +7,19 @@ from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.arguments import AuthorName, ConversationArgument, read_confidence
+from scopes.cli.arguments import AuthorName, ConversationArgument, OptionalConversationArgument, read_confidence
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, check_not_negative
 from scopes.facts.cycle import Acceptance, Cycle
 from scopes.facts.decide import accept, decide, promote, reject
-from scopes.facts.fact import DECISIONS
-from scopes.facts.list import explain_fact, list_eligible, list_facts, list_proposed, log_cycles, show_fact
+from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.render.progress import progress
+from scopes.render.view_options import ViewOptions
 
 FactName: TypeAlias = Annotated[str, usage.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
-OfConversation: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
-]
 OfKey: TypeAlias = Annotated[str | None, usage.Option("--key", metavar="KEY", help="Only those of this context key")]
 MAX_CONTENT_BYTES = 1_000_000
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
@@ -57,11 +54,11 @@ def facts_propose(
 ) -> int:
     """Propose a fact about a conversation.
 
-    A proposal is no fact. It becomes one by facts promote, if it is valid, or by facts accept, if a person approves it
-    as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has added. Facts
-    are never edited: a later one with --invalidates takes an earlier one back. A source is a message or a revision such
-    as main~2. A confidence is shown with a word: Very Low, from 0.2 Low, from 0.4 Medium, from 0.6 High, from 0.8 Very
-    High.
+    A proposed fact is not a fact yet. It becomes one by facts promote, if it is valid, or by facts accept, if a person
+    approves it as well. Keys are Seeds, Hypotheses, Strategies, Constraints, Signals, and those that facts key add has
+    added. Facts are never edited: a later one with --invalidates takes an earlier one back. A source is a message or a
+    revision such as main~2. A confidence is shown with a word: Very Low, from 0.2 Low, from 0.4 Medium, from 0.6 High,
+    from 0.8 Very High.
 
     Examples:
       scopes facts propose conv-001 Constraints "The session cookie must be SameSite=Lax"
@@ -86,10 +83,10 @@ def facts_propose(
 
 def facts_list(
     context: usage.Context,
-    conversation: OfConversation = None,
+    conversation: OptionalConversationArgument = None,
     key: OfKey = None,
     proposed: Annotated[
-        bool, usage.Option("--proposed", help="What waits for a decision: proposals, and questions of agents")
+        bool, usage.Option("--proposed", help="What waits for a decision: proposed facts, questions of agents")
     ] = False,
     everything: Annotated[
         bool, usage.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
@@ -108,7 +105,7 @@ def facts_list(
 
 
 def facts_show(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
-    """Show a fact or a proposal.
+    """Show a fact or a proposed fact.
 
     Examples:
       scopes facts show conv-001 budget
@@ -122,20 +119,21 @@ def facts_explain(context: usage.Context, conversation: ConversationArgument, fa
     """Show how a fact came about.
 
     Of a fact that a run added: the cycle, the agent, the keys for which it ran, and the facts that it had not read
-    before. Of a proposal: why it cannot be promoted, if it cannot.
+    before. Of a proposed fact: why it cannot be promoted, if it cannot.
 
     Examples:
       scopes facts explain conv-001 budget
     """
     invocation: Invocation = context.obj
-    return invocation.show(explain_fact(invocation.repository(), conversation, fact))
+    result = show_fact(invocation.repository(), conversation, fact)
+    return invocation.show(result, options=ViewOptions(origin=True))
 
 
 def facts_promote(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
-    """Make a fact of a proposal, if it is valid.
+    """Make a fact of a proposed fact, if it is valid.
 
-    Valid is a proposal with text, a known key, a confidence from 0 to 1, an author, and an id that no fact with other
-    text has. Otherwise the reasons are printed and the proposal stays.
+    It is valid if it has text, a known key, a confidence from 0 to 1, an author, and an id that no fact with
+    other text has. Otherwise the reasons are printed, and it stays a proposed fact.
 
     Examples:
       scopes facts promote conv-001 budget
@@ -151,9 +149,9 @@ def facts_accept(
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why")] = "",
 ) -> int:
-    """Approve a proposal: it becomes a fact.
+    """Approve a proposed fact: it becomes a fact.
 
-    The decision is recorded with your name. A proposal that is not valid stays, as with facts promote. undo takes the
+    The decision is recorded with your name. One that is not valid stays as it is, as with facts promote. undo takes the
     acceptance back; later, a fact with --invalidates takes back the fact.
 
     Examples:
@@ -173,9 +171,9 @@ def facts_reject(
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why; required")] = "",
 ) -> int:
-    """Reject a proposal, with a reason.
+    """Reject a proposed fact, with a reason.
 
-    It stays in the list of all proposals, and no run accepts the same statement again.
+    It stays in facts list --proposed --all, and no run accepts the same statement again.
 
     Examples:
       scopes facts reject conv-001 budget --reason "that was last year"
@@ -190,7 +188,7 @@ def facts_reject(
 def facts_decide(
     context: usage.Context,
     conversation: ConversationArgument,
-    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposal to refine")],
+    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposed fact to refine")],
     decision: Annotated[str, usage.Argument(metavar="DECISION", help="approved, rejected or refine")],
     author: AuthorName = None,
     reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
@@ -198,8 +196,8 @@ def facts_decide(
     """Answer a question of an agent.
 
     The agents that depend on its key run again in the next facts run, and read the decision. With refine an agent is
-    asked to propose something better: then facts promote refuses the proposal, and only facts accept makes a fact of
-    it.
+    asked to propose something better: then facts promote refuses the proposed fact, and only facts accept makes a fact
+    of it.
 
     Examples:
       scopes facts list conv-001 --proposed
@@ -207,8 +205,6 @@ def facts_decide(
       scopes facts decide conv-001 Strategies/cache refine --reason "say how it is invalidated"
     """
     invocation: Invocation = context.obj
-    if decision not in DECISIONS:
-        raise Invalid(f"{decision!a} is not a decision", hint=f"decisions: {', '.join(DECISIONS)}")
     repository = invocation.repository()
     actor = author or repository.caller.actor
     return invocation.show(decide(repository, conversation, subject, decision, actor=actor, rationale=reason))
@@ -234,7 +230,7 @@ def facts_run(
     review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
     expires: Annotated[
         str | None,
-        usage.Option("--expires", metavar="TIME", help="How long proposals of the run wait for a person: 12h, 7d"),
+        usage.Option("--expires", metavar="TIME", help="How long facts of the run wait for a person: 12h, 7d"),
     ] = None,
     all_keys: Annotated[
         bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
@@ -302,7 +298,8 @@ def facts_log(
     """
     invocation: Invocation = context.obj
     check_not_negative(limit, "number of cycles", "0 or more")
-    return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
+    result = log_cycles(invocation.repository(), conversation, limit=limit)
+    return invocation.show(result, options=ViewOptions(effects=explain_order))
 
 
 def facts_eligible(context: usage.Context, conversation: ConversationArgument) -> int:
@@ -344,10 +341,12 @@ def _read_content(invocation: Invocation) -> str:
 
 
 def _read_duration(text: str) -> int:
+    """Return the seconds of a time span such as `30m`, `12h` or `7d`.
+
+    Raises:
+        Invalid: it is not a time span.
+    """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise Invalid(f"{text!a} is not a time", hint="for example: 30m, 12h, 7d")
-    seconds = int(match[1]) * _SECONDS[match[2]]
-    if seconds == 0:
-        raise Invalid("a proposal cannot expire at once", hint="for example: --expires 7d")
-    return seconds
+        raise Invalid(f"{text!a} is not a time span", hint="for example: 30m, 12h, 7d")
+    return int(match[1]) * _SECONDS[match[2]]

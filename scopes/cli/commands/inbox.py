@@ -7,14 +7,14 @@ from typing import Annotated
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.cli import usage
-from scopes.cli.commands.agents import AgentName
+from scopes.cli.commands.agents import AgentArgument
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 
 
 def inbox(
     context: usage.Context,
-    agent: AgentName,
+    agent: AgentArgument,
     acknowledge: Annotated[
         bool, usage.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
     ] = False,
@@ -35,7 +35,7 @@ def inbox(
 
     What asks for something that has ended is left out: an escalation whose conflict was resolved or aborted, a request
     of a collaboration that was closed or merged, a proposal that was applied, rejected, superseded or withdrawn or has
-    expired. --all lists it too. --ack takes it out with the rest; if its end is undone before, it is back.
+    expired. --all lists it too. --ack takes it out with the rest; if that end is undone first, it is listed again.
 
     With --deliver the program of the setting scopes.agent.<name>.delivery of your own configuration gets each as a JSON
     object on standard input; exit code 0 takes the message out of the inbox. It is tried three times, then the message

@@ -11,6 +11,7 @@ from scopes.cli.arguments import (
     LATEST,
     AuthorKind,
     AuthorName,
+    Confidence,
     ConversationOrBranchArgument,
     Reason,
     ScopeOrLatestArgument,
@@ -19,6 +20,7 @@ from scopes.cli.arguments import (
     read_confidence,
     split_branch,
 )
+from scopes.cli.commands.send import Queue
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
@@ -55,9 +57,6 @@ Before: TypeAlias = Annotated[
     Texts, usage.Option("--before", metavar="FIELD=VALUE", help="The value now; with another one nothing is proposed")
 ]
 Rationale: TypeAlias = Annotated[str | None, usage.Option("--rationale", metavar="TEXT", help="Why it should change")]
-Confidence: TypeAlias = Annotated[
-    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
-]
 Category: TypeAlias = Annotated[
     str | None, usage.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
 ]
@@ -92,7 +91,6 @@ Send: TypeAlias = Annotated[bool, usage.Option("--send", help="Send it to agents
 To: TypeAlias = Annotated[
     Texts, usage.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
 ]
-Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
 
 
 def proposals_create(
@@ -181,7 +179,7 @@ def proposals_list(
         usage.Option("--state", metavar="STATE", help="pending, accepted, applied, rejected, superseded, expired, ..."),
     ] = None,
     agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
-    every: Annotated[bool, usage.Option("--all", help="List closed proposals too")] = False,
+    include_closed: Annotated[bool, usage.Option("--all", help="List closed proposals too")] = False,
 ) -> int:
     """List the proposals of a conversation, open ones first.
 
@@ -196,7 +194,7 @@ def proposals_list(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=every))
+    return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=include_closed))
 
 
 def proposals_show(context: usage.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from scopes.agents.delivery import deliver_to_programs
 from scopes.agents.send import send as send_message
@@ -16,6 +16,8 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 
+Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
+
 
 def send(
     context: usage.Context,
@@ -24,7 +26,7 @@ def send(
     to: Annotated[
         list[str] | None, usage.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
     ] = None,
-    queue: Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")] = False,
+    queue: Queue = False,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: Branch = None,

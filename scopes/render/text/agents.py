@@ -11,6 +11,7 @@ from scopes.render.json_line import json_lines
 from scopes.render.text.phrases import (
     UNDO_HINT,
     counted,
+    describe_receivers,
     identifier,
     short_time,
     write_field,
@@ -77,14 +78,12 @@ def render_agent_view(result: AgentView, view: View) -> None:
 @render_text.register
 def render_agent_changed(result: AgentChanged, view: View) -> None:
     """Write what was changed; in a pipe the number of the agent."""
-    agent = result.agent
-    words = {"registered": "registered", "updated": "updated", "removed": "removed"}.get(result.change, "is")
-    end = "" if words != "is" else f" {result.change}"
+    agent, change = result.agent, result.change
     name = Span(agent.name, "agent")
-    if words == "is":
-        write_outcome(view, str(agent.number), "agent ", name, f" is{end}")
-    else:
-        write_outcome(view, str(agent.number), f"{words} agent ", name, f", number {agent.number}")
+    if change in {"registered", "updated", "removed"}:
+        write_outcome(view, str(agent.number), f"{change} agent ", name, f", number {agent.number}")
+    else:  # available, away or unchanged
+        write_outcome(view, str(agent.number), "agent ", name, f" is {change}")
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
 
@@ -92,8 +91,7 @@ def render_agent_changed(result: AgentChanged, view: View) -> None:
 @render_text.register
 def render_routed(result: Routed, view: View) -> None:
     """Write who got the message and for whom it waits; in a pipe its id, and the rest as notes."""
-    parts = [f"delivered to {', '.join(result.delivered_to)}"] if result.delivered_to else []
-    parts += [f"waiting for {', '.join(result.queued_for)}"] if result.queued_for else []
+    parts = describe_receivers(result.delivered_to, result.queued_for)
     name = identifier(view, result.message)
     if not view.terminal:
         view.line(name)

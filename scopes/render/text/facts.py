@@ -104,7 +104,7 @@ def render_proposed_fact_list(result: ProposedFactList, view: View) -> None:
 
 @render_text.register
 def render_fact_view(result: FactView, view: View) -> None:
-    """Write a fact, where it comes from and when; with `is_explained` the cycle that added it."""
+    """Write a fact, where it comes from and when; with the option `origin` the cycle that added it."""
     row, fact = result.row, result.row.fact
     _write_statement(fact, view, "fact")
     if row.taken_back_by is not None:
@@ -114,7 +114,7 @@ def render_fact_view(result: FactView, view: View) -> None:
     if result.commit is not None:
         write_field(view, "Commit", result.commit)
     _write_decision(result.decision, view)
-    if not result.is_explained:
+    if not view.options.origin:
         return
     if result.applied is None:
         write_field(view, "Way", "proposed and promoted, not in a run")
@@ -216,15 +216,15 @@ def render_fact_run(result: FactRun, view: View) -> None:
 
 @render_text.register
 def render_fact_log(result: FactLog, view: View) -> None:
-    """Write a row for each cycle; with `explains_order` one for each effect in the order of application (S2-23)."""
+    """Write a row for each cycle; with the option `effects` one for each effect, in the order applied (S2-23)."""
     if view.terminal and not result.cycles:
         view.line(f"No cycle has run for {result.conversation}.")
-    elif result.explains_order:
+    elif view.options.effects:
         rows = (row for cycle in result.cycles for row in _order_rows(cycle))
         view.rows(_ORDER_COLUMNS, rows, title="Effects, by number of the agent, then as it wrote them")
     else:
         _write_cycles(result.cycles, view)
-    if view.terminal and not result.explains_order:
+    if view.terminal and not view.options.effects:
         _write_what_agents_wrote(result, view)
 
 

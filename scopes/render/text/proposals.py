@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scopes.model import encoding
+from scopes.proposals.proposal import describe_change, show_value
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     UNDO_HINT,
     WIDE,
     confidence,
+    describe_receivers,
     full_time,
     identifier,
     short_time,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
-    from scopes.proposals.proposal import FieldChange, Proposal
+    from scopes.proposals.proposal import Proposal
     from scopes.proposals.steps import ProposalReviewed, ValueChange
     from scopes.render.color import Style
 
@@ -84,7 +85,7 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
     proposal = result.proposal
     view.line(identifier(view, proposal.id), " ", _state(proposal), " ", Span(proposal.entity, "heading"))
     for change in proposal.changes:
-        view.sentence(change_line(change), indent=4)
+        view.sentence(describe_change(change), indent=4)
     write_field(view, "Branch", Span(f"{result.conversation}/{result.branch}", "branch"))
     write_field(view, "Agent", Span(proposal.agent, "agent"))
     write_field(view, "Created", full_time(view, proposal.time))
@@ -106,8 +107,7 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
 @render_text.register
 def render_proposal_created(result: ProposalCreated, view: View) -> None:
     """Write what was proposed; in a pipe the id."""
-    sent = [f"delivered to {', '.join(result.delivered_to)}"] if result.delivered_to else []
-    sent += [f"waiting for {', '.join(result.queued_for)}"] if result.queued_for else []
+    sent = describe_receivers(result.delivered_to, result.queued_for)
     sent += (
         [f"supersedes {', '.join(each[:SHORT_ID_LENGTH] for each in result.supersedes)}"] if result.supersedes else []
     )
@@ -119,7 +119,7 @@ def render_proposal_created(result: ProposalCreated, view: View) -> None:
         return
     view.sentence("proposed ", name, " for ", Span(f"{result.entity_type}/{result.entity_id}", "heading"))
     for change in result.changes:
-        view.sentence(change_line(change), indent=4)
+        view.sentence(describe_change(change), indent=4)
     for text in sent:
         view.aside(text)
     write_hint(view, UNDO_HINT)
@@ -146,7 +146,7 @@ def render_proposal_reviewed(result: ProposalReviewed, view: View) -> None:
         Span("rolled back", "dim") if result.decision == "rollback" else _state(proposal),
     )
     for value in result.values:
-        view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", indent=4)
+        view.sentence(f"{value.field}: {show_value(value.current)} -> {show_value(value.after)}", indent=4)
     for text in remarks:
         view.aside(text)
     if proposal.state == "accepted":
@@ -165,20 +165,10 @@ def render_proposal_tested(result: ProposalTested, view: View) -> None:
     outcome = Span("would stop on a conflict", "bad") if result.conflicts else Span("can be applied", "good")
     view.sentence("proposal ", name, " for ", Span(proposal.entity, "heading"), " ", outcome, ":")
     for value in result.values:
-        conflict = (Span(f", but the proposal expects {shown(value.before)}", "bad"),) if value.conflict else ()
-        view.sentence(f"{value.field}: {shown(value.current)} -> {shown(value.after)}", *conflict, indent=4)
+        conflict = (Span(f", but the proposal expects {show_value(value.before)}", "bad"),) if value.conflict else ()
+        view.sentence(f"{value.field}: {show_value(value.current)} -> {show_value(value.after)}", *conflict, indent=4)
     if result.expired:
         view.line("would expire: ", ", ".join(each[:SHORT_ID_LENGTH] for each in result.expired))
-
-
-def change_line(change: FieldChange) -> str:
-    """Return a change as `status: "todo" -> "done"`."""
-    return f"{change.field}: {shown(change.before)} -> {shown(change.result)}"
-
-
-def shown(value: Any) -> str:
-    """Return a value as one line of JSON; `none` if there is none."""
-    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")
 
 
 def _state(proposal: Proposal) -> Span:
@@ -204,7 +194,7 @@ def _detail(value: Any) -> str:
         return ", ".join(map(_detail, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return " ".join(value.split()) if isinstance(value, str) else shown(value)
+    return " ".join(value.split()) if isinstance(value, str) else show_value(value)
 
 
 def _event(event: ProposalEvent, view: View) -> tuple[str | Span, ...]:
@@ -219,7 +209,7 @@ def _event(event: ProposalEvent, view: View) -> tuple[str | Span, ...]:
 
 
 def _tested_row(value: ValueChange) -> tuple[Cell, ...]:
-    texts = (shown(each) for each in (value.before, value.current, value.after))
+    texts = (show_value(each) for each in (value.before, value.current, value.after))
     return value.field, *texts, "yes" if value.conflict else "no"
 
 
@@ -229,14 +219,14 @@ def _confidence(proposal: Proposal) -> str:
 
 def _row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
     each = row.proposal
-    created, changes = short_time(view, each.time), "; ".join(map(change_line, each.changes))
+    created, changes = short_time(view, each.time), "; ".join(map(describe_change, each.changes))
     names = ",".join(each.fields)
     return each.id, each.entity, names, each.agent, each.state, _confidence(each), created, row.branch, changes
 
 
 def _terminal_row(row: ProposalRow, view: View) -> tuple[Cell, ...]:
     each = row.proposal
-    changes = "; ".join(map(change_line, each.changes))
+    changes = "; ".join(map(describe_change, each.changes))
     return (
         identifier(view, each.id), each.entity, changes, each.agent, _state(each), _confidence(each),
         short_time(view, each.time),
