@@ -51,6 +51,11 @@ _, status, usage = os.wait4(process, 0)
 print(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, together)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
+_ON_CORES = """
+import os, sys
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:int(sys.argv[1])])
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @dataclass(frozen=True)
@@ -76,17 +81,20 @@ def measure(work: Workspace) -> Iterator[Row]:
     yield from _speed(work, material, whole)
     yield from _first_search(work, material)
     yield from _against_agentsview(work, material)
+    yield from _scaling(work, material)
     yield from _memory(work, material, whole)
     yield from _size(work)
     yield from _maintenance(work, whole)
     yield from _reading(work, whole.store)
 
 
-def _import(work: Workspace, paths: Sequence[str], store: str | None = None) -> Imported:
-    """Import into a new or an existing store."""
+def _import(work: Workspace, paths: Sequence[str], store: str | None = None, *, cores: int | None = None) -> Imported:
+    """Import into a new or an existing store, with all processors or only some."""
     store = store or work.new_path("imported")
     work.sync()
     command = [sys.executable, "-m", "scopes", f"--store={store}", "conv", "import", *paths]
+    if cores is not None:
+        command = [sys.executable, "-S", "-c", _ON_CORES, str(cores), *command]
     return Imported(store, *_measure(command, work.environment))
 
 
@@ -217,6 +225,32 @@ def _without_network() -> list[str]:
         shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
     )
     return words if found else []
+
+
+def _scaling(work: Workspace, material: Material) -> Iterator[Row]:
+    """Yield how much of a linear gain the processors of this machine give, and what four would by Amdahl's law.
+
+    The law: with a part s that only one processor can do, n processors take s + (1 - s) / n of the time of one.
+    """
+    count = min(4, len(os.sched_getaffinity(0)))
+    if count == 1:
+        work.notes.append("import on several processors: this machine has one")
+        return
+    pairs = [
+        (_import(work, [material.folder], cores=1), _import(work, [material.folder], cores=count)) for _ in range(2)
+    ]
+    one, several = (min(imported.seconds for imported in side) for side in zip(*pairs, strict=True))
+    serial = max(0.0, (count * several / one - 1) / (count - 1))
+    for cores, what in ((count, "measured"), (4, f"by Amdahl's law, {serial:.0%} on one processor")):
+        yield Row(
+            operation=f"import on {cores} processors, {what}",
+            ours=Samples((1 / (serial * cores + 1 - serial),)),
+            reference=Samples((1.0,)),
+            against="the linear gain over one",
+            budget=0.8,
+            unit="x",
+            more_is_better=True,
+        )
 
 
 def _memory(work: Workspace, material: Material, whole: Imported) -> Iterator[Row]:
