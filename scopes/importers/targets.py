@@ -19,6 +19,7 @@ from scopes.importers.identity import parent_source_keys, session_uuid, source_k
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
 from scopes.model.conversation import BranchEntry, Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
+from scopes.store.refs import HEADS, split_branch_ref
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -135,6 +136,7 @@ class ImportTargets:
         self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
         self._conversations: _Conversations | None = None
+        self._followed: dict[Oid | None, ConversationId] | None = None
         self._stored: dict[str, StoredRecord | None] = {}
         self._groups: dict[int, dict[Oid, ImportTarget]] = {}
         self._previous_roots: dict[str, Oid] = {}
@@ -178,7 +180,7 @@ class ImportTargets:
         """Return the conversation with this root; it is used by a group of sources from now on."""
         if root not in self._targets:
             document = self._read_document(root)
-            target = self._targets[root] = ImportTarget(root, document, self._listed().by_root.get(root))
+            target = self._targets[root] = ImportTarget(root, document, self._find_conversation(root))
             if target.conversation is not None:
                 target.tips = sorted(list_branch_tips(self._repository, target.conversation).values())
                 target.unread = [tip for tip in target.tips if tip not in self._reimported]
@@ -196,7 +198,23 @@ class ImportTargets:
 
     def has_conversation(self, root: Oid) -> bool:
         """Return True if the store has the conversation with this root."""
-        return root in self._listed().by_root
+        return self._find_conversation(root) is not None
+
+    def _find_conversation(self, root: Oid) -> ConversationId | None:
+        """Return the conversation with this root; None if there is none.
+
+        One with a branch where the last import of a source of this run left it is looked at first: to read all of them
+        takes seconds if they are thousands, and the hook of an agent imports after every turn.
+        """
+        if self._conversations is None:
+            if self._followed is None:
+                heads = self._repository.list_refs(HEADS).items() if self._reimported else ()
+                pairs = (split_branch_ref(ref) for ref, oid in heads if oid in self._reimported)
+                found = {pair[0] for pair in pairs if pair is not None}
+                self._followed = {_find_root_of(self._repository, conversation): conversation for conversation in found}
+            if root in self._followed:
+                return self._followed[root]
+        return self._listed().by_root.get(root)
 
     def _listed(self) -> _Conversations:
         if self._conversations is None:
