@@ -84,7 +84,7 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         NotFound, Ambiguous: there is no such agent, or several.
         Invalid: it has no program.
     """
-    agent = Registry(repository).find(name)
+    agent = Registry(repository).find(name, whole=True)
     delivery = find_delivery(repository, agent)
     if delivery is None:
         hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"

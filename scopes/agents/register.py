@@ -98,7 +98,7 @@ def update(repository: Repository, name: str, changes: AgentChanges) -> AgentCha
     """
     with exclusive_write(repository):
         registry = Registry(repository)
-        before = registry.find(name)
+        before = registry.find(name, whole=True)
         after = check_agent(_apply(before, changes))
         if after.name != before.name:
             check_typed_author(Author(after.name))
@@ -119,7 +119,7 @@ def remove(repository: Repository, name: str) -> AgentChanged:
     """
     with exclusive_write(repository):
         registry = Registry(repository)
-        agent = registry.find(name)
+        agent = registry.find(name, whole=True)
         unread = remove_entries(registry, agent)
         changes = {**agent_changes({agent.number: None}), **unread}
         operation = store_registry(registry, changes, f"remove agent {agent.number}: {agent.name}")
@@ -136,7 +136,7 @@ def set_availability(repository: Repository, name: str, *, available: bool) -> A
     word = "available" if available else "away"
     with exclusive_write(repository):
         registry = Registry(repository)
-        before = registry.find(name)
+        before = registry.find(name, whole=True)
         waiting = deliver(registry, before) if available else {}
         done = _store(registry, before, replace(before, available=available), word, f"set {word}:", waiting)
     if not waiting:

@@ -73,8 +73,10 @@ class Registry:
         hint = f"see: git show {AGENTS}:{_DIRECTORY}"
         return (Note(f"files of the registry that are no agents were ignored: {named}", hint),) if named else ()
 
-    def find(self, text: str) -> Agent:
-        """Return an agent by its name, its number, or a unique prefix of its name.
+    def find(self, text: str, *, whole: bool = False) -> Agent:
+        """Return an agent by its name, its number, or a unique prefix of its name, unless the name has to be `whole`.
+
+        What changes something needs the whole name: a prefix of the name of an agent that was removed may be another's.
 
         Raises:
             NotFound, Ambiguous: no agent or several match.
@@ -91,7 +93,7 @@ class Registry:
             numbers = ", ".join(str(agent.number) for agent in same)
             raise Ambiguous(f"{text!a} is the name of {len(same)} agents", hint=f"name one by its number: {numbers}")
         by_name: dict[str, Agent] = {agent.name: agent for agent in self.agents}
-        return by_name[match_prefix(text, by_name, "agent", _NOT_REGISTERED)]
+        return by_name[match_prefix(text, by_name, "agent", _NOT_REGISTERED, whole=whole)]
 
     def find_named(self, name: str) -> Agent | None:
         """Return the first agent with exactly this name; None if there is none."""

@@ -89,9 +89,10 @@ def _find_addressee(registry: Registry, name: str) -> Agent | None:
         Ambiguous, NotFound: as `escalate`.
     """
     try:
-        return registry.find(name) if registry.agents else None
+        return registry.find(name, whole=True) if registry.agents else None
     except NotFound as error:
-        near = find_nearest(name, [agent.name for agent in registry.agents])
+        names: list[str] = [agent.name for agent in registry.agents]
+        near = [each for each in names if each.startswith(name)] or find_nearest(name, names)
         if near:
             command = shlex.join(["scopes", "agents", "register", name])
             error.hint = f"did you mean {' or '.join(near)}? Or register it: {command}"

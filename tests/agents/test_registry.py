@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.agents.agent import Agent, decode_agent, encode_agent
+from scopes.agents.delivery import deliver_unread
+from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
 from scopes.agents.registry import Registry, store_registry
@@ -112,6 +114,30 @@ def test_an_agent_is_found_by_name_number_and_prefix(repository):
     with pytest.raises(NotFound) as refusal:
         registry.find("planer")
     assert refusal.value.hint == "did you mean planner?"
+
+
+def test_a_writing_verb_takes_no_beginning_of_a_name(repository):
+    """`agents remove kim` twice removed kimberly as well."""
+    for name in ("kim", "kimberly"):
+        register(repository, name)
+    remove(repository, "kim")
+    verbs = [
+        lambda: remove(repository, "kim"),
+        lambda: set_availability(repository, "kim", available=False),
+        lambda: update(repository, "kim", AgentChanges(description="x")),
+        lambda: read_inbox(repository, "kim", acknowledge=True),
+        lambda: next(watch_inbox(repository, "kim", acknowledge=True, idle_seconds=0)),
+        lambda: deliver_unread(repository, "kim"),
+    ]
+    before = Registry(repository).agents
+    for verb in verbs:
+        with pytest.raises(NotFound, match="there is no agent 'kim'") as refusal:
+            verb()
+        assert refusal.value.hint.startswith("did you mean kimberly? ")
+        assert refusal.value.hint.endswith("needs the whole name of an agent")
+    assert (Registry(repository).agents, names(repository)) == (before, {2: "kimberly"})
+    assert read_inbox(repository, "kim").agent.name == "kimberly"
+    assert remove(repository, "2").agent.name == "kimberly"
 
 
 def test_update_adds_and_removes_single_items(repository):

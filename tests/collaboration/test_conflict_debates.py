@@ -154,8 +154,11 @@ def test_a_name_that_is_not_registered_has_no_inbox(disputed):
     assert done.notes[0].hint == "register it: scopes agents register zoltan"
 
 
-def test_a_registered_agent_is_named_by_its_number_or_a_prefix_as_in_send(disputed):
-    assert escalated(disputed, "do").escalated_to == "dora"
+def test_a_registered_agent_is_named_by_its_number_or_its_whole_name_as_in_send(disputed):
+    with pytest.raises(NotFound, match="there is no agent 'do'") as refused:
+        escalated(disputed, "do")
+    assert refused.value.hint == "did you mean dora? Or register it: scopes agents register do"
+    assert escalated(disputed, "dora").escalated_to == "dora"
     assert escalated(disputed, "3").escalated_to == "eve"
     assert [len(read_inbox(disputed, name).messages) for name in ("dora", "eve")] == [1, 1]
 
