@@ -72,7 +72,10 @@ class CollaboratingConversation(AgreeingConversation):
         message = make_message(text, self._author(author), kind, fields)
         where = BranchHandle(self, resolve_branch_name(self.repository, self.id, branch))
         done = send_message(where, message, [to] if isinstance(to, str) else to, queue=queue)
-        return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to)))
+        return replace(
+            done,
+            notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to, done.message, done.operation)),
+        )
 
     def collaborate(
         self,

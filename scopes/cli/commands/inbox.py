@@ -43,7 +43,8 @@ def inbox(
     delivers to an agent. No message is lost. One is given twice only if scopes dies between the end of the program and
     the acknowledgement: `delivery` in the object (and the variable SCOPES_DELIVERY) is an id that is the same for all
     attempts, and `attempt` counts them, so a program can leave out what it has done before. A message for which the
-    program is running now is not taken by --ack.
+    program is running now is not taken by --ack. Undo of a send takes back the deliveries of its message too, not what
+    the program has done; undo of another delivery puts the message back, and it is given again as a new one.
 
     Examples:
       scopes inbox reviewer

@@ -65,5 +65,5 @@ def send(
     fields = Fields(kind=kind, data=data, reply_to=answered, time=time)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
     done = send_message(target, message, to or (), queue=queue)
-    failures = deliver_to_programs(repository, done.delivered_to)
+    failures = deliver_to_programs(repository, done.delivered_to, done.message, done.operation)
     return invocation.show(replace(done, notes=(*done.notes, *failures)))
