@@ -21,6 +21,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.facts.run import RunLimits, run_programs
 from scopes.history.metadata import write_metadata
+from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
 from scopes.store.transactions import exclusive_write
@@ -163,6 +164,18 @@ def test_update_adds_and_removes_single_items(repository):
     )
     assert [note.text for note in done.notes] == ["the agent has no capability 'nope'"]
     assert Registry(repository).agents == (agent,)
+
+
+def test_a_new_name_notes_the_settings_that_have_the_old_one(repository):
+    """The program of the agent was no longer run, without a word."""
+    register(repository, "critic")
+    values = {"scopes.agent.critic.delivery": "cat > /dev/null", "scopes.agent.critic.timeout": "5"}
+    opened = open_repository(repository.path, {key: Setting(key, value, "flag") for key, value in values.items()})
+    first, second = update(opened, "critic", AgentChanges(name="the judge")).notes
+    assert first.text == "the setting scopes.agent.critic.delivery is not used for the judge"
+    assert first.hint == "set it again: scopes config set 'scopes.agent.the judge.delivery' 'cat > /dev/null'"
+    assert second.text == "the setting scopes.agent.critic.timeout is not used for the judge"
+    assert update(opened, "the judge", AgentChanges(description="x")).notes == ()
 
 
 def test_a_change_that_changes_nothing_is_no_operation(repository):
