@@ -148,14 +148,13 @@ def _acknowledge(repository: Repository, agent: Agent, message: MessageId, opera
 
 
 def deliver_to_programs(
-    repository: Repository, names: Iterable[str], message: MessageId | None = None, operation: OperationId | None = None
+    repository: Repository, names: Iterable[str], sent: SentMessage | None = None
 ) -> tuple[Note, ...]:
     """Deliver what is unread to those of some agents that have a program, and return a note for each failure.
 
-    message: what this command has sent by the operation; that it was delivered is undone with that
+    sent: what this command has sent; that it was delivered is undone with that
     """
     notes = []
-    sent = None if message is None or operation is None else SentMessage(message, [operation])
     registry = Registry(repository)
     for name in names:
         agent = registry.find_named(name)

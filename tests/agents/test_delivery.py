@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from scopes import clock
-from scopes.agents.delivery import deliver_to_programs, deliver_unread
+from scopes.agents.delivery import SentMessage, deliver_to_programs, deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
@@ -162,7 +162,7 @@ def test_undo_of_a_send_takes_back_its_deliveries_too(team):
     tip = list_branch_tips(team, "conv-001")
     before = sent(opened, "earlier")
     done = send(StoreHandle(opened).branch("conv-001"), plain_message("carol", "now"), ("ann", "bob"))
-    assert deliver_to_programs(opened, ["ann", "bob"], done.message, done.operation) == ()
+    assert deliver_to_programs(opened, ["ann", "bob"], SentMessage(done.message, [done.operation])) == ()
     summaries = [undo(opened, dry_run=True).summary, undo(opened).summary]
     own = f"acknowledge {done.message[:8]} for"
     assert summaries == [f"send {done.message[:8]} of conv-001/main to ann, bob; {own} ann; {own} bob"] * 2
