@@ -153,7 +153,7 @@ def test_a_decided_name_is_never_taken_for_a_longer_one_that_waits(store, verb):
     assert {row.proposal.id for row in list_proposed(store, CONV).rows} == {"slow", "a10"}
 
 
-def test_what_an_exact_name_became_is_said_and_not_what_became_of_a_longer_one(store):
+def test_the_error_is_about_the_exact_name_and_not_about_a_longer_one(store):
     for name in ("a1", "a10", "a100"):
         suggest(store, f"text of {name}", name)
     reject(store, CONV, "a10", actor="ann", reason="no")
