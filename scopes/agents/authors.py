@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from scopes.agents.registry import Registry
 from scopes.history.name_syntax import find_nearest
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.repository import Repository
+
+_SETTING = "scopes.agent."
 
 
 def with_registered_kind(repository: Repository, author: Author) -> Author:
@@ -20,3 +24,16 @@ def note_misspelled(repository: Repository, name: str) -> tuple[Note, ...]:
     names: list[str] = [agent.name for agent in Registry(repository).agents]
     near = [] if name in names else find_nearest(name, names)
     return (Note(f"{name} is not registered; did you mean {' or '.join(near)}?"),) if near else ()
+
+
+def note_unknown_agent(repository: Repository, key: str) -> tuple[Note, ...]:
+    """Return a note if a setting such as `scopes.agent.<name>.delivery` names an agent that is not registered."""
+    name, dot, _ = key[len(_SETTING) :].rpartition(".")
+    if not key.lower().startswith(_SETTING) or not dot:
+        return ()
+    names: list[str] = [agent.name for agent in Registry(repository).agents]
+    if name in names:
+        return ()
+    near = find_nearest(name, names)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"register it: scopes agents register {quote(name)}"
+    return (Note(f"no agent {name} is registered: the setting is not used until there is one", hint),)

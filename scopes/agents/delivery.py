@@ -5,7 +5,8 @@ another one it is tried again, and then it stays there. Of all processes one at 
 order of sending. Before each run it looks again whether the message is still in the inbox, and while the program runs
 `inbox --ack` leaves the message there. No message is lost. One is given twice only if this process dies after the
 program has run and before the acknowledgement is stored: then with the same delivery id and a higher attempt, so that a
-program that remembers the ids of its last deliveries does each message exactly once.
+program that remembers the ids of its last deliveries does each message exactly once. An acknowledgement that is undone
+puts the message back into the inbox: that is a new delivery.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
 from scopes.errors import Invalid
-from scopes.ids import MessageId
+from scopes.history.transaction import same_command
+from scopes.ids import MessageId, OperationId
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
@@ -74,7 +76,14 @@ def find_delivery(repository: Repository, agent: Agent) -> DeliveryCommand | Non
     return DeliveryCommand(command, seconds)
 
 
-def deliver_unread(repository: Repository, name: str) -> Delivered:
+class SentMessage(NamedTuple):
+    """A message that this command has sent, and the operations by which: its acknowledgements are undone with it."""
+
+    message: MessageId
+    operations: list[OperationId]
+
+
+def deliver_unread(repository: Repository, name: str, sent: SentMessage | None = None) -> Delivered:
     """Deliver the unread messages of an agent to its program, until there is none.
 
     While another process delivers to the agent, return at once with a note: that process also delivers what comes
@@ -84,7 +93,7 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
         NotFound, Ambiguous: there is no such agent, or several.
         Invalid: it has no program.
     """
-    agent = Registry(repository).find(name)
+    agent = Registry(repository).find(name, whole=True)
     delivery = find_delivery(repository, agent)
     if delivery is None:
         hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
@@ -97,7 +106,7 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
             if record is None:
                 note = Note(f"another process delivers to {agent.name}: the messages follow")
                 return Delivered(agent=agent, messages=tuple(done), notes=(note,))
-            failed = _deliver_all(repository, agent, delivery, record, done)
+            failed = _deliver_all(repository, agent, delivery, record, done, sent)
         if failed is not None:
             message, problem = failed
             note = Note(f"{message[:8]} was not delivered: the program {problem}", _hint_again(agent))
@@ -107,8 +116,13 @@ def deliver_unread(repository: Repository, name: str) -> Delivered:
     return Delivered(agent=agent, messages=tuple(done), notes=inbox.notes)
 
 
-def _deliver_all(
-    repository: Repository, agent: Agent, delivery: DeliveryCommand, record: DeliveryRecord, done: list[MessageId]
+def _deliver_all(  # noqa: PLR0917 - what is delivered, to whom, and what comes out
+    repository: Repository,
+    agent: Agent,
+    delivery: DeliveryCommand,
+    record: DeliveryRecord,
+    done: list[MessageId],
+    sent: SentMessage | None,
 ) -> tuple[MessageId, str] | None:
     """Deliver what is unread, and add it to `done`; return the message that failed, and why."""
     for received in read_inbox(repository, str(agent.number)).messages:
@@ -118,21 +132,35 @@ def _deliver_all(
             continue
         if problem is not None:
             return received.entry.message, problem
-        acknowledge_message(repository, agent, received.entry.message)
+        is_sent = sent is not None and received.entry.message == sent.message
+        _acknowledge(repository, agent, received.entry.message, sent.operations if sent and is_sent else [])
         record.clear()
         done.append(received.entry.message)
     return None
 
 
-def deliver_to_programs(repository: Repository, names: Iterable[str]) -> tuple[Note, ...]:
-    """Deliver what is unread to those of some agents that have a program, and return a note for each failure."""
+def _acknowledge(repository: Repository, agent: Agent, message: MessageId, operations: list[OperationId]) -> None:
+    """Acknowledge a message for its agent, as a part of the command of some operations; that is added to them."""
+    with same_command(repository, *operations):
+        operation = acknowledge_message(repository, agent, message)
+    if operation is not None:
+        operations.append(operation)
+
+
+def deliver_to_programs(
+    repository: Repository, names: Iterable[str], sent: SentMessage | None = None
+) -> tuple[Note, ...]:
+    """Deliver what is unread to those of some agents that have a program, and return a note for each failure.
+
+    sent: what this command has sent; that it was delivered is undone with that
+    """
     notes = []
     registry = Registry(repository)
     for name in names:
         agent = registry.find_named(name)
         if agent is None or find_delivery(repository, agent) is None:
             continue
-        done = deliver_unread(repository, str(agent.number))
+        done = deliver_unread(repository, str(agent.number), sent)
         if done.failed is not None:
             text = f"the message is in the inbox of {agent.name}, but the program of {agent.name} {done.problem}"
             notes.append(Note(text, _hint_again(agent)))

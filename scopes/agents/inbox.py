@@ -79,7 +79,7 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False, 
         return _note_ended(_inbox(registry, registry.find(name), everything=everything))
     with exclusive_write(repository):
         registry = Registry(repository)
-        unread = _inbox(registry, registry.find(name), everything=everything)
+        unread = _inbox(registry, registry.find(name, whole=True), everything=everything)
         under_way = find_under_way(repository, unread.agent)
         found = _without(unread, under_way)
         if not found.messages:
@@ -103,6 +103,7 @@ def watch_inbox(
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
     """
+    name = str(Registry(repository).find(name, whole=acknowledge).number)
     shown: frozenset[tuple[int, MessageId]] = frozenset()
     looked = object()
     deadline = monotonic() + (idle_seconds or 0)

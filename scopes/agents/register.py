@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from types import MappingProxyType
@@ -20,6 +20,8 @@ from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
+
+_SETTINGS = ("delivery", "command", "timeout")  # scopes.agent.<name>.*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def update(repository: Repository, name: str, changes: AgentChanges) -> AgentCha
     """
     with exclusive_write(repository):
         registry = Registry(repository)
-        before = registry.find(name)
+        before = registry.find(name, whole=True)
         after = check_agent(_apply(before, changes))
         if after.name != before.name:
             check_typed_author(Author(after.name))
@@ -108,7 +110,7 @@ def update(repository: Repository, name: str, changes: AgentChanges) -> AgentCha
             *_missing("dependency", changes.remove_dependencies, before.dependencies),
         ]
         done = _store(registry, before, after, "updated", "update")
-        return replace(done, notes=(*missing, *done.notes))
+        return replace(done, notes=(*missing, *done.notes, *_note_settings(registry, before, after)))
 
 
 def remove(repository: Repository, name: str) -> AgentChanged:
@@ -119,7 +121,7 @@ def remove(repository: Repository, name: str) -> AgentChanged:
     """
     with exclusive_write(repository):
         registry = Registry(repository)
-        agent = registry.find(name)
+        agent = registry.find(name, whole=True)
         unread = remove_entries(registry, agent)
         changes = {**agent_changes({agent.number: None}), **unread}
         operation = store_registry(registry, changes, f"remove agent {agent.number}: {agent.name}")
@@ -136,7 +138,7 @@ def set_availability(repository: Repository, name: str, *, available: bool) -> A
     word = "available" if available else "away"
     with exclusive_write(repository):
         registry = Registry(repository)
-        before = registry.find(name)
+        before = registry.find(name, whole=True)
         waiting = deliver(registry, before) if available else {}
         done = _store(registry, before, replace(before, available=available), word, f"set {word}:", waiting)
     if not waiting:
@@ -201,6 +203,16 @@ def _note_other_case(registry: Registry, name: str) -> tuple[Note, ...]:
         return ()
     hint = f"if they are one: scopes agents remove {quote(name)}"
     return (Note(f"there is also the agent {other.name!a}, number {other.number}: case matters in names", hint),)
+
+
+def _note_settings(registry: Registry, before: Agent, after: Agent) -> Iterator[Note]:
+    """Yield a note for each of the user's settings that names an agent by its name from before."""
+    for setting in _SETTINGS if after.name != before.name else ():
+        key = f"scopes.agent.{before.name}.{setting}"
+        value = registry.repository.config.find(key)
+        if value is not None:
+            command = f"scopes config set {quote(f'scopes.agent.{after.name}.{setting}')} {quote(value)}"
+            yield Note(f"the setting {key} is not used for {after.name}", f"set it again: {command}")
 
 
 def _unique(items: Iterable[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from scopes.result import Note
 from scopes.store.operation_log import walk_operation_commits
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit, read_operation, read_tree
-from scopes.store.trees import BlobChange, find_blob, read_blob
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 KIND = "agents"
 """The kind of the operations that change the registry; one that registers has the number in its details."""
@@ -73,8 +73,10 @@ class Registry:
         hint = f"see: git show {AGENTS}:{_DIRECTORY}"
         return (Note(f"files of the registry that are no agents were ignored: {named}", hint),) if named else ()
 
-    def find(self, text: str) -> Agent:
-        """Return an agent by its name, its number, or a unique prefix of its name.
+    def find(self, text: str, *, whole: bool = False) -> Agent:
+        """Return an agent by its name, its number, or a unique prefix of its name, unless the name has to be `whole`.
+
+        What changes something needs the whole name: a prefix of the name of an agent that was removed may be another's.
 
         Raises:
             NotFound, Ambiguous: no agent or several match.
@@ -91,11 +93,30 @@ class Registry:
             numbers = ", ".join(str(agent.number) for agent in same)
             raise Ambiguous(f"{text!a} is the name of {len(same)} agents", hint=f"name one by its number: {numbers}")
         by_name: dict[str, Agent] = {agent.name: agent for agent in self.agents}
-        return by_name[match_prefix(text, by_name, "agent", _NOT_REGISTERED)]
+        return by_name[match_prefix(text, by_name, "agent", _NOT_REGISTERED, whole=whole)]
 
     def find_named(self, name: str) -> Agent | None:
         """Return the first agent with exactly this name; None if there is none."""
         return next((agent for agent in self.agents if agent.name == name), None)
+
+    def names_of(self, name: str) -> frozenset[str]:
+        """Return a name, and the earlier names of the registered agent that has it, which nobody else has now.
+
+        What was stored before an agent got another name, such as an approval that is needed, has the earlier one.
+        """
+        agent = self.find_named(name)
+        file = "" if agent is None else f"{_DIRECTORY}/{file_of(agent.number)}"
+        found, seen = {name}, set()
+        commit = self.commit if agent is not None else None
+        while commit is not None:
+            head = read_commit(self.repository, commit)
+            entry = find_entry(self.repository, head.tree, file)
+            if entry is not None and not entry.is_tree and entry.oid not in seen:
+                seen.add(entry.oid)
+                with suppress(Corrupt):
+                    found.add(decode_agent(read_blob(self.repository, entry.oid)).name)
+            commit = head.parents[0] if head.parents else None
+        return frozenset(found - {each.name for each in self.agents} | {name})
 
     def next_number(self) -> int:
         """Return the number for a new agent: higher than all that were ever given, also by undone registrations."""

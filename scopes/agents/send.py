@@ -179,7 +179,7 @@ def _split(registry: Registry, target: str) -> list[str]:
 
 def _find(registry: Registry, target: str) -> Agent:
     try:
-        return registry.find(target)
+        return registry.find(target, whole=True)
     except NotFound as error:
         if target.casefold() == EVERYBODY:
             error.hint = f"did you mean {EVERYBODY}?"

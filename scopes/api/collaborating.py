@@ -14,7 +14,7 @@ from scopes.loading import deferred
 from scopes.model.message import Author, MessageKind
 
 if TYPE_CHECKING:
-    from scopes.agents.delivery import deliver_to_programs
+    from scopes.agents.delivery import SentMessage, deliver_to_programs
     from scopes.agents.send import Routed
     from scopes.agents.send import send as send_message
     from scopes.collaboration.contribute import CollaborationChanged, argue_about_conflict
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scopes.collaboration.start import start as start_collaboration
     from scopes.model.argument import Argument
 else:
+    SentMessage = deferred("scopes.agents.delivery:SentMessage")
     deliver_to_programs = deferred("scopes.agents.delivery:deliver_to_programs")
     send_message = deferred("scopes.agents.send:send")
     argue_about_conflict = deferred("scopes.collaboration.contribute:argue_about_conflict")
@@ -72,7 +73,8 @@ class CollaboratingConversation(AgreeingConversation):
         message = make_message(text, self._author(author), kind, fields)
         where = BranchHandle(self, resolve_branch_name(self.repository, self.id, branch))
         done = send_message(where, message, [to] if isinstance(to, str) else to, queue=queue)
-        return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to)))
+        sent = SentMessage(done.message, [done.operation])
+        return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to, sent)))
 
     def collaborate(
         self,

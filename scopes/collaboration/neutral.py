@@ -7,6 +7,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 from scopes.agents.agent import Agent
+from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import KIND, Registry, write_registry
 from scopes.agents.send import delivery_of
 from scopes.conversation.resolve import ConflictResolved, escalate_conflict
@@ -56,8 +57,9 @@ def escalate(
 ) -> ConflictResolved:
     """Assign a conflict as `escalate_conflict` does; the message goes into the inbox of a registered agent.
 
-    Both are one step of undo. `to` is a name, a number or a unique prefix of a name, or a name that is not registered
-    and like none that is. Notes say that nobody gets the message, or that `to` holds a side of the conflict.
+    It is given to the program of the agent, if that has one. All of it is one step of undo. `to` is a name or a number,
+    or a name that is not registered and like none that is. Notes say that nobody gets the message, or that `to` holds a
+    side of the conflict.
 
     Raises:
         Ambiguous: several registered agents match.
@@ -78,7 +80,9 @@ def escalate(
             summary = f"send {message.id[:8]} of {done.conversation}/{done.branch} to {agent.name}"
             tx = RefTransaction(repository)
             tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
-            tx.commit(f"{KIND}-send", summary)
+            sent = SentMessage(message.id, [done.operation, tx.commit(f"{KIND}-send", summary).id])
+    if agent is not None and agent.available:
+        notes = (*notes, *deliver_to_programs(repository, [agent.name], sent))
     return replace(done, notes=(*done.notes, *notes))
 
 
@@ -89,9 +93,10 @@ def _find_addressee(registry: Registry, name: str) -> Agent | None:
         Ambiguous, NotFound: as `escalate`.
     """
     try:
-        return registry.find(name) if registry.agents else None
+        return registry.find(name, whole=True) if registry.agents else None
     except NotFound as error:
-        near = find_nearest(name, [agent.name for agent in registry.agents])
+        names: list[str] = [agent.name for agent in registry.agents]
+        near = [each for each in names if each.startswith(name)] or find_nearest(name, names)
         if near:
             command = shlex.join(["scopes", "agents", "register", name])
             error.hint = f"did you mean {' or '.join(near)}? Or register it: {command}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import address, delivery_of, expand
 from scopes.clock import now
@@ -59,7 +60,8 @@ class Request:
 def start(repository: Repository, conversation: str, request: Request, *, author: Author) -> CollaborationStarted:
     """Open a branch at the tip of the active branch with a collaboration request, and deliver the request.
 
-    The request waits for agents that are away. The active branch stays the same.
+    The request waits for agents that are away, and is given to the programs of the others. The active branch stays the
+    same.
 
     Raises:
         NotFound, Ambiguous: the conversation or an agent; nothing is written (S4-32).
@@ -104,16 +106,18 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         operation = tx.commit("collaborate", summary, metadata_message=f"create {name}")
     queued = tuple(agent.name for agent in receivers if not agent.available)
     notes = (Note(f"away, so the request waits: {', '.join(queued)}"),) if queued else ()
+    delivered = tuple(agent.name for agent in receivers if agent.available)
+    failures = deliver_to_programs(repository, delivered, SentMessage(message.id, [operation.id]))
     return CollaborationStarted(
         conversation=handle.id,
         branch=name,
         type=request.type,
         task=task,
         message=message.id,
-        delivered_to=tuple(agent.name for agent in receivers if agent.available),
+        delivered_to=delivered,
         queued_for=queued,
         operation=operation.id,
-        notes=notes,
+        notes=(*notes, *failures),
     )
 
 

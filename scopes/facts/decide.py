@@ -101,6 +101,7 @@ def decide(
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, question or proposal, or several match.
+        Refused: the question was answered already.
         Invalid: there is no such decision, or a proposal is approved or rejected this way.
     """
     if decision not in DECISIONS:
@@ -110,13 +111,10 @@ def decide(
         store = FactStore(repository, conversation_id)
         context = store.read_context()
         require_name(subject)
-        found = [each for each in context.questions if each.startswith(subject)]
-        if len(found) > 1 and subject not in found:
-            raise Ambiguous(f"{subject!a} matches several questions: {', '.join(found)}", hint="give the whole id")
-        proposal = None if found else choose_proposal(store, subject)
-        if proposal is None:
-            name = subject if subject in found else found[0]
-        else:
+        question = _choose_question(store, context, subject)
+        proposal = None if question is not None else choose_proposal(store, subject)
+        name = subject if question is None else question.id
+        if proposal is not None:
             name = f"{proposal.key}/{proposal.id}"
             if decision != "refine":
                 hint = f"use: scopes facts accept {conversation_id} {name}"
@@ -135,18 +133,61 @@ def decide(
 def choose_proposal(store: FactStore, name: str) -> ProposedFact:
     """Return the pending proposal of an id, a unique prefix of one, or `KEY/ID`.
 
+    What has exactly this name is never passed over for a proposal whose id begins so, whatever became of it.
+
     Raises:
         NotFound, Ambiguous: there is none, or several.
+        Refused, Invalid: it was rejected, is a fact already, or is a question.
     """
     require_name(name)
     pending = [each for each in store.walk_proposals() if each.state == "pending"]
     found = match_names(name, pending)
-    if not found:
+    if not found or (not match_whole(name, found) and _is_taken(store, name)):
         raise _why_none_waits(store, name)
     if len(found) > 1:
         listed = ", ".join(f"{each.key}/{each.id}" for each in found[:8])
         raise Ambiguous(f"{name!a} matches several proposed facts: {listed}", hint="name one as KEY/ID")
     return found[0]
+
+
+def _choose_question(store: FactStore, context: FactContext, name: str) -> Question | None:
+    """Return the open question that a name means; None if it is to mean a proposal.
+
+    Raises:
+        Ambiguous: several open questions match.
+        Refused: it names a question that was answered.
+    """
+    require_name(name)
+    found = [each for each in context.questions if each.startswith(name)]
+    if name in found:
+        return context.questions[name]
+    if _is_fact_or_proposal(store, context, name):
+        return None
+    answer = store.find_decision(name)
+    if answer is not None:
+        hint = f"see: scopes facts log {store.conversation}; to take it back: scopes undo"
+        raise Refused(f"{name} was answered already by {answer.actor}: {answer.decision}", hint=hint)
+    pending = match_names(name, (each for each in store.walk_proposals() if each.state == "pending"))
+    names = [*found, *(f"{each.key}/{each.id}" for each in pending)]
+    if found and len(names) > 1:
+        raise Ambiguous(f"{name!a} matches several questions: {', '.join(names[:8])}", hint="give the whole id")
+    return context.questions[found[0]] if found else None
+
+
+def _is_taken(store: FactStore, name: str) -> bool:
+    """Return True if a fact, a rejected proposal or a question has exactly this name."""
+    context = store.read_context()
+    is_known = name in context.questions or store.find_decision(name) is not None
+    return is_known or _is_fact_or_proposal(store, context, name)
+
+
+def _is_fact_or_proposal(store: FactStore, context: FactContext, name: str) -> bool:
+    return bool(match_whole(name, store.walk_proposals())) or bool(match_whole(name, context.walk()))
+
+
+def match_whole(name: str, candidates: Iterable[AnyFact]) -> list[AnyFact]:
+    """Return the facts of exactly an id or `KEY/ID`."""
+    return [each for each in match_names(name, candidates) if each.id == name.rpartition("/")[2]]
 
 
 def match_names(name: str, candidates: Iterable[AnyFact]) -> list[AnyFact]:
@@ -183,8 +224,10 @@ def require_name(name: str) -> None:
 def _why_none_waits(store: FactStore, name: str) -> ScopesError:
     """Return the error for a name that no pending proposal has: what it is instead, and what can be done."""
     conversation = store.conversation
-    rejected = match_names(name, store.walk_proposals())
-    facts = match_names(name, store.read_context().walk())
+    rejected = [each for each in store.walk_proposals() if each.state == "rejected"]
+    facts = list(store.read_context().walk())
+    is_fact = not match_whole(name, rejected) and match_whole(name, facts)
+    rejected, facts = [] if is_fact else match_names(name, rejected), match_names(name, facts)
     if len(rejected) == 1:
         each = rejected[0]
         subject = f"{each.key}/{each.id}"
@@ -194,6 +237,12 @@ def _why_none_waits(store: FactStore, name: str) -> ScopesError:
     if len(facts) == 1:
         subject = f"{facts[0].key}/{facts[0].id}"
         return Refused(f"{subject} is a fact already", hint=f"see: scopes facts show {conversation} {subject}")
+    answer = store.find_decision(name)
+    if answer is not None and name not in store.read_context().questions:
+        return Refused(
+            f"{name} is a question that {answer.actor} answered: {answer.decision}",
+            hint=f"see: scopes facts log {conversation}",
+        )
     question = find_question(store.read_context(), name)
     if question is not None:
         return Invalid(

@@ -12,7 +12,7 @@ from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_unseen, reasons_of
-from scopes.facts.decide import answer_hint, find_question, find_refinement, match_names, require_name
+from scopes.facts.decide import answer_hint, find_question, find_refinement, match_names, match_whole, require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
 from scopes.facts.run import list_agents
@@ -176,8 +176,9 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     context = store.read_context()
     require_name(name)
     decisions = {each.subject: each for each in store.walk_decisions()}
-    facts = match_names(name, context.walk())
-    proposals = [] if facts else match_names(name, store.walk_proposals())
+    facts, proposals = match_names(name, context.walk()), match_names(name, store.walk_proposals())
+    is_proposal = match_whole(name, proposals) and not match_whole(name, facts)
+    facts, proposals = ([], proposals) if is_proposal or not facts else (facts, [])
     found: list[Fact | ProposedFact] = [*facts, *proposals]
     names = [f"{each.key}/{each.id}" for each in found]
     if not names:

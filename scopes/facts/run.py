@@ -163,7 +163,7 @@ def find_programs(
     known = {agent.number for agent in agents}
     given = {}
     for name, given_command in commands.items():
-        number = registry.find(name).number
+        number = registry.find(name, whole=True).number
         if number not in known:
             hint = f"scopes agents update {quote(name)} --depends-on KEY, or scopes agents available {quote(name)}"
             raise Invalid(f"{name} depends on no key or is away, so it never runs", hint=hint)

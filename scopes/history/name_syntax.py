@@ -68,7 +68,8 @@ def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | No
     if len(found) == 1 and not whole:
         return found[0]
     if len(found) == 1:
-        hint = f"did you mean {found[0]}? A command that changes something needs the whole name of a branch"
+        article = "an" if what[0] in "aeio" else "a"
+        hint = f"did you mean {found[0]}? A command that changes something needs the whole name of {article} {what}"
         raise NotFound(f"there is no {what} {text!a}", hint=hint)
     if found:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""

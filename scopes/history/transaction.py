@@ -38,9 +38,9 @@ _MAX_COMMAND_LENGTH = 2000
 
 
 @contextmanager
-def same_command(repository: Repository, operation: OperationId) -> Iterator[None]:
-    """Link the operations that are committed meanwhile to an earlier one: `undo` takes them back in one step."""
-    repository.command_operations = [operation]
+def same_command(repository: Repository, *operations: OperationId) -> Iterator[None]:
+    """Link the operations that are committed meanwhile to earlier ones: `undo` takes them back in one step."""
+    repository.command_operations = [*operations]
     try:
         yield
     finally:

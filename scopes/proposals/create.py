@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds, parse_date, parse_time
@@ -95,7 +96,7 @@ def create_proposal(
         before: Values that fields are expected to have now.
         details: Further fields of the document: rationale, confidence, category, ...
         expires: When it expires: a span of time from now, `7d`, or a date.
-        delivery: Send it, in the same operation.
+        delivery: Send it, in the same operation; and give it to the programs of its receivers.
 
     Raises:
         Invalid: a field or the entity is not valid.
@@ -122,11 +123,14 @@ def create_proposal(
     )
     delivered_to: tuple[AgentName, ...] = ()
     queued_for: tuple[AgentName, ...] = ()
+    notes = _note_unknown_approvers(branch, (details or {}).get("required_approvals") or ())
     if delivery is None:
         oid = append_to(branch, message).oid
     else:
         routed = send(branch, message, delivery.to, queue=delivery.queue)
         oid, delivered_to, queued_for = routed.oid, routed.delivered_to, routed.queued_for
+        sent = SentMessage(message.id, [routed.operation])
+        notes = (*notes, *deliver_to_programs(repository, delivered_to, sent))
     return ProposalCreated(
         id=message.id,
         oid=oid,
@@ -138,7 +142,7 @@ def create_proposal(
         supersedes=supersedes,
         delivered_to=delivered_to,
         queued_for=queued_for,
-        notes=_note_unknown_approvers(branch, (details or {}).get("required_approvals") or ()),
+        notes=notes,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from scopes.agents.registry import Registry
 from scopes.errors import Invalid, Refused
 from scopes.model import encoding
 from scopes.model.claims import APPROVALS
@@ -62,7 +63,8 @@ def accept_proposal(
         waiting, approval = _approve(found, author)
         if waiting:
             message = review_message(found.proposal, author, "approve", PENDING, details)
-            approved = replace(found.proposal, approvals=tuple(sorted({*found.proposal.approvals, author.name})))
+            approvals = {*found.proposal.approvals, _asked_name(found, author)}
+            approved = replace(found.proposal, approvals=tuple(sorted(approvals)))
             return replace(_write(found, approved, "approve", Step(message, approval)), waiting_for=waiting)
         message = review_message(found.proposal, author, "accept", ACCEPTED, details)
         changes = {**approval, **review_claim(found.proposal, ACCEPTED)}
@@ -91,7 +93,7 @@ def modify_proposal(
         unknown = next((field for field in values if field not in proposal.fields), None)
         if unknown is not None:
             raise Invalid(f"the proposal does not change {unknown!a}", hint="its fields: " + ", ".join(proposal.fields))
-        waiting = [each for each in proposal.required_approvals if each != author.name]
+        waiting = [each for each in proposal.required_approvals if each != _asked_name(found, author)]
         if waiting:
             names = ", ".join(waiting)
             hint = f"let them approve the new values: scopes proposals create {found.branch} {proposal.entity} ..."
@@ -160,13 +162,22 @@ def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str,
     missing = tuple(name for name in proposal.required_approvals if name not in proposal.approvals)
     if not missing:
         return (), {}
-    names = ", ".join(missing)
-    if author.name not in missing:
-        done = "has approved it already" if author.name in proposal.approvals else "is not asked to approve it"
+    names, asked = ", ".join(missing), _asked_name(found, author)
+    if asked not in missing:
+        done = "has approved it already" if asked in proposal.approvals else "is not asked to approve it"
         hint = f"it waits for {names}: scopes proposals accept {proposal.id[:12]} --as {missing[0]}"
         raise Refused(f"{author.name} {done}", hint=hint)
-    claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, author.name): encoding.dump({"approved": True})}
-    return tuple(name for name in missing if name != author.name), claim
+    claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, asked): encoding.dump({"approved": True})}
+    return tuple(name for name in missing if name != asked), claim
+
+
+def _asked_name(found: Located, author: Author) -> str:
+    """Return the name by which the approval of an author is asked for: an earlier one, if the agent has another now."""
+    asked = found.proposal.required_approvals
+    if not asked or author.name in asked:
+        return author.name
+    names = Registry(found.branch.repository).names_of(author.name)
+    return next((name for name in asked if name in names), author.name)
 
 
 def _write(

@@ -119,7 +119,8 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
     for branch in walk_branches(repository, scope):
         tip = branch.tip
         proposals = read_proposals(repository, tip)
-        found = [each for each in proposals if name and each.id.startswith(name)]
+        matching = [each for each in proposals if name and each.id.startswith(name)]
+        found = [each for each in matching if each.id == name] or matching
         if len(found) > 1:
             names = ", ".join(each.id[:12] for each in found[:5])
             raise Ambiguous(f"{name!a} matches {len(found)} proposals", hint=f"name one of: {names}")

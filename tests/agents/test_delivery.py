@@ -11,16 +11,17 @@ from dataclasses import replace
 import pytest
 
 from scopes import clock
-from scopes.agents.delivery import deliver_to_programs, deliver_unread
+from scopes.agents.delivery import SentMessage, deliver_to_programs, deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.conversation.new import new
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.history.revisions import list_branch_tips
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from tests.support.random_ids import hashed_counter
@@ -151,6 +152,28 @@ def test_send_delivers_to_programs_and_notes_what_failed(team):
     assert note.hint.startswith("it stays in the inbox; mend scopes.agent.ann.delivery, then: scopes inbox ann --del")
     assert deliver_to_programs(with_program(team, "true"), ["ann"]) == ()
     assert texts(team) == []
+
+
+def test_undo_of_a_send_takes_back_its_deliveries_too(team):
+    """The first undo took back only an acknowledgement, and the next send ran the program for that message again."""
+    register(team, "bob")
+    key = "scopes.agent.bob.delivery"
+    opened = with_program(team, "cat > /dev/null", **{key: "cat > /dev/null"})
+    tip = list_branch_tips(team, "conv-001")
+    before = sent(opened, "earlier")
+    done = send(StoreHandle(opened).branch("conv-001"), plain_message("carol", "now"), ("ann", "bob"))
+    assert deliver_to_programs(opened, ["ann", "bob"], SentMessage(done.message, [done.operation])) == ()
+    summaries = [undo(opened, dry_run=True).summary, undo(opened).summary]
+    own = f"acknowledge {done.message[:8]} for"
+    assert summaries == [f"send {done.message[:8]} of conv-001/main to ann, bob; {own} ann; {own} bob"] * 2
+    assert (texts(team), texts(team, "bob"), list_branch_tips(team, "conv-001")["main"]) == ([], [], before.oid)
+    redo(opened)
+    assert (texts(team), list_branch_tips(team, "conv-001")["main"]) == ([], done.oid)
+    undo(opened)
+    assert list_branch_tips(team, "conv-001")["main"] == before.oid
+    assert (undo(opened).summary, texts(team)) == (f"acknowledge {before.message[:8]} for ann", ["earlier"])
+    undo(opened)
+    assert (texts(team), list_branch_tips(team, "conv-001")) == ([], tip)
 
 
 def test_without_a_program_the_inbox_is_the_delivery(team):

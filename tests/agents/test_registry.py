@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.agents.agent import Agent, decode_agent, encode_agent
+from scopes.agents.delivery import deliver_unread
+from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
 from scopes.agents.registry import Registry, store_registry
@@ -19,6 +21,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.facts.run import RunLimits, run_programs
 from scopes.history.metadata import write_metadata
+from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
 from scopes.store.transactions import exclusive_write
@@ -114,6 +117,30 @@ def test_an_agent_is_found_by_name_number_and_prefix(repository):
     assert refusal.value.hint == "did you mean planner?"
 
 
+def test_a_writing_verb_takes_no_beginning_of_a_name(repository):
+    """`agents remove kim` twice removed kimberly as well."""
+    for name in ("kim", "kimberly"):
+        register(repository, name)
+    remove(repository, "kim")
+    verbs = [
+        lambda: remove(repository, "kim"),
+        lambda: set_availability(repository, "kim", available=False),
+        lambda: update(repository, "kim", AgentChanges(description="x")),
+        lambda: read_inbox(repository, "kim", acknowledge=True),
+        lambda: next(watch_inbox(repository, "kim", acknowledge=True, idle_seconds=0)),
+        lambda: deliver_unread(repository, "kim"),
+    ]
+    before = Registry(repository).agents
+    for verb in verbs:
+        with pytest.raises(NotFound, match="there is no agent 'kim'") as refusal:
+            verb()
+        assert refusal.value.hint.startswith("did you mean kimberly? ")
+        assert refusal.value.hint.endswith("needs the whole name of an agent")
+    assert (Registry(repository).agents, names(repository)) == (before, {2: "kimberly"})
+    assert read_inbox(repository, "kim").agent.name == "kimberly"
+    assert remove(repository, "2").agent.name == "kimberly"
+
+
 def test_update_adds_and_removes_single_items(repository):
     register(
         repository, "planner", capabilities=["plan", "go"], dependencies=["spec"], metadata={"model": "m", "x": "1"}
@@ -137,6 +164,18 @@ def test_update_adds_and_removes_single_items(repository):
     )
     assert [note.text for note in done.notes] == ["the agent has no capability 'nope'"]
     assert Registry(repository).agents == (agent,)
+
+
+def test_a_new_name_notes_the_settings_that_have_the_old_one(repository):
+    """The program of the agent was no longer run, without a word."""
+    register(repository, "critic")
+    values = {"scopes.agent.critic.delivery": "cat > /dev/null", "scopes.agent.critic.timeout": "5"}
+    opened = open_repository(repository.path, {key: Setting(key, value, "flag") for key, value in values.items()})
+    first, second = update(opened, "critic", AgentChanges(name="the judge")).notes
+    assert first.text == "the setting scopes.agent.critic.delivery is not used for the judge"
+    assert first.hint == "set it again: scopes config set 'scopes.agent.the judge.delivery' 'cat > /dev/null'"
+    assert second.text == "the setting scopes.agent.critic.timeout is not used for the judge"
+    assert update(opened, "the judge", AgentChanges(description="x")).notes == ()
 
 
 def test_a_change_that_changes_nothing_is_no_operation(repository):

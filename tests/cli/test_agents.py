@@ -168,3 +168,18 @@ def test_the_hint_of_send_names_only_options_that_it_has(registered, kind):
 def test_a_misspelled_capability_of_a_receiver_is_suggested(registered):
     error = registered.run_refused("send", registered.id, "--to", "@reviwe", "hello", "--as", "carol", code=4)
     assert error["hint"] == "did you mean @review?"
+
+
+def test_a_report_asks_nobody_to_decide_when_the_collaboration_has_ended(registered):
+    """It still said that somebody neutral has to decide, below the outcome."""
+    registered.run("agents", "register", "ann")
+    branch = registered.run("collaborate", registered.id, "--type", "consensus", "--agents", "all", "--task", "Choose")
+    for name, text in (("ann", "JWT"), ("reviewer", "Sessions")):
+        registered.run("collaborate", "argue", branch.strip(), text, "--as", name)
+    report = registered.run("collaborate", "show", branch.strip())
+    assert "No consensus: JWT (1); Sessions (1)." in report
+    assert "somebody neutral has to decide" in report
+    registered.run("collaborate", "close", branch.strip(), "--outcome", "JWT")
+    report = registered.run("collaborate", "show", branch.strip())
+    assert "No consensus was reached before the end: JWT (1); Sessions (1)." in report
+    assert "has to decide" not in report

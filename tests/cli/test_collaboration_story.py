@@ -27,7 +27,7 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     scopes("send", conv, "--as", "lead", "--to", "all", "Read the module first")  # broadcast
     branch = scopes("collaborate", conv, "--type", "joint-analysis", "--agents", "ann,bob", "--task", "Where to split?")
     branch = branch.strip()
-    assert [row.split("\t")[-1] for row in scopes("inbox", "ann").splitlines()] == [
+    assert [row.split("\t")[5] for row in scopes("inbox", "ann").splitlines()] == [
         "Read the module first", "Where to split?",
     ]  # fmt: skip
     for name, text, confidence in (("ann", "By use case", "0.8"), ("bob", "By layer", "0.6")):
@@ -53,7 +53,7 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     for line in (
         "**Outcome:** Split by use case",
         "- ann: 3 messages",
-        "No consensus: By use case (1); By layer (1).",
+        "No consensus was reached before the end: By use case (1); By layer (1).",
         "- **By use case**, ann, confidence Very High (0.8)",
         "- **split**: by use case (ann)",
     ):

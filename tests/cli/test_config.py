@@ -82,3 +82,19 @@ def test_a_variable_of_the_environment_overrides_the_color_setting(conversation,
     conversation.run_main("config", "scopes.color", "always")
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in conversation.run_main("show", conversation.id).stdout
+
+
+def test_a_setting_of_an_agent_that_is_not_registered_is_noted(conversation):
+    """The program was never run, and nothing said so."""
+    conversation.run("agents", "register", "critic")
+    setting = ("config", "set", "scopes.agent.{}.delivery", "cat", "--level", "user", "--json")
+    notes = {}
+    for name in ("critic", "critik", "bob"):
+        words = (word.format(name) for word in setting)
+        notes[name] = conversation.run(*words).get("notes", [])
+    assert notes["critic"] == []
+    assert notes["critik"][0]["text"].startswith("no agent critik is registered")
+    assert [notes[name][0]["hint"] for name in ("critik", "bob")] == [
+        "did you mean critic?",
+        "register it: scopes agents register bob",
+    ]

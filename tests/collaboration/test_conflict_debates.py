@@ -13,6 +13,7 @@ from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.collaboration.contribute import argue_about_conflict
 from scopes.collaboration.neutral import choose_neutral, escalate
+from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import show_conflict
@@ -27,6 +28,10 @@ from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.model.argument import Argument, Evidence, argument_text
 from scopes.model.message import Author
+from scopes.proposals.create import Delivery
+from scopes.store.config import Setting
+from scopes.store.open_repository import open_repository
+from tests.support.proposals import create
 from tests.support.random_ids import hashed_counter
 
 CONV, RESOLUTION = "conv-001", "conflict-resolution/fix-into-main"
@@ -154,10 +159,36 @@ def test_a_name_that_is_not_registered_has_no_inbox(disputed):
     assert done.notes[0].hint == "register it: scopes agents register zoltan"
 
 
-def test_a_registered_agent_is_named_by_its_number_or_a_prefix_as_in_send(disputed):
-    assert escalated(disputed, "do").escalated_to == "dora"
+def test_a_registered_agent_is_named_by_its_number_or_its_whole_name_as_in_send(disputed):
+    with pytest.raises(NotFound, match="there is no agent 'do'") as refused:
+        escalated(disputed, "do")
+    assert refused.value.hint == "did you mean dora? Or register it: scopes agents register do"
+    assert escalated(disputed, "dora").escalated_to == "dora"
     assert escalated(disputed, "3").escalated_to == "eve"
     assert [len(read_inbox(disputed, name).messages) for name in ("dora", "eve")] == [1, 1]
+
+
+def test_every_command_that_sends_runs_the_programs_and_one_undo_takes_all_of_it_back(disputed, tmp_path):
+    """A request waited in the inbox until the next `send`."""
+    setting = Setting("scopes.agent.dora.delivery", f"cat >> {tmp_path}/log", "flag")
+    opened = open_repository(disputed.path, {setting.key: setting})
+    request = Request(type="peer-review", task="look", agents=("dora",))
+    verbs = [
+        lambda: escalated(opened, "dora"),
+        lambda: start(opened, CONV, request, author=BOB),
+        lambda: create(opened, "status=done", where=f"{CONV}/main", delivery=Delivery(("dora",))),
+    ]
+    refs = state_of_inboxes(opened)
+    for number, verb in enumerate(verbs, 1):
+        verb()
+        assert len((tmp_path / "log").read_text().splitlines()) == number
+        assert inbox_of(opened, "dora") == []
+        undo(opened)
+        assert state_of_inboxes(opened) == refs
+
+
+def state_of_inboxes(repository):
+    return list_branch_tips(repository, CONV), inbox_of(repository, "dora")
 
 
 def test_a_side_of_the_conflict_may_decide_it_but_a_note_says_so(disputed):

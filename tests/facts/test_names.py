@@ -10,7 +10,7 @@ from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.append import append
 from scopes.conversation.new import new
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.list import list_facts, list_proposed, show_fact
 from scopes.facts.propose import Proposal, propose
@@ -138,3 +138,68 @@ def test_a_program_spells_keys_in_any_case(store):
     assert [each.outcome for each in done.cycles[0].applied] == ["added", "known", "invalid"]
     assert [row.fact.key for row in list_facts(store, CONV).rows] == ["Hypotheses", "Seeds"]
     assert list_proposed(store, CONV).rows == ()
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject", "promote"])
+def test_a_decided_name_is_never_taken_for_a_longer_one_that_waits(store, verb):
+    """`facts accept conv-001 a1` twice accepted a10 as well."""
+    for name in ("a1", "a10"):
+        suggest(store, f"text of {name}", name)
+    VERBS[verb](store, "a1")
+    for call in VERBS.values():
+        for name in ("a1", "Seeds/a1"):
+            with pytest.raises(Refused, match=r"Seeds/a1 was rejected|Seeds/a1 is a fact already"):
+                call(store, name)
+    assert {row.proposal.id for row in list_proposed(store, CONV).rows} == {"slow", "a10"}
+
+
+def test_the_error_is_about_the_exact_name_and_not_about_a_longer_one(store):
+    for name in ("a1", "a10", "a100"):
+        suggest(store, f"text of {name}", name)
+    reject(store, CONV, "a10", actor="ann", reason="no")
+    promote(store, CONV, "a1")
+    with pytest.raises(Refused, match="Seeds/a1 is a fact already"):
+        promote(store, CONV, "a1")
+    with pytest.raises(Refused, match="Seeds/a10 was rejected"):
+        promote(store, CONV, "a10")
+    assert promote(store, CONV, "a100").fact.id == "a100"
+
+
+def test_an_exact_name_shows_the_proposal_and_not_a_fact_whose_name_is_longer(store):
+    for name in ("a10", "a1"):
+        suggest(store, f"text of {name}", name)
+    promote(store, CONV, "a10")
+    assert show_fact(store, CONV, "a1").row.proposal.id == "a1"
+    assert show_fact(store, CONV, "a10").row.fact.id == "a10"
+
+
+@pytest.fixture
+def asked(store):
+    """The open questions `q1` and `q10` of ann."""
+    register(store, "ann", dependencies=["Seeds"])
+    promote(store, CONV, "slow")
+    asks = [{"key": "Seeds", "id": name, "text": f"Which {name}?"} for name in ("q1", "q10")]
+    run_programs(store, CONV, {"ann": f"echo '{json.dumps({'questions': asks})}'"}, RunLimits())
+    return store
+
+
+def test_an_answered_question_says_who_answered_it_and_how(asked):
+    """The second answer to q1 answered q10; alone it was `no question waits`."""
+    decide(asked, CONV, "q1", "approved", actor="carol", rationale="")
+    for decision in ("approved", "refine"):
+        with pytest.raises(Refused, match="q1 was answered already by carol: approved"):
+            decide(asked, CONV, "q1", decision, actor="dora", rationale="")
+    assert [row.question.id for row in list_proposed(asked, CONV).questions] == ["q10"]
+    with pytest.raises(Refused, match="q1 is a question that carol answered: approved"):
+        accept(asked, CONV, "q1", actor="dora")
+    decide(asked, CONV, "q10", "rejected", actor="dora", rationale="")
+    with pytest.raises(Refused, match="q10 was answered already by dora: rejected"):
+        decide(asked, CONV, "q10", "approved", actor="carol", rationale="")
+
+
+def test_a_beginning_of_a_question_and_of_a_proposal_decides_about_neither(asked):
+    decide(asked, CONV, "q1", "approved", actor="carol", rationale="")
+    suggest(asked, "another one", "q100")
+    with pytest.raises(Ambiguous, match="q10, Seeds/q100"):
+        decide(asked, CONV, "q", "refine", actor="ann", rationale="")
+    assert decide(asked, CONV, "q10", "approved", actor="ann", rationale="").decision.subject == "q10"

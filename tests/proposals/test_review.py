@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from scopes.agents.register import AgentChanges, register, update
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
@@ -170,6 +171,36 @@ def test_every_required_approval_is_needed(team):
     with pytest.raises(Refused, match="needs the approval of ann"):
         modify_proposal(team, None, made.id, {"status": "x"}, author=Author("bob"))
     assert accept(team, made, author=Author("bob")).proposal.state == "applied"
+
+
+def test_an_approval_follows_the_agent_to_its_new_name(team):
+    """`proposals accept P --as anne` was refused, as the proposal waited for ann; nobody had that name any more."""
+    made = create(team, "status=done", details={"required_approvals": ["ann", "bob"]})
+    update(team, "ann", AgentChanges(name="anna"))
+    update(team, "anna", AgentChanges(name="anne"))
+    first = accept(team, made, author=Author("anne"))
+    assert (first.proposal.approvals, first.waiting_for) == (("ann",), ("bob",))
+    with pytest.raises(Refused, match="anne has approved it already"):
+        accept(team, made, author=Author("anne"))
+    assert accept(team, made, author=Author("bob")).proposal.state == "applied"
+
+
+def test_a_name_that_another_agent_has_got_asks_for_the_approval_of_that_one(team):
+    made = create(team, "status=done", details={"required_approvals": ["ann"]})
+    update(team, "ann", AgentChanges(name="anne"))
+    register(team, "ann")
+    with pytest.raises(Refused, match="anne is not asked to approve it"):
+        accept(team, made, author=Author("anne"))
+    assert accept(team, made, author=Author("ann")).proposal.state == "applied"
+
+
+def test_an_agent_with_a_new_name_modifies_what_it_alone_has_to_approve(team):
+    made = create(team, "status=done", details={"required_approvals": ["ann"]})
+    update(team, "ann", AgentChanges(name="anne"))
+    with pytest.raises(Refused, match="needs the approval of ann"):
+        modify_proposal(team, None, made.id, {"status": "x"}, author=Author("bob"))
+    done = modify_proposal(team, None, made.id, {"status": "x"}, author=Author("anne"))
+    assert done.proposal.state == "applied"
 
 
 def test_rollback_restores_the_values_once(team):

@@ -15,6 +15,9 @@ from scopes.errors import Invalid
 AgentArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
 ]
+ChangedAgent: TypeAlias = Annotated[
+    str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its whole name, or its number")
+]
 OfType: TypeAlias = Annotated[
     Literal["ai", "human"] | None, usage.Option("--type", metavar="TYPE", help="ai (default) or human")
 ]
@@ -106,7 +109,7 @@ def agents_show(context: usage.Context, agent: AgentArgument) -> int:
 
 def agents_update(
     context: usage.Context,
-    agent: AgentArgument,
+    agent: ChangedAgent,
     name: Annotated[str | None, usage.Option("--name", metavar="NAME", help="A new name")] = None,
     agent_type: OfType = None,
     description: Description = None,
@@ -144,7 +147,7 @@ def agents_update(
     return invocation.show(update(invocation.repository(), agent, changes))
 
 
-def agents_remove(context: usage.Context, agent: AgentArgument) -> int:
+def agents_remove(context: usage.Context, agent: ChangedAgent) -> int:
     """Remove an agent from the registry.
 
     Its messages stay, and its number is not used again.
@@ -156,7 +159,7 @@ def agents_remove(context: usage.Context, agent: AgentArgument) -> int:
     return invocation.show(remove(invocation.repository(), agent))
 
 
-def agents_available(context: usage.Context, agent: AgentArgument) -> int:
+def agents_available(context: usage.Context, agent: ChangedAgent) -> int:
     """Make an agent available.
 
     What was sent to it while it was away goes into its inbox, in the order of sending.
@@ -168,7 +171,7 @@ def agents_available(context: usage.Context, agent: AgentArgument) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=True))
 
 
-def agents_away(context: usage.Context, agent: AgentArgument) -> int:
+def agents_away(context: usage.Context, agent: ChangedAgent) -> int:
     """Make an agent unavailable.
 
     What is sent to it waits until scopes agents available.

@@ -61,10 +61,11 @@ def collaborate(
     """Open a collaboration of agents on a task.
 
     A branch begins at the tip of the active branch with a request, which goes into the inboxes of the agents, in one
-    operation; it waits for those that are away. They join with collaborate join, add messages with append or send, and
-    state positions with collaborate argue; the branch is merged as any other. See collaborate status for all of them,
-    collaborate show for a report, and collaborate close for the end. Types are peer-review, joint-analysis, consensus,
-    knowledge-sharing, verification, and handoff, which goes to one agent.
+    operation; it waits for those that are away, and is given to the programs of the others, as by send. They join with
+    collaborate join, add messages with append or send, and state positions with collaborate argue; the branch is merged
+    as any other. See collaborate status for all of them, collaborate show for a report, and collaborate close for the
+    end. Types are peer-review, joint-analysis, consensus, knowledge-sharing, verification, and handoff, which goes to
+    one agent.
 
     Examples:
       scopes collaborate conv-001 --type consensus --agents reviewer,tester --task "Choose the queue"

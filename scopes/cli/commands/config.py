@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
+from scopes.agents.authors import note_unknown_agent
 from scopes.cli import usage
 from scopes.cli.command_line import split_words
 from scopes.cli.invocation import Invocation
@@ -59,6 +60,8 @@ def config_set(
     if name != key.lower() and split_words(TABLE, [name]).unknown is None:
         note = Note(f"{name} is a command, so this alias is never used", "choose another name for the alias")
         result = replace(result, notes=(*result.notes, note))
+    if repository is not None:
+        result = replace(result, notes=(*result.notes, *note_unknown_agent(repository, key)))
     return invocation.show(result)
 
 

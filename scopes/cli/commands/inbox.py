@@ -39,11 +39,13 @@ def inbox(
 
     With --deliver the program of the setting scopes.agent.<name>.delivery of your own configuration gets each as a JSON
     object on standard input; exit code 0 takes the message out of the inbox. It is tried three times, then the message
-    and all later ones stay, and the exit code is 1. `send` does the same for its receivers. One process at a time
-    delivers to an agent. No message is lost. One is given twice only if scopes dies between the end of the program and
-    the acknowledgement: `delivery` in the object (and the variable SCOPES_DELIVERY) is an id that is the same for all
-    attempts, and `attempt` counts them, so a program can leave out what it has done before. A message for which the
-    program is running now is not taken by --ack.
+    and all later ones stay, and the exit code is 1. Commands that send do the same for their receivers: send,
+    collaborate, conflicts escalate, and proposals create --send. One process at a time delivers to an agent. No message
+    is lost. One is given twice only if scopes dies between the end of the program and the acknowledgement: `delivery`
+    in the object (and the variable SCOPES_DELIVERY) is an id that is the same for all attempts, and `attempt` counts
+    them, so a program can leave out what it has done before. A message for which the program is running now is not
+    taken by --ack. Undo of a send takes back the deliveries of its message too, not what the program has done; undo of
+    another delivery puts the message back, and it is given again as a new one.
 
     Examples:
       scopes inbox reviewer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-from scopes.agents.delivery import deliver_to_programs
+from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.send import send as send_message
 from scopes.cli import usage
 from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
@@ -41,6 +41,10 @@ def send(
     or nothing. Agents that are away get it when they are available again, in the order of sending. If nobody is
     available, nothing is sent (exit code 1) unless --queue is given. An unknown name or capability sends nothing.
 
+    If a receiver has a program (scopes.agent.<name>.delivery), the message is given to it when it is sent, and send
+    waits until that has ended: up to three times scopes.agent.<name>.timeout (60 seconds). To stop waiting, press
+    Ctrl-C: the message stays sent, and in the inbox.
+
     Without --to, proposals go to agents with the capability review, collaboration requests to those with the capability
     that they name, and analyses to the registered participants of the conversation.
 
@@ -65,5 +69,5 @@ def send(
     fields = Fields(kind=kind, data=data, reply_to=answered, time=time)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
     done = send_message(target, message, to or (), queue=queue)
-    failures = deliver_to_programs(repository, done.delivered_to)
+    failures = deliver_to_programs(repository, done.delivered_to, SentMessage(done.message, [done.operation]))
     return invocation.show(replace(done, notes=(*done.notes, *failures)))

@@ -46,6 +46,7 @@ _TERMINAL_COLUMNS = (
 
 _INBOX_COLUMNS = (
     Column("Message"), Column("Conversation"), Column("Branch"), Column("From"), Column("Sent"), Column("Text"),
+    Column("Ended"),
 )  # fmt: skip
 
 
@@ -160,7 +161,8 @@ def _text_of(received: ReceivedMessage) -> str:
 def _inbox_row(received: ReceivedMessage, view: View) -> tuple[Cell, ...]:
     entry = received.entry
     where = entry.conversation, entry.branch
-    return identifier(view, entry.message), *where, entry.sender, short_time(view, entry.sent), _text_of(received)
+    text, ended = _text_of(received), received.ended or ""
+    return identifier(view, entry.message), *where, entry.sender, short_time(view, entry.sent), text, ended
 
 
 def _write_agent(agent: Agent, view: View) -> None:

@@ -145,23 +145,27 @@ def _positions(result: CollaborationReport) -> Iterator[str]:
     if not result.consensus:
         return
     yield from ("", "## Positions")
+    is_open = result.collaboration.closed is None and result.collaboration.merged_into is None
     for subject in result.consensus:
         heading = _text(result.collaboration.task if subject.about == THE_TASK else subject.about)
-        yield from ("", f"### {heading}", "", _consensus(subject), "")
-        yield from (line for each in result.debates if each.about == subject.about for line in _debate(each))
+        yield from ("", f"### {heading}", "", _consensus(subject, is_open=is_open), "")
+        debates = (each for each in result.debates if each.about == subject.about)
+        yield from (line for each in debates for line in _debate(each, is_open=is_open))
         for each in result.positions:
             if each.argument.about == subject.about:
                 yield from _position(each)
 
 
-def _consensus(subject: Consensus) -> str:
+def _consensus(subject: Consensus, *, is_open: bool) -> str:
     if subject.is_reached:
         return f"Consensus of {counted(len(subject.holders[0][1]), 'participant')}."
     held = "; ".join(f"{_text(text)} ({len(names)})" for text, names in subject.holders)
-    return f"No consensus: {held}." if len(subject.holders) > 1 else "One position so far."
+    if len(subject.holders) < 2:
+        return "One position so far." if is_open else "One position."
+    return f"No consensus: {held}." if is_open else f"No consensus was reached before the end: {held}."
 
 
-def _debate(debate: Debate, *, is_open: bool = True) -> Iterator[str]:
+def _debate(debate: Debate, *, is_open: bool) -> Iterator[str]:
     """Yield what the positions have in common, and how well each is supported; nothing while there is one."""
     if debate.phase in {"arguments", "consensus"}:
         return
