@@ -188,9 +188,15 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
 def _rows_of(
     order: RecordingOrder, number: int, found: Iterable[FieldChange], cause: str
 ) -> Iterator[tuple[Position, Change]]:
-    """Yield the rows of an operation, with its place: all have one time, and one cause unless a change has its own."""
-    position, time, source = order.position_of(number), order.time_of(number), order.records[number].id
-    return ((position, each.to_row(time, cause, source)) for each in found)
+    """Yield the rows of an operation, with its place: all have one time, and one cause unless a change has its own.
+
+    Whoever ran an undo or redo caused all of it: who had caused what that takes back or restores did not.
+    """
+    record = order.records[number]
+    position, time, source = order.position_of(number), order.time_of(number), record.id
+    for each in found:
+        own = each if record.undoes is None else each._replace(cause=None)
+        yield position, own.to_row(time, cause, source)
 
 
 def _of_branch(
