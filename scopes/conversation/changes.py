@@ -15,7 +15,7 @@ from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.conversation.causes import Causes
 from scopes.conversation.change import CAUSES, OPERATIONS, Change, FieldChange
 from scopes.conversation.fact_changes import walk_fact_changes, walk_key_changes
-from scopes.conversation.message_changes import walk_message_changes
+from scopes.conversation.message_changes import Recorded, walk_message_changes
 from scopes.conversation.moved_effects import MovedEffects
 from scopes.conversation.operation_changes import (
     ConversationOperation,
@@ -24,6 +24,7 @@ from scopes.conversation.operation_changes import (
     walk_conversation_operations,
     walk_operation_changes,
 )
+from scopes.conversation.participants import keep_changes
 from scopes.conversation.recording_order import Position, RecordingOrder
 from scopes.conversation.registry_changes import list_registry_files, walk_agent_changes, walk_inbox_changes
 from scopes.errors import Invalid
@@ -31,7 +32,7 @@ from scopes.history.conversations import read_uuid
 from scopes.history.messages import headers_of
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
-from scopes.ids import ConversationId, MessageId, Oid
+from scopes.ids import ConversationId, Oid
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Stream
 from scopes.store import refs
@@ -154,10 +155,10 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     order = RecordingOrder(repository)
     moves = {each.record.id: moved_branches(each.record, each.conversation) for each in own}
     order.read_moves(conversation, moves, {commit.oid: commit.parents for commit in commits})
-    effects: dict[MessageId, list[FieldChange]] = {}
+    recorded = Recorded({}, {})
     tips = list_branch_tips(repository, conversation)
-    found = list(walk_message_changes(repository, commits, order, effects, tips.values()))
-    moved = MovedEffects(repository, tips, effects)
+    found = list(walk_message_changes(repository, commits, order, recorded, tips.values()))
+    moved = MovedEffects(repository, tips, recorded)
     effective = find_effective(reversed(own))
     rows = {
         each.record.id: [
@@ -182,7 +183,7 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
             ),
             causes.find(record, files),
         )
-    return [change for _, change in sorted(found, key=itemgetter(0))]
+    return list(keep_changes(change for _, change in sorted(found, key=itemgetter(0))))
 
 
 def _rows_of(

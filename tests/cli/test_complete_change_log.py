@@ -131,6 +131,12 @@ def opposite_of(row):
     return f"{OPPOSITE[verb]} {field}"
 
 
+def participants(rows):
+    """Return who took part for the first time or no more."""
+    found = (row for row in rows if row["field_path"] == "participants")
+    return sorted(f"{added(row['operation'])} {row['after'] or row['before']}" for row in found)
+
+
 def shown(rows, *, with_cause=True):
     """Return operation, field and cause of each row but those of messages and branches."""
     kept = [row for row in rows if not STATE.match(row["field_path"])]
@@ -169,6 +175,8 @@ def test_what_is_undone_and_redone_has_rows_of_the_opposite_and_of_the_same(log)
         redone = log.run("redo")
         assert shown(redone, with_cause=False) == done, line
         assert {row["cause"] for row in undone + redone} <= {"user:user"}, line
+        assert participants(undone) == sorted(map(opposite_of, participants(redone))), line
+    assert [row["after"] for row in log.known["CONV"] if row["field_path"] == "participants"].count(None) == 3
 
 
 def test_reading_and_testing_leave_no_row(log):
