@@ -15,6 +15,7 @@ from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.conversation.causes import Causes
 from scopes.conversation.change import CAUSES, OPERATIONS, Change, FieldChange
 from scopes.conversation.fact_changes import walk_fact_changes, walk_key_changes
+from scopes.conversation.lapsed_facts import LapsedFacts
 from scopes.conversation.message_changes import Recorded, walk_message_changes
 from scopes.conversation.moved_effects import MovedEffects
 from scopes.conversation.operation_changes import (
@@ -168,7 +169,7 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
         for each in own
     }
     uuid, causes = encode_component(read_uuid(repository, conversation)), Causes(repository)
-    entries = ConversationFilter(repository, conversation)
+    entries, lapsed = ConversationFilter(repository, conversation), LapsedFacts(order)
     for number, record in enumerate(order.records):
         files = list_registry_files(repository, record, AGENT_FILES, INBOX_FILES)
         inboxes = list(walk_inbox_changes(repository, files, entries))
@@ -177,12 +178,13 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
             number,
             (
                 *rows.get(record.id, ()),
-                *walk_fact_changes(repository, record, uuid),
+                *lapsed.take(number, walk_fact_changes(repository, record, uuid)),
                 *(walk_agent_changes(files) if inboxes else ()),
                 *inboxes,
             ),
             causes.find(record, files),
         )
+    found += lapsed.list_rows(now_nanoseconds())
     return list(keep_changes(change for _, change in sorted(found, key=itemgetter(0))))
 
 

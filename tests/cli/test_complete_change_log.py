@@ -179,6 +179,15 @@ def test_what_is_undone_and_redone_has_rows_of_the_opposite_and_of_the_same(log)
     assert [row["after"] for row in log.known["CONV"] if row["field_path"] == "participants"].count(None) == 3
 
 
+def test_what_the_time_ends_has_a_row_of_the_system(log, monkeypatch):
+    log.run("facts propose CONV Seeds slow --id one --expires 1h --as ann")
+    log.run("proposals create CONV task/42 status=a --expires 1h --as ann")
+    read = clock.read_clock
+    monkeypatch.setattr(clock, "read_clock", lambda: read() + 2 * 3600 * 10**9)
+    assert shown(log.take_new()) == ["UPDATE proposals.ID system", "UPDATE proposed_facts.Seeds.one system"]
+    assert log.take_new() == []
+
+
 def test_reading_and_testing_leave_no_row(log):
     log.run("proposals create CONV task/42 status=a --as ann")
     assert log.run("proposals test CONV LAST") == []
