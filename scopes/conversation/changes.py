@@ -16,6 +16,7 @@ from scopes.conversation.causes import Causes
 from scopes.conversation.change import CAUSES, OPERATIONS, Change, FieldChange
 from scopes.conversation.fact_changes import walk_fact_changes, walk_key_changes
 from scopes.conversation.lapsed_facts import LapsedFacts
+from scopes.conversation.merged_branches import MergedBranches, keep_statuses
 from scopes.conversation.message_changes import Recorded, walk_message_changes
 from scopes.conversation.moved_effects import MovedEffects
 from scopes.conversation.operation_changes import (
@@ -31,6 +32,7 @@ from scopes.conversation.registry_changes import list_registry_files, walk_agent
 from scopes.errors import Invalid
 from scopes.history.conversations import read_uuid
 from scopes.history.messages import headers_of
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
 from scopes.ids import ConversationId, Oid
@@ -160,11 +162,13 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     tips = list_branch_tips(repository, conversation)
     found = list(walk_message_changes(repository, commits, order, recorded, tips.values()))
     moved = MovedEffects(repository, tips, recorded)
+    merged = MergedBranches(repository, order, recorded, tips, read_metadata(repository, conversation).branches)
     effective = find_effective(reversed(own))
     rows = {
         each.record.id: [
             *walk_operation_changes(repository, each, effective[each.record.id]),
             *moved.walk(each.record, moves[each.record.id]),
+            *merged.walk(each.record, each.conversation, moves[each.record.id]),
         ]
         for each in own
     }
@@ -184,8 +188,8 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
             ),
             causes.find(record, files),
         )
-    found += lapsed.list_rows(now_nanoseconds())
-    return list(keep_changes(change for _, change in sorted(found, key=itemgetter(0))))
+    found += [*lapsed.list_rows(now_nanoseconds()), *merged.later]
+    return list(keep_statuses(keep_changes(change for _, change in sorted(found, key=itemgetter(0)))))
 
 
 def _rows_of(

@@ -20,6 +20,8 @@ OUTPUT = {
 }
 PROGRAM = shlex.quote(f"ann=echo {shlex.quote(json.dumps(OUTPUT))}")
 BRANCH = "CONV/collaboration/consensus"
+MERGED = "branches.collaboration/consensus.status"
+RESOLVED = "branches.conflict-resolution/collaboration-consensus-into-main.status"
 STATUS = "entities.task.42.status"
 # A command with what follows from it: operation, field and cause of each row but those of messages and branches. ID is
 # any id in a field, CONV the conversation, LAST what the last `proposals create` printed.
@@ -83,10 +85,12 @@ STEPS = [
      "UPDATE decisions.name user:carol"),
     ("conflicts intervene CONV 2 --take source --reason r --as carol", "UPDATE conflicts.ID user:carol",
      "UPDATE decisions.queue user:carol"),
-    ("merge CONV --continue",),
-    (f"collaborate close {BRANCH} --outcome JWT --as carol", "UPDATE collaborations.ID user:carol"),
+    ("merge CONV --continue", "UPDATE collaborations.ID user:user", f"UPDATE {MERGED} user:user",
+     f"UPDATE {RESOLVED} user:user"),
+    (f"collaborate close {BRANCH} --outcome JWT --as carol", "UPDATE collaborations.ID user:carol",
+     f"UPDATE {MERGED} user:carol"),
 ]  # fmt: skip
-STATE = re.compile(r"(messages|participants|branches|active_branch)\b")
+STATE = re.compile(r"(messages|participants|active_branch)\b|branches\.(?!.*\.status$)")
 ID = re.compile(r"(?<=\.)([a-z2-7]{26}|[0-9a-f]{12})(?=\.|$)")
 OPPOSITE = {"CREATE": "DELETE", "DELETE": "CREATE", "UPDATE": "UPDATE"}
 
