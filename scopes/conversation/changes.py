@@ -158,7 +158,7 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     order = RecordingOrder(repository)
     moves = {each.record.id: moved_branches(each.record, each.conversation) for each in own}
     order.read_moves(conversation, moves, {commit.oid: commit.parents for commit in commits})
-    recorded = Recorded({}, {})
+    recorded = Recorded({}, {}, {})
     tips = list_branch_tips(repository, conversation)
     found = list(walk_message_changes(repository, commits, order, recorded, tips.values()))
     moved = MovedEffects(repository, tips, recorded)
@@ -166,8 +166,8 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     effective = find_effective(reversed(own))
     rows = {
         each.record.id: [
-            *walk_operation_changes(repository, each, effective[each.record.id]),
-            *moved.walk(each.record, moves[each.record.id]),
+            *walk_operation_changes(repository, each, effective[each.record.id], recorded.stated),
+            *moved.walk(each.record, effective[each.record.id].kind, moves[each.record.id]),
             *merged.walk(each.record, each.conversation, moves[each.record.id]),
         ]
         for each in own

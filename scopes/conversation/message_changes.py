@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation import participants
 from scopes.conversation.change import Change, FieldChange, cause_of
-from scopes.conversation.message_effects import MessageEffects
+from scopes.conversation.message_effects import MessageEffects, States
 from scopes.conversation.recording_order import Position, RecordingOrder
 from scopes.history.messages import MessageHeader, header_of, is_root, read_message_at, subject_of
 from scopes.history.recorded_times import RecordedTimes
@@ -24,10 +24,14 @@ _MESSAGES = "messages"
 
 
 class Recorded(NamedTuple):
-    """What messages changed beside being messages, and the commits of those that each participant wrote."""
+    """What messages changed beside being messages, and the commits of those that each participant wrote.
+
+    stated: what was stated last about conflicts and positions, by field, as of each commit
+    """
 
     effects: dict[MessageId, list[FieldChange]]
     written: dict[str, list[Oid]]
+    stated: dict[Oid, States]
 
 
 def walk_message_changes(
@@ -56,7 +60,7 @@ def walk_message_changes(
         found.append((position, depth, head.id, time, head, message))
     found.sort(key=itemgetter(0, 1, 2))
     seen: set[MessageId] = set()
-    effects = MessageEffects(repository)
+    effects = MessageEffects(repository, recorded.stated)
     for position, _, message_id, time, head, message in found:
         if head.author_kind in PARTICIPANT_KINDS:
             recorded.written.setdefault(head.author, []).append(head.oid)

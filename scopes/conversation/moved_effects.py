@@ -13,7 +13,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository
 
-_REWIND = "rewind"
+_REWIND, _ABORT = "rewind", "-abort"  # kinds of operations, and how one ends
 
 
 class MovedEffects:
@@ -29,17 +29,18 @@ class MovedEffects:
         self._effects = recorded.effects
         self._participants = Participants(repository, recorded.written)
 
-    def walk(self, record: Operation, moves: Mapping[BranchName, RefChange]) -> Iterator[FieldChange]:
+    def walk(self, record: Operation, first: str, moves: Mapping[BranchName, RefChange]) -> Iterator[FieldChange]:
         """Yield what an operation took back, the newest first, then what it restored, the oldest first.
 
-        A message that is on another branch too is neither, nor is one that a branch has in another commit.
+        A message that is on another branch too is neither, nor is one that a branch has in another commit. `first` is
+        the kind of the operation that was undone or redone first: one that aborted took nothing back.
         """
         after = self._tips | {name: Oid(change.new) for name, change in moves.items() if change.new is not None}
         for name, change in moves.items():
             self._tips.pop(name, None)
             if change.old is not None:
                 self._tips[name] = Oid(change.old)
-        if record.undoes is None and record.kind != _REWIND:
+        if (record.undoes is None and record.kind != _REWIND) or first.endswith(_ABORT):
             return
         pairs = [(_tip(change.old), _tip(change.new)) for change in moves.values()]
         gone = self._list_effective(((old, new) for old, new in pairs), after.values())
