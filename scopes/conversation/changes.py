@@ -15,7 +15,9 @@ from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.conversation.causes import Causes
 from scopes.conversation.change import CAUSES, OPERATIONS, Change, FieldChange
 from scopes.conversation.fact_changes import walk_fact_changes, walk_key_changes
-from scopes.conversation.message_changes import walk_message_changes
+from scopes.conversation.lapsed_facts import LapsedFacts
+from scopes.conversation.merged_branches import MergedBranches, keep_statuses
+from scopes.conversation.message_changes import Recorded, walk_message_changes
 from scopes.conversation.moved_effects import MovedEffects
 from scopes.conversation.operation_changes import (
     ConversationOperation,
@@ -24,14 +26,16 @@ from scopes.conversation.operation_changes import (
     walk_conversation_operations,
     walk_operation_changes,
 )
+from scopes.conversation.participants import keep_changes
 from scopes.conversation.recording_order import Position, RecordingOrder
 from scopes.conversation.registry_changes import list_registry_files, walk_agent_changes, walk_inbox_changes
 from scopes.errors import Invalid
 from scopes.history.conversations import read_uuid
 from scopes.history.messages import headers_of
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
-from scopes.ids import ConversationId, MessageId, Oid
+from scopes.ids import ConversationId, Oid
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Stream
 from scopes.store import refs
@@ -154,20 +158,22 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
     order = RecordingOrder(repository)
     moves = {each.record.id: moved_branches(each.record, each.conversation) for each in own}
     order.read_moves(conversation, moves, {commit.oid: commit.parents for commit in commits})
-    effects: dict[MessageId, list[FieldChange]] = {}
+    recorded = Recorded({}, {}, {})
     tips = list_branch_tips(repository, conversation)
-    found = list(walk_message_changes(repository, commits, order, effects, tips.values()))
-    moved = MovedEffects(repository, tips, effects)
+    found = list(walk_message_changes(repository, commits, order, recorded, tips.values()))
+    moved = MovedEffects(repository, tips, recorded)
+    merged = MergedBranches(repository, order, recorded, tips, read_metadata(repository, conversation).branches)
     effective = find_effective(reversed(own))
     rows = {
         each.record.id: [
-            *walk_operation_changes(repository, each, effective[each.record.id]),
-            *moved.walk(each.record, moves[each.record.id]),
+            *walk_operation_changes(repository, each, effective[each.record.id], recorded.stated),
+            *moved.walk(each.record, effective[each.record.id].kind, moves[each.record.id]),
+            *merged.walk(each.record, each.conversation, moves[each.record.id]),
         ]
         for each in own
     }
     uuid, causes = encode_component(read_uuid(repository, conversation)), Causes(repository)
-    entries = ConversationFilter(repository, conversation)
+    entries, lapsed = ConversationFilter(repository, conversation), LapsedFacts(order)
     for number, record in enumerate(order.records):
         files = list_registry_files(repository, record, AGENT_FILES, INBOX_FILES)
         inboxes = list(walk_inbox_changes(repository, files, entries))
@@ -176,21 +182,28 @@ def _changes_of_conversation(repository: Repository, conversation: ConversationI
             number,
             (
                 *rows.get(record.id, ()),
-                *walk_fact_changes(repository, record, uuid),
+                *lapsed.take(number, walk_fact_changes(repository, record, uuid)),
                 *(walk_agent_changes(files) if inboxes else ()),
                 *inboxes,
             ),
             causes.find(record, files),
         )
-    return [change for _, change in sorted(found, key=itemgetter(0))]
+    found += [*lapsed.list_rows(now_nanoseconds()), *merged.later]
+    return list(keep_statuses(keep_changes(change for _, change in sorted(found, key=itemgetter(0)))))
 
 
 def _rows_of(
     order: RecordingOrder, number: int, found: Iterable[FieldChange], cause: str
 ) -> Iterator[tuple[Position, Change]]:
-    """Yield the rows of an operation, with its place: all have one time, and one cause unless a change has its own."""
-    position, time, source = order.position_of(number), order.time_of(number), order.records[number].id
-    return ((position, each.to_row(time, cause, source)) for each in found)
+    """Yield the rows of an operation, with its place: all have one time, and one cause unless a change has its own.
+
+    Whoever ran an undo or redo caused all of it: who had caused what that takes back or restores did not.
+    """
+    record = order.records[number]
+    position, time, source = order.position_of(number), order.time_of(number), record.id
+    for each in found:
+        own = each if record.undoes is None else each._replace(cause=None)
+        yield position, own.to_row(time, cause, source)
 
 
 def _of_branch(

@@ -14,7 +14,7 @@ from scopes.store.repository import Repository
 _AGENTS_WRITE: Final = frozenset({"facts-run", "facts-propose"})  # operations whose proposals name who made them
 _DECISIONS: Final = "decisions/"
 _REFS: Final = frozenset({FACTS, PROPOSED_FACTS})
-_SHOWN: Final = ("content", "confidence", "invalidates", "state", "reason", "decision", "rationale")
+_SHOWN: Final = ("content", "confidence", "invalidates", "state", "expires", "reason", "decision", "rationale")
 
 
 _File: TypeAlias = tuple[str, str, Any, Any]

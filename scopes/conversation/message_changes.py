@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds
+from scopes.conversation import participants
 from scopes.conversation.change import Change, FieldChange, cause_of
-from scopes.conversation.message_effects import MessageEffects
+from scopes.conversation.message_effects import MessageEffects, States
 from scopes.conversation.recording_order import Position, RecordingOrder
 from scopes.history.messages import MessageHeader, header_of, is_root, read_message_at, subject_of
 from scopes.history.recorded_times import RecordedTimes
@@ -22,20 +23,31 @@ from scopes.store.repository import Repository
 _MESSAGES = "messages"
 
 
+class Recorded(NamedTuple):
+    """What messages changed beside being messages, and the commits of those that each participant wrote.
+
+    stated: what was stated last about conflicts and positions, by field, as of each commit
+    """
+
+    effects: dict[MessageId, list[FieldChange]]
+    written: dict[str, list[Oid]]
+    stated: dict[Oid, States]
+
+
 def walk_message_changes(
     repository: Repository,
     commits: Iterable[Commit],
     order: RecordingOrder,
-    effects_of: dict[MessageId, list[FieldChange]],
+    recorded: Recorded,
     tips: Collection[Oid],
 ) -> Iterator[tuple[Position, Change]]:
     """Yield the changes of each message once, with its place in the order of recording; commits come parents first.
 
     What is at the same place is ordered by depth and by id, so that the order does not depend on the branches.
-    `effects_of` gets what messages changed beside being messages. The last rows are proposals of the tips, the time of
-    which was over before anybody had decided: the system is their cause.
+    `recorded` gets what messages changed beside being messages, and who wrote them. The last rows are proposals of the
+    tips, the time of which was over before anybody had decided: the system is their cause.
     """
-    recorded = RecordedTimes(repository)  # for the names in the titles of merges
+    times = RecordedTimes(repository)  # for the names in the titles of merges
     depths: dict[Oid, int] = {}
     found: list[tuple[Position, int, MessageId, str, MessageHeader, Message]] = []
     for commit in commits:
@@ -43,34 +55,34 @@ def walk_message_changes(
         if is_root(commit):
             order.place_root(commit.oid)
             continue
-        head, message = recorded.add_to(header_of(commit)), read_message_at(repository, commit.tree)
+        head, message = times.add_to(header_of(commit)), read_message_at(repository, commit.tree)
         position, time = order.place(commit, head, message.time or format_seconds(head.time))
         found.append((position, depth, head.id, time, head, message))
     found.sort(key=itemgetter(0, 1, 2))
     seen: set[MessageId] = set()
-    participants: set[str] = set()
-    effects = MessageEffects(repository)
+    effects = MessageEffects(repository, recorded.stated)
     for position, _, message_id, time, head, message in found:
+        if head.author_kind in PARTICIPANT_KINDS:
+            recorded.written.setdefault(head.author, []).append(head.oid)
         if message_id in seen:
             effects.skip(head)
             continue
         seen.add(message_id)
         cause = cause_of(head.author_kind, head.author)
-        for change in _changes_of_message(head, message, participants):
+        for change in _changes_of_message(head, message):
             shown = change.to_row(time, cause, head.id)
             yield position, replace(shown, tools=_tools_of(message)) if change.field_path == _MESSAGES else shown
         for effect in effects.walk(head, message):
-            effects_of.setdefault(head.id, []).append(effect)
+            recorded.effects.setdefault(head.id, []).append(effect)
             yield position, effect.to_row(time, cause, head.id)
     for name, time, effect in effects.walk_lapsed(tips, now_nanoseconds()):
         yield order.place_time(time), effect.to_row(time, cause_of("system", ""), name)
 
 
-def _changes_of_message(head: MessageHeader, message: Message, participants: set[str]) -> Iterator[FieldChange]:
-    """Yield what one message is; add its author to `participants`."""
-    if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
-        participants.add(head.author)
-        yield FieldChange("participants", None, head.author, "APPEND")
+def _changes_of_message(head: MessageHeader, message: Message) -> Iterator[FieldChange]:
+    """Yield what one message is, and that its author takes part, which was so before for most messages."""
+    if head.author_kind in PARTICIPANT_KINDS:
+        yield participants.added(head.author)
     yield FieldChange(_MESSAGES, None, _message_object(head, message), "APPEND")
     target = message.retracts or message.amends
     if target is not None:

@@ -11,22 +11,23 @@ from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
-from scopes.model.claims import DECISIONS, ENTITIES
+from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES
+from scopes.model.conflicts import decode_conflict
 from scopes.model.message import Message
-from scopes.model.path_encoding import split_leaf
+from scopes.model.path_encoding import leaf, split_leaf
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import diff_blobs, find_entry, read_blob
+from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob
 
 _GROUPS = {ENTITIES: "value", DECISIONS: "decision"}  # with the field of a claim that has the value
 _CONFLICT_ID = compile_lazily(r"[0-9a-f]{12}")
 _CHANGE_STATE = frozenset({"decision", "notice"})  # kinds of messages
 
 
-_States: TypeAlias = Mapping[str, Mapping[str, Any]]
+States: TypeAlias = Mapping[str, Mapping[str, Any]]
 """What messages last stated about conflicts and positions, by field path."""
 
 
-def _status_before(known: Mapping[str, Any] | None) -> dict[str, Any]:
+def status_before(known: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the status of a conflict before a message: open at first, and again after it had been resolved."""
     if known is None or known.get("status") == "resolved":
         return {"status": "open"}
@@ -36,13 +37,14 @@ def _status_before(known: Mapping[str, Any] | None) -> dict[str, Any]:
 class MessageEffects:
     """Finds the effects of messages, which are given in the order of recording: parents first."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, stated: dict[Oid, States]) -> None:
+        """Walk messages; `stated` gets what was stated about conflicts and positions, as of each commit."""
         self._repository = repository
         self._proposals = ProposalEffects(repository)
         self._commits: dict[MessageId, Oid] = {}
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
-        self._stated: dict[Oid, _States] = {}  # as of a commit
+        self._stated = stated
         self._stated_by: dict[MessageId, dict[str, Mapping[str, Any]]] = {}  # by the message itself
 
     def walk(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
@@ -99,14 +101,28 @@ class MessageEffects:
             case {"id": str(conflict), **after}, _:
                 if after.get("status") == "escalated" and message.to:
                     after["to"] = message.to[0]
-                path = f"conflicts.{conflict}"
-                yield FieldChange(path, _status_before(self._find_stated(head, path)), after)
+                path, details = f"conflicts.{conflict}", self._read_conflict(head, conflict)
+                before = status_before(self._find_stated(head, path))
+                yield FieldChange(path, {**details, **before}, {**details, **after})
             case _, {"about": str(conflict), "position": str(position)} if _CONFLICT_ID.fullmatch(conflict):
                 path = f"conflicts.{conflict}.positions.{head.author}"
                 yield FieldChange(path, self._find_stated(head, path), {"position": position})
-                before = _status_before(self._find_stated(head, f"conflicts.{conflict}"))
+                before = status_before(self._find_stated(head, f"conflicts.{conflict}"))
                 if before == {"status": "open"}:
-                    yield FieldChange(f"conflicts.{conflict}", before, {"status": "debate"})
+                    details = self._read_conflict(head, conflict)
+                    yield FieldChange(f"conflicts.{conflict}", {**details, **before}, {**details, "status": "debate"})
+
+    def _read_conflict(self, head: MessageHeader, conflict: str) -> Mapping[str, str]:
+        """Return the type and key of a conflict, which every row of it has; nothing if it is not recorded."""
+        blob = find_blob(
+            self._repository,
+            read_commit(self._repository, head.oid).tree,
+            f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}",
+        )
+        if blob is None:
+            return {}
+        record = decode_conflict(blob)
+        return {"type": record.type, "key": record.key}
 
     def _find_stated(self, head: MessageHeader, path: str) -> Mapping[str, Any] | None:
         """Return what was stated last about a field before a message."""

@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from scopes.conversation.change import FieldChange
+from scopes.conversation.message_changes import Recorded
+from scopes.conversation.participants import Participants
 from scopes.history.messages import is_root, message_id_of
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.operation import Operation, RefChange
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository
 
-_REWIND = "rewind"
+_REWIND, _ABORT = "rewind", "-abort"  # kinds of operations, and how one ends
 
 
 class MovedEffects:
     """Finds the effects that operations took back or restored; they are given newest first, with the moves of branches.
 
     tips: the branches of the conversation now
-    effects: what each message changed when it was recorded
+    recorded: what each message changed when it was recorded, and who wrote it
     """
 
-    def __init__(
-        self, repository: Repository, tips: Mapping[BranchName, Oid], effects: Mapping[MessageId, Sequence[FieldChange]]
-    ) -> None:
+    def __init__(self, repository: Repository, tips: Mapping[BranchName, Oid], recorded: Recorded) -> None:
         self._repository = repository
         self._tips = dict(tips)
-        self._effects = effects
+        self._effects = recorded.effects
+        self._participants = Participants(repository, recorded.written)
 
-    def walk(self, record: Operation, moves: Mapping[BranchName, RefChange]) -> Iterator[FieldChange]:
+    def walk(self, record: Operation, first: str, moves: Mapping[BranchName, RefChange]) -> Iterator[FieldChange]:
         """Yield what an operation took back, the newest first, then what it restored, the oldest first.
 
-        A message that is on another branch too is neither, nor is one that a branch has in another commit.
+        A message that is on another branch too is neither, nor is one that a branch has in another commit. `first` is
+        the kind of the operation that was undone or redone first: one that aborted took nothing back.
         """
-        after = dict(self._tips)
+        after = self._tips | {name: Oid(change.new) for name, change in moves.items() if change.new is not None}
         for name, change in moves.items():
             self._tips.pop(name, None)
             if change.old is not None:
                 self._tips[name] = Oid(change.old)
-        if record.undoes is None and record.kind != _REWIND:
+        if (record.undoes is None and record.kind != _REWIND) or first.endswith(_ABORT):
             return
-        pairs = [tuple(None if tip is None else Oid(tip) for tip in (c.old, c.new)) for c in moves.values()]
+        pairs = [(_tip(change.old), _tip(change.new)) for change in moves.values()]
         gone = self._list_effective(((old, new) for old, new in pairs), after.values())
         back = self._list_effective(((new, old) for old, new in pairs), self._tips.values())
         for message in reversed([each for each in gone if each not in back]):
@@ -49,6 +51,7 @@ class MovedEffects:
         for message in back:
             if message not in gone:
                 yield from self._effects[message]
+        yield from self._participants.walk(pairs, after.values())
 
     def _list_effective(
         self, pairs: Iterable[tuple[Oid | None, Oid | None]], tips: Iterable[Oid]
@@ -66,3 +69,7 @@ class MovedEffects:
                 if not any(is_ancestor(self._repository, commit.oid, t) for t in known):
                     found[message] = None
         return found
+
+
+def _tip(value: str | None) -> Oid | None:
+    return None if value is None else Oid(value)

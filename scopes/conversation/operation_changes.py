@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.conversation.change import FieldChange, cause_of
+from scopes.conversation.message_effects import States, status_before
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.records import open_conflicts_at
@@ -93,9 +94,12 @@ def find_effective(operations: Iterable[ConversationOperation]) -> Mapping[Opera
 
 
 def walk_operation_changes(
-    repository: Repository, operation: ConversationOperation, effective: Effective
+    repository: Repository, operation: ConversationOperation, effective: Effective, stated: Mapping[Oid, States]
 ) -> Iterator[FieldChange]:
-    """Yield the changes of one operation, but not what messages say; the agent of a created branch is the cause."""
+    """Yield the changes of one operation, but not what messages say; the agent of a created branch is the cause.
+
+    `stated` is what messages stated last about conflicts, as of each commit.
+    """
     record, conversation, old_id = operation
     if old_id is not None:
         yield FieldChange("id", old_id, conversation)
@@ -108,7 +112,7 @@ def walk_operation_changes(
         yield change._replace(cause=cause)
     for name, move in branches.items():
         yield _branch_change(record, name, move, after.branches.get(name))._replace(cause=cause)
-    yield from _conflict_changes(repository, branches.values(), effective)
+    yield from _conflict_changes(repository, branches.values(), effective, stated)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):
             yield FieldChange("active_branch", _branch_in(moved.old), _branch_in(moved.new), cause=cause)
@@ -132,17 +136,19 @@ def _branch_change(record: Operation, name: BranchName, change: RefChange, entry
 
 
 def _conflict_changes(
-    repository: Repository, branches: Iterable[RefChange], effective: Effective
+    repository: Repository, branches: Iterable[RefChange], effective: Effective, stated: Mapping[Oid, States]
 ) -> Iterator[FieldChange]:
     """Yield the conflicts that stopped a merge, rebase or cherry-pick, or that ended when it was aborted."""
     is_stop, is_abort = effective.kind.endswith("-conflict"), effective.kind.endswith("-abort")
     for change in branches if is_stop or is_abort else ():
         tip = change.new if is_stop != effective.is_taken_back else change.old
         for conflict in () if tip is None else open_conflicts_at(repository, Oid(tip)):
-            details = {"type": conflict.type, "key": conflict.key, "status": conflict.status}
-            states = (None, details) if is_stop else ({"status": conflict.status}, {"status": "aborted"})
+            path, details = f"conflicts.{conflict.id}", {"type": conflict.type, "key": conflict.key}
+            known = status_before(stated.get(Oid(tip or ""), {}).get(path))
+            is_open = {**details, "status": conflict.status} if is_stop else {**details, **known}
+            states = (None, is_open) if is_stop else (is_open, {**details, "status": "aborted"})
             before, after = reversed(states) if effective.is_taken_back else states
-            yield FieldChange(f"conflicts.{conflict.id}", before, after)
+            yield FieldChange(path, before, after)
 
 
 def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[FieldChange]:

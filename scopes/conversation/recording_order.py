@@ -18,7 +18,7 @@ from scopes.clock import format_time, parse_time
 from scopes.history.appends import walk_appends
 from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
-from scopes.model.operation import RefChange
+from scopes.model.operation import Operation, RefChange
 from scopes.store.objects import Commit
 from scopes.store.operation_log import walk_operations
 from scopes.store.reflog import OPERATION_PREFIX_LENGTH
@@ -65,10 +65,16 @@ class RecordingOrder:
         self._first: dict[Oid, tuple[int, bool]] = {}
         self._appends: dict[Oid, _Append] = {}
         self._positions: dict[Oid, Position] = {}
+        self._recorded: dict[Oid, str] = {}  # when
+        self._numbers_of_records = {record.id: number for number, record in enumerate(self.records)}
 
     def position_of(self, number: int) -> Position:
         """Return the place of an operation."""
         return Position(self._moments[number], 2 * number + 1)
+
+    def position_of_record(self, record: Operation) -> Position:
+        """Return the place of an operation of the log."""
+        return self.position_of(self._numbers_of_records[record.id])
 
     def time_of(self, number: int) -> str:
         """Return when an operation was recorded; if the clock had gone back, the time of the one before."""
@@ -124,7 +130,12 @@ class RecordingOrder:
                 moment = append.nanoseconds
         found = max(low, Position(min(moment, high.nanoseconds), high.step))
         self._positions[commit.oid] = found
-        return found, time if found.nanoseconds == own else format_time(found.nanoseconds)
+        self._recorded[commit.oid] = recorded = time if found.nanoseconds == own else format_time(found.nanoseconds)
+        return found, recorded
+
+    def find_place(self, oid: Oid) -> tuple[Position, str] | None:
+        """Return the place of a message that was placed, and when it was recorded; None for another commit."""
+        return (self._positions[oid], self._recorded[oid]) if oid in self._recorded else None
 
     def _between(self, low: Position, number: int | None, append: _Append | None) -> tuple[Position, Position]:
         """Return the bounds of a message: its parents and the first operation that has it, or closer ones."""

@@ -25,6 +25,7 @@ from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import keep_resolutions, list_conflicts_at
+from scopes.model.argument import ARGUMENT, read_argument
 from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
@@ -202,6 +203,13 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
     return [head for head in heads if is_discussion(head)]
 
 
+def _walk_subjects(repository: Repository, in_progress: InProgress) -> Iterator[str | None]:
+    """Yield the conflicts that messages hold positions about; None for a message that is about all of them."""
+    for head in list_discussion(repository, in_progress):
+        argument = read_argument(read_body(repository, head).extra.get(ARGUMENT))
+        yield argument.about if argument is not None and is_id_prefix(argument.about) else None
+
+
 def is_discussion(head: MessageHeader) -> bool:
     """Return True for a message of an agent or a person that is no resolution or escalation."""
     return head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"
@@ -235,9 +243,9 @@ def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierReso
 
 
 def _rows(repository: Repository, in_progress: InProgress, before: int, times: _ConflictTimes) -> Iterator[ConflictRow]:
-    discussed = bool(list_discussion(repository, in_progress))
+    about = set(_walk_subjects(repository, in_progress))
     for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
-        status = "debate" if record.status == "open" and discussed else record.status
+        status = "debate" if record.status == "open" and about & {record.id, None} else record.status
         yield _row(times, in_progress, number, record, status)
 
 

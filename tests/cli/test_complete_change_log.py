@@ -20,6 +20,8 @@ OUTPUT = {
 }
 PROGRAM = shlex.quote(f"ann=echo {shlex.quote(json.dumps(OUTPUT))}")
 BRANCH = "CONV/collaboration/consensus"
+MERGED = "branches.collaboration/consensus.status"
+RESOLVED = "branches.conflict-resolution/collaboration-consensus-into-main.status"
 STATUS = "entities.task.42.status"
 # A command with what follows from it: operation, field and cause of each row but those of messages and branches. ID is
 # any id in a field, CONV the conversation, LAST what the last `proposals create` printed.
@@ -83,10 +85,12 @@ STEPS = [
      "UPDATE decisions.name user:carol"),
     ("conflicts intervene CONV 2 --take source --reason r --as carol", "UPDATE conflicts.ID user:carol",
      "UPDATE decisions.queue user:carol"),
-    ("merge CONV --continue",),
-    (f"collaborate close {BRANCH} --outcome JWT --as carol", "UPDATE collaborations.ID user:carol"),
+    ("merge CONV --continue", "UPDATE collaborations.ID user:user", f"UPDATE {MERGED} user:user",
+     f"UPDATE {RESOLVED} user:user"),
+    (f"collaborate close {BRANCH} --outcome JWT --as carol", "UPDATE collaborations.ID user:carol",
+     f"UPDATE {MERGED} user:carol"),
 ]  # fmt: skip
-STATE = re.compile(r"(messages|participants|branches|active_branch)\b")
+STATE = re.compile(r"(messages|participants|active_branch)\b|branches\.(?!.*\.status$)")
 ID = re.compile(r"(?<=\.)([a-z2-7]{26}|[0-9a-f]{12})(?=\.|$)")
 OPPOSITE = {"CREATE": "DELETE", "DELETE": "CREATE", "UPDATE": "UPDATE"}
 
@@ -131,6 +135,12 @@ def opposite_of(row):
     return f"{OPPOSITE[verb]} {field}"
 
 
+def participants(rows):
+    """Return who took part for the first time or no more."""
+    found = (row for row in rows if row["field_path"] == "participants")
+    return sorted(f"{added(row['operation'])} {row['after'] or row['before']}" for row in found)
+
+
 def shown(rows, *, with_cause=True):
     """Return operation, field and cause of each row but those of messages and branches."""
     kept = [row for row in rows if not STATE.match(row["field_path"])]
@@ -164,9 +174,22 @@ def test_what_is_undone_and_redone_has_rows_of_the_opposite_and_of_the_same(log)
     for line, *expected in STEPS:
         done = shown(log.run(line), with_cause=False)
         assert len(done) == len(expected)
-        taken_back = shown(log.run("undo"), with_cause=False)
-        assert sorted(map(opposite_of, taken_back)) == sorted(map(added, done)), line
-        assert shown(log.run("redo"), with_cause=False) == done, line
+        undone = log.run("undo")
+        assert sorted(map(opposite_of, shown(undone, with_cause=False))) == sorted(map(added, done)), line
+        redone = log.run("redo")
+        assert shown(redone, with_cause=False) == done, line
+        assert {row["cause"] for row in undone + redone} <= {"user:user"}, line
+        assert participants(undone) == sorted(map(opposite_of, participants(redone))), line
+    assert [row["after"] for row in log.known["CONV"] if row["field_path"] == "participants"].count(None) == 3
+
+
+def test_what_the_time_ends_has_a_row_of_the_system(log, monkeypatch):
+    log.run("facts propose CONV Seeds slow --id one --expires 1h --as ann")
+    log.run("proposals create CONV task/42 status=a --expires 1h --as ann")
+    read = clock.read_clock
+    monkeypatch.setattr(clock, "read_clock", lambda: read() + 2 * 3600 * 10**9)
+    assert shown(log.take_new()) == ["UPDATE proposals.ID system", "UPDATE proposed_facts.Seeds.one system"]
+    assert log.take_new() == []
 
 
 def test_reading_and_testing_leave_no_row(log):

@@ -27,6 +27,7 @@ from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.merge.conflict_list import walk_conflicts
 from scopes.model.argument import Argument
 from scopes.model.message import Author
 from scopes.proposals.apply import rollback_proposal
@@ -265,6 +266,11 @@ def conflicting(repository):
     return f"conflicts.{merge(repository, CONV, source='fix', target='main').conflicts[0].id}"
 
 
+def without(state):
+    """Return the state of a conflict without its type and key, which every state has."""
+    return state and {name: value for name, value in state.items() if name not in {"type", "key"}}
+
+
 def test_a_conflict_goes_from_status_to_status_with_positions(team):
     path = conflicting(team)
     for text in ("redis", "redis, with a backup"):
@@ -273,9 +279,11 @@ def test_a_conflict_goes_from_status_to_status_with_positions(team):
         escalate(team, CONV, "1", to=name, reason="", author=ANN)
     resolve_conflict(team, CONV, "1", take="source", author=CAROL)
     kept = [
-        (verb, field.removeprefix(path), before, after.get("status") or after, after.get("to"))
+        (verb, field.removeprefix(path), without(before), after.get("status") or after, after.get("to"))
         for verb, field, before, after, _ in rows(team, "conflicts")
     ]
+    kinds = {(part["type"], part["key"]) for row in rows(team, path) if row[1] == path for part in row[2:4] if part}
+    assert kinds == {("decision-disagreement", "decisions/queue")}
     first, second = {"position": "redis"}, {"position": "redis, with a backup"}
     assert kept == [
         ("CREATE", "", None, "open", None),
@@ -297,7 +305,7 @@ def test_a_resolution_that_was_undone_is_no_state_before_the_next_one(team):
     found = [(before, after["status"]) for _, field, before, after, _ in rows(team, "conflicts") if field == path]
     assert [after for _, after in found] == ["open", "escalated", "resolved", "escalated", "resolved"]
     assert found[3][0]["choice"] == "source"
-    assert found[4][0] == {"status": "escalated", "to": "carol"}
+    assert without(found[4][0]) == {"status": "escalated", "to": "carol"}
 
 
 def test_a_merge_has_the_time_at_which_it_was_written(team, monkeypatch):
@@ -354,11 +362,34 @@ def test_a_conflict_of_a_merge_that_is_aborted_or_undone_has_rows(team):
     opened = rows(team, path)[0][3]
     assert [row[:4] for row in rows(team, path)] == [
         ("CREATE", path, None, opened),
-        ("UPDATE", path, {"status": "open"}, {"status": "aborted"}),
-        ("UPDATE", path, {"status": "aborted"}, {"status": "open"}),
+        ("UPDATE", path, opened, {**opened, "status": "aborted"}),
+        ("UPDATE", path, {**opened, "status": "aborted"}, opened),
         ("DELETE", path, opened, None),
         ("CREATE", path, None, opened),
     ]
+
+
+def test_an_argument_opens_the_debate_about_its_conflict_alone_in_the_list_too(team):
+    branch(team, CONV, name="fix", switch=False)
+    for topic in ("name", "queue"):
+        for where, author in (("fix", "ann"), ("main", "bob")):
+            message = plain_message(author, author, kind="decision")
+            append(team, CONV, replace(message, payload={"topic": topic, "decision": author}), branch=where)
+    merge(team, CONV, source="fix", target="main")
+    argue_about_conflict(team, CONV, "1", Argument(about="", position="redis"), author=ANN)
+    listed = {f"conflicts.{row.conflict.id}": row.conflict.status for row in walk_conflicts(team, CONV)}
+    assert list(listed.values()) == ["debate", "open"]
+    last = {field: after["status"] for _, field, _, after, _ in rows(team, "conflicts") if field in listed}
+    assert last == listed
+
+
+def test_a_conflict_that_was_argued_about_is_aborted_as_it_was(team):
+    path = conflicting(team)
+    argue_about_conflict(team, CONV, "1", Argument(about="", position="redis"), author=ANN)
+    abort_merge(team, CONV)
+    undo(team, CONV)
+    found = [(row[2] and row[2]["status"], row[3]["status"]) for row in rows(team, path) if row[1] == path]
+    assert found == [(None, "open"), ("open", "debate"), ("debate", "aborted"), ("aborted", "debate")]
 
 
 def test_what_somebody_says_by_a_command_is_caused_by_its_author(team):

@@ -17,11 +17,13 @@ from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, tag
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import redo, undo
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import files_of, git, open_store
+
+CONV = "conv-001"
 
 
 def found(repository, **options):
@@ -298,3 +300,31 @@ def test_a_change_names_the_tools_that_a_message_calls(repository):
     calls = [{"type": "tool_call", "name": name, "call_id": str(n)} for n, name in enumerate(("Bash", "Edit", "Bash"))]
     say(repository, "conv-001", "", kind="answer", parts=calls)
     assert [c.tools for c in changes(repository, "conv-001", field="messages").items] == [(), ("Bash", "Edit")]
+
+
+def participants(repository):
+    return [
+        (each.operation, each.before or each.after) for each in changes(repository, CONV, field="participants").items
+    ]
+
+
+def test_who_wrote_what_was_undone_takes_part_no_more_until_it_is_redone_or_he_writes_again(repository):
+    """S4-51: the end of the log says who takes part now."""
+    history(repository, "main: a")
+    say(repository, CONV, "hello", author="tester")
+    undo(repository)
+    assert participants(repository)[1:] == [("APPEND", "tester"), ("DELETE", "tester")]
+    redo(repository)
+    assert participants(repository)[3:] == [("APPEND", "tester")]
+    undo(repository)
+    say(repository, CONV, "again", author="tester")
+    assert participants(repository)[4:] == [("DELETE", "tester"), ("APPEND", "tester")]
+
+
+def test_who_wrote_other_messages_too_still_takes_part_after_an_undo(repository):
+    history(repository, "main: a")
+    say(repository, CONV, "one", author="tester")
+    branch(repository, CONV, name="other", purpose="analysis")
+    say(repository, CONV, "two", author="tester")
+    rewind(repository, CONV)
+    assert [operation for operation, name in participants(repository) if name == "tester"] == ["APPEND"]

@@ -123,6 +123,8 @@ def _describe(row: Change) -> str:
             words = "retracted"
         case "participants", _, str(name):
             words = f"{name} joined"
+        case "participants", str(name), _:
+            words = f"{name} takes part no more"
         case group, before, after if group in _STEPS:
             words = _STEPS[group](before, after) or _describe_status(before, after) or _describe_values(row)
         case _:
