@@ -42,7 +42,7 @@ def record_pending(repository: Repository, worktree: Worktree) -> OperationId | 
     records = list(pending_records(worktree, pending))
     pairs = [pair for each in pending for pair in each.rewritten]
     operation = _store(repository, records, pairs)
-    remove_pending(pending, now_nanoseconds())
+    remove_pending(worktree, pending, now_nanoseconds())
     return operation
 
 
