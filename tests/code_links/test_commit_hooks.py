@@ -287,3 +287,31 @@ def test_the_records_can_be_read_with_git(project, repository):
     words = ["git", f"--git-dir={repository.path}", "ls-tree", "-r", "--name-only", COMMITS]
     names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert sum(made in name for name in names) == 3
+
+
+def test_a_hook_writes_through_no_link_that_came_into_the_git_directory(project, tmp_path):
+    (tmp_path / "own").write_text("own")
+    folder = os.path.join(project.directory, ".git/scopes-hooks")
+    os.symlink(tmp_path / "own", os.path.join(folder, "starting"))
+    project.commit("one", **CODEX)
+    assert (tmp_path / "own").read_text() == "own"
+    assert len(project.pending()) == 1
+    os.rename(folder, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", folder)
+    project.commit("two", **CODEX)
+    assert len(os.listdir(tmp_path / "moved/pending")) == 1
+
+
+@pytest.mark.parametrize("content", [None, "-1\n", "1 2\n", "; exit 1\n", ""])
+def test_a_commit_neither_waits_for_a_pipe_nor_trusts_the_number_of_a_process(project, content):
+    path = os.path.join(project.directory, ".git/scopes-hooks/starting")
+    if content is None:
+        os.mkfifo(path)
+    else:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(content)
+    project.commit("one", **CODEX)
+    assert len(project.pending()) == 1
+    if content is not None:
+        with open(path, encoding="ascii") as file:
+            assert file.read().strip().isdecimal()
