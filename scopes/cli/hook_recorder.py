@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
@@ -30,8 +31,7 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
     """
     invocation = Invocation(["hooks", "run", target], environ)
     turn = read_turn(target, data, invocation.environ, invocation.home)
-    if turn.cwd is not None and os.path.isdir(turn.cwd):
-        os.chdir(turn.cwd)
+    _enter(turn.cwd)
     invocation.store = store
     log = EventLog(invocation.state_directory, file_name=HOOK_LOG, target=target, session=turn.session)
     locks = os.path.join(invocation.state_directory, "hooks")
@@ -48,6 +48,24 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
         if turn.cwd is not None:
             _record_commits(invocation, target, turn, turn.cwd, log)
     return 0
+
+
+def _enter(directory: str | None) -> None:
+    """Change to the directory of the session, from which the store follows.
+
+    If it cannot be entered, such as a worktree that the agent has deleted, the current one stays; if that is gone too,
+    the nearest directory around the session is taken, which is in the same project.
+    """
+    with suppress(OSError, ValueError):  # ValueError: half of a surrogate pair
+        if directory is not None:
+            os.chdir(directory)
+            return
+    with suppress(OSError):
+        os.getcwd()
+        return
+    while directory is not None and not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    os.chdir(directory or os.sep)
 
 
 def _record_commits(invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog) -> None:

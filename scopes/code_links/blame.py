@@ -7,7 +7,7 @@ that `blame.ignoreRevsFile` names are skipped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -44,8 +44,8 @@ def blame(git: ProjectGit, revision: str, path: str, lines: tuple[int, int] | No
     ignored = _find_ignored(git)
     if ignored is not None:
         with suppress(ProjectGitFailed):  # it names a commit that is not here
-            return list(_parse(git.run(*_OPTIONS, "--ignore-revs-file", ignored, *rest).splitlines()))
-    return list(_parse(git.run(*_OPTIONS, *rest).splitlines()))
+            return list(_parse(git.run(*_OPTIONS, "--ignore-revs-file", ignored, *rest)))
+    return list(_parse(git.run(*_OPTIONS, *rest)))
 
 
 def _find_ignored(git: ProjectGit) -> str | None:
@@ -61,14 +61,16 @@ def _find_ignored(git: ProjectGit) -> str | None:
     return path if os.path.exists(path) else None
 
 
-def _parse(lines: Iterable[bytes]) -> Iterator[BlamedLine]:
+def _parse(output: bytes) -> Iterator[BlamedLine]:
     """Yield the lines of `git blame --porcelain`: a heading, fields of the commit, a tab and the line.
+
+    A carriage return within a line of the file or in a name ends no line here: what follows it is no heading.
 
     The fields come with the first line of a commit, its path again whenever it is another one.
     """
     fields: dict[str, dict[bytes, bytes]] = {}
     commit, origin, number = "", 0, 0
-    for line in lines:
+    for line in output.split(b"\n"):
         name, _, value = line.partition(b" ")
         if line.startswith(b"\t"):
             yield _blamed(number, commit, origin, fields[commit])

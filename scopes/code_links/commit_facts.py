@@ -47,13 +47,20 @@ def resolve_commit(git: ProjectGit, text: str) -> CommitId:
     return CommitId(found)
 
 
-def read_commit_facts(git: ProjectGit, commits: Iterable[CommitId]) -> dict[CommitId, CommitFacts]:
-    """Return what commits say about themselves; those that are missing or damaged are left out."""
+def read_commit_facts(
+    git: ProjectGit, commits: Iterable[CommitId], *, seconds: float | None = None
+) -> dict[CommitId, CommitFacts]:
+    """Return what commits say about themselves; those that are missing or damaged are left out.
+
+    Nothing is returned if git takes longer than `seconds`.
+    """
     wanted = [commit for commit in dict.fromkeys(commits) if is_commit_id(commit)]
     if not wanted:
         return {}
     try:
-        data = git.run("cat-file", "--batch", stdin="".join(f"{commit}\n" for commit in wanted).encode())
+        data = git.run(
+            "cat-file", "--batch", stdin="".join(f"{commit}\n" for commit in wanted).encode(), seconds=seconds
+        )
     except ProjectGitFailed:
         return {}
     facts = (_read_facts(CommitId(name), body) for name, body in _split_batch(data))

@@ -48,11 +48,20 @@ scopes_note "$@" </dev/null >/dev/null 2>&1
 exit $scopes_status
 """
 # A second later, so that commits in a row start one process; the number is that of one that has not begun to work.
+# The git directory may come from somebody else: nothing is written through a link in it, nor read from a pipe.
 _START = """\
+scopes_is_real() {{
+	[ -d "$scopes_left" ] && [ ! -h "$scopes_left" ] && [ ! -h "$scopes_shared/{directory}" ]
+}}
 scopes_start() {{
-	read -r scopes_number <"$scopes_shared/{directory}/{starting}" && kill -0 "$scopes_number" && return
+	scopes_file="$scopes_shared/{directory}/{starting}"
+	if [ -e "$scopes_file" ] || [ -h "$scopes_file" ]; then
+		[ -f "$scopes_file" ] && [ ! -h "$scopes_file" ] || return
+		read -r scopes_number <"$scopes_file"
+		case $scopes_number in '' | *[!0-9]*) ;; *) kill -0 "$scopes_number" && return ;; esac
+	fi
 	(sleep 1 && exec {command}) &
-	echo $! >"$scopes_shared/{directory}/{starting}"
+	echo $! >"$scopes_file"
 }}
 """
 _POST_COMMIT = """\
@@ -63,7 +72,7 @@ scopes_note() {{
 	[ -n "{any}" ] || return
 	scopes_shared=$(git rev-parse --git-common-dir) || return
 	scopes_left="$scopes_shared/{directory}/{pending}"
-	[ -d "$scopes_left" ] || return
+	scopes_is_real || return
 	scopes_commit=$(git rev-parse --verify HEAD) || return
 	{{
 		printf '%s\\n' '{heading}' "commit $scopes_commit"
@@ -77,7 +86,7 @@ _POST_REWRITE = """\
 scopes_note() {{
 	scopes_shared=$(git rev-parse --git-common-dir) || return
 	scopes_left="$scopes_shared/{directory}/{pending}"
-	[ -d "$scopes_left" ] || return
+	scopes_is_real || return
 	printf '%s\\n' '{heading}' "rewrite $1" "$scopes_pairs" {end} >"$scopes_left/rewrite.$$"
 	scopes_start
 }}

@@ -169,9 +169,13 @@ def _is_only_kept(directory: str, name: str) -> bool:
 
 
 def _prepare(worktree: Worktree, directory: str) -> None:
+    top = os.path.join(worktree.shared, DIRECTORY)
+    for path in (top, pending_directory(worktree), os.path.join(top, _MADE), os.path.join(top, STARTING)):
+        if os.path.islink(path):
+            raise Refused(f"{path} is a link, and scopes makes none", hint="delete it")
     os.makedirs(pending_directory(worktree), exist_ok=True)
     if not os.path.isdir(directory):
-        with open(os.path.join(worktree.shared, DIRECTORY, _MADE), "w", encoding="ascii"):
+        with open(os.path.join(top, _MADE), "w", encoding="ascii"):
             os.makedirs(directory)
 
 

@@ -4,6 +4,9 @@ A hook may not delay a commit, and it may run in a sandbox that cannot write the
 it writes one file and starts scopes in the background; what is not taken over then is taken over after the next commit.
 A file is complete when its last line is there.
 
+The git directory may come from somebody else: a link in place of one of the folders is not followed, because files in
+the folder are deleted.
+
     scopes 1             scopes 1
     commit <id>          rewrite amend|rebase
     CODEX_THREAD_ID=...  <old> <new>
@@ -15,7 +18,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from scopes.code_links.agent_environment import VARIABLES, AgentSession, find_sessions
@@ -36,7 +39,7 @@ _STALE = 3600 * 1_000_000_000  # nanoseconds after which an incomplete file is t
 class PendingCommit(NamedTuple):
     """A commit that was made in the shell of agents, or that was made again from others; `at` is in nanoseconds."""
 
-    path: str
+    name: str
     at: int
     commit: CommitId | None = None
     sessions: tuple[AgentSession, ...] = ()
@@ -52,25 +55,44 @@ def pending_directory(worktree: Worktree) -> str:
 def list_pending(worktree: Worktree) -> list[PendingCommit]:
     """Return what hooks have left, the oldest first; also files that are not theirs, as incomplete ones."""
     try:
-        with os.scandir(pending_directory(worktree)) as entries:
-            names = sorted(entry.path for entry in entries)[:MAX_FILES]
+        with _open_folder(worktree) as folder:
+            found = [_read(name, folder) for name in sorted(os.listdir(folder))[:MAX_FILES]]
     except OSError:
         return []
-    found = (_read(path) for path in names)
     return sorted((each for each in found if each is not None), key=lambda each: (each.at, bool(each.rewritten)))
 
 
-def remove_pending(pending: list[PendingCommit], now: int) -> None:
+def remove_pending(worktree: Worktree, pending: list[PendingCommit], now: int) -> None:
     """Delete what was taken over, and what a hook that was killed has left."""
-    for each in pending:
-        if each.is_complete or each.at < now - _STALE:
-            with suppress(OSError):
-                os.unlink(each.path)
+    with suppress(OSError), _open_folder(worktree) as folder:
+        for each in pending:
+            if each.is_complete or each.at < now - _STALE:
+                with suppress(OSError):
+                    os.unlink(each.name, dir_fd=folder)
 
 
-def _read(path: str) -> PendingCommit | None:
+@contextmanager
+def _open_folder(worktree: Worktree) -> Iterator[int]:
+    """Open the folder with the files of the hooks.
+
+    Raises:
+        OSError: it is not there, or it is a link, or in one.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    top = os.open(os.path.join(worktree.shared, DIRECTORY), flags)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        folder = os.open(PENDING, flags, dir_fd=top)
+    finally:
+        os.close(top)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _read(name: str, folder: int) -> PendingCommit | None:
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
     status = os.fstat(descriptor)
@@ -82,13 +104,13 @@ def _read(path: str) -> PendingCommit | None:
     lines = data.decode("utf-8", "replace").split("\n")
     at = status.st_mtime_ns
     if len(data) > _MAX_BYTES or lines[0] != HEADING or lines[-2:] != [END, ""] or len(lines) < 4:
-        return PendingCommit(path, at, is_complete=False)
+        return PendingCommit(name, at, is_complete=False)
     word, _, value = lines[1].partition(" ")
     if word == "commit" and is_commit_id(value):
-        return PendingCommit(path, at, CommitId(value), tuple(find_sessions(dict(_variables(lines[2:-2])))))
+        return PendingCommit(name, at, CommitId(value), tuple(find_sessions(dict(_variables(lines[2:-2])))))
     if word == "rewrite":
-        return PendingCommit(path, at, rewritten=tuple(_pairs(lines[2:-2])))
-    return PendingCommit(path, at)
+        return PendingCommit(name, at, rewritten=tuple(_pairs(lines[2:-2])))
+    return PendingCommit(name, at)
 
 
 def _variables(lines: list[str]) -> Iterator[tuple[str, str]]:

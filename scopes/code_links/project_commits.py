@@ -180,5 +180,5 @@ def _read_path(data: bytes) -> str | None:
 def unquote_path(text: bytes) -> str:
     r"""Return a path that git printed: in quotes if it has `\"`, `\\` or control characters."""
     if text.startswith(b'"'):
-        text = text.strip(b'"').decode("unicode_escape").encode("latin-1", "replace")
+        text = text[1:].removesuffix(b'"').decode("unicode_escape", "replace").encode("latin-1", "replace")
     return os.fsdecode(text)

@@ -105,20 +105,27 @@ class ProjectGit:
         self._environment = git_environment(directory)
         self._directory = directory
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
         """Run git and return what it printed.
 
+        seconds: the longest that it may take, for a caller that nobody can interrupt: it waits for a named pipe, or a
+            file system that does not answer
+
         Raises:
-            ProjectGitFailed: it ended with an error.
+            ProjectGitFailed: it ended with an error, or took too long.
         """
-        done = subprocess.run(
-            self._command(arguments),
-            cwd=self._directory,
-            env=self._environment,
-            input=stdin,
-            capture_output=True,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                self._command(arguments),
+                cwd=self._directory,
+                env=self._environment,
+                input=stdin,
+                capture_output=True,
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ProjectGitFailed(f"git took longer than {seconds:.0f} seconds") from error
         if done.returncode != 0:
             raise ProjectGitFailed(_last_line(done.stderr))
         return done.stdout

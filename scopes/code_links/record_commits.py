@@ -27,6 +27,7 @@ from scopes.store.trees import BlobChange
 
 ACTOR = "hooks"  # of the operations
 _SECOND = 1_000_000_000
+_GIT_SECONDS = 30.0  # the next turn of the session waits for that
 _TOLERANCE = 2  # seconds between the time of a commit and the beginning of its turn
 
 
@@ -42,7 +43,7 @@ def record_pending(repository: Repository, worktree: Worktree) -> OperationId | 
     records = list(pending_records(worktree, pending))
     pairs = [pair for each in pending for pair in each.rewritten]
     operation = _store(repository, records, pairs)
-    remove_pending(pending, now_nanoseconds())
+    remove_pending(worktree, pending, now_nanoseconds())
     return operation
 
 
@@ -121,7 +122,7 @@ def find_commit_facts(worktree: Worktree, commits: Iterable[CommitId]) -> dict[C
     """Return what commits of a project say about themselves; nothing if git cannot read the project."""
     project = ProjectRepository(worktree.directory, worktree.git_directory, worktree.shared)
     with suppress(Inaccessible), open_project_git(project) as git:
-        return read_commit_facts(git, commits)
+        return read_commit_facts(git, commits, seconds=_GIT_SECONDS)
     return {}
 
 

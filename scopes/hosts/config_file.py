@@ -63,6 +63,7 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
         return {}
     try:
         document = json.loads(text, object_pairs_hook=_unique)
+        json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
     except (ValueError, RecursionError) as error:
         hint = "it may have comments, which would be lost; add the entry yourself: --print"
         raise Refused(f"{path} is not plain JSON: {error}", hint=hint) from error

@@ -46,8 +46,12 @@ _CONFIG = """\
 
 
 def find_git() -> str | None:
-    """Return the path of the git program, or None."""
-    return shutil.which("git")
+    """Return the path of the git program, or None.
+
+    Only absolute directories of PATH are searched: the current one may be a project that somebody else wrote.
+    """
+    directories = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    return shutil.which("git", path=os.pathsep.join(directories))
 
 
 def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int | None = None) -> str:

@@ -7,7 +7,7 @@ import stat
 
 from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.git_hooks import GitHooks
-from scopes.code_links.pending_commits import list_pending
+from scopes.code_links.pending_commits import list_pending, pending_directory
 from scopes.code_links.record_commits import record_pending
 from scopes.hosts.hook_target import HookPlace
 from scopes.store.projects import find_worktree
@@ -41,6 +41,9 @@ class Hooked(Project):
 
     def pending(self):
         return list_pending(find_worktree(self.directory))
+
+    def path_of(self, pending):
+        return os.path.join(pending_directory(find_worktree(self.directory)), pending.name)
 
     def record(self):
         return record_pending(self.repository, find_worktree(self.directory))

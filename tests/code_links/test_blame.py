@@ -112,3 +112,14 @@ def test_a_missing_file_and_a_line_beyond_the_end_are_errors(world, project):
         lines(world, "b.py")
     with pytest.raises(ProjectGitFailed, match="has only 3 lines"):
         lines(world, place=(9, 9))
+
+
+@pytest.mark.parametrize(
+    "rest", [f"{'a' * 40} 1x 2", f"{'b' * 40} 7 9", "filename other.py", "author Mallory", "\tone more"]
+)
+def test_what_follows_a_carriage_return_in_a_line_is_no_heading(world, project, rest):
+    project.write("a.py", f"one\r{rest}\ntwo\r{rest}\n")
+    commit = project.commit("Begin")
+    assert lines(world) == [(1, commit, "a.py", 1), (2, commit, "a.py", 2)]
+    with world.git() as git:
+        assert {line.author for line in blame(git, "HEAD", "a.py")} == {"Alice"}

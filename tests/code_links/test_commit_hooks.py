@@ -247,12 +247,12 @@ def test_a_directory_with_blanks_and_quotes_is_no_problem(tmp_path, repository):
 def test_what_was_recorded_is_recorded_once(project):
     project.commit("one", **CODEX)
     pending = project.pending()
-    with open(pending[0].path, "rb") as file:
+    with open(project.path_of(pending[0]), "rb") as file:
         content = file.read()
     assert project.record() is not None
-    with open(pending[0].path, "wb") as file:  # as if it had been killed before it deleted the file
+    with open(project.path_of(pending[0]), "wb") as file:  # as if it had been killed before it deleted the file
         file.write(content)
-    os.utime(pending[0].path, ns=(pending[0].at, pending[0].at))
+    os.utime(project.path_of(pending[0]), ns=(pending[0].at, pending[0].at))
     assert project.record() is None
     assert project.pending() == []
     assert_sound(project.repository)
@@ -261,13 +261,13 @@ def test_what_was_recorded_is_recorded_once(project):
 def test_a_hook_that_was_killed_leaves_a_file_that_is_ignored_and_goes_later(project):
     project.commit("one", **CODEX)
     (pending,) = project.pending()
-    with open(pending.path, "r+", encoding="utf-8") as file:
+    with open(project.path_of(pending), "r+", encoding="utf-8") as file:
         file.truncate(60)
     assert project.record() is None
-    assert os.path.exists(pending.path)
-    os.utime(pending.path, (1, 1))
+    assert os.path.exists(project.path_of(pending))
+    os.utime(project.path_of(pending), (1, 1))
     project.record()
-    assert not os.path.exists(pending.path)
+    assert not os.path.exists(project.path_of(pending))
 
 
 def test_recording_is_an_operation_that_undo_of_a_user_leaves_alone(project, repository):
@@ -287,3 +287,31 @@ def test_the_records_can_be_read_with_git(project, repository):
     words = ["git", f"--git-dir={repository.path}", "ls-tree", "-r", "--name-only", COMMITS]
     names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert sum(made in name for name in names) == 3
+
+
+def test_a_hook_writes_through_no_link_that_came_into_the_git_directory(project, tmp_path):
+    (tmp_path / "own").write_text("own")
+    folder = os.path.join(project.directory, ".git/scopes-hooks")
+    os.symlink(tmp_path / "own", os.path.join(folder, "starting"))
+    project.commit("one", **CODEX)
+    assert (tmp_path / "own").read_text() == "own"
+    assert len(project.pending()) == 1
+    os.rename(folder, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", folder)
+    project.commit("two", **CODEX)
+    assert len(os.listdir(tmp_path / "moved/pending")) == 1
+
+
+@pytest.mark.parametrize("content", [None, "-1\n", "1 2\n", "; exit 1\n", ""])
+def test_a_commit_neither_waits_for_a_pipe_nor_trusts_the_number_of_a_process(project, content):
+    path = os.path.join(project.directory, ".git/scopes-hooks/starting")
+    if content is None:
+        os.mkfifo(path)
+    else:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(content)
+    project.commit("one", **CODEX)
+    assert len(project.pending()) == 1
+    if content is not None:
+        with open(path, encoding="ascii") as file:
+            assert file.read().strip().isdecimal()

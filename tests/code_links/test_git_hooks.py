@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -204,4 +205,17 @@ def test_a_project_without_a_directory_of_hooks_has_none_again(tmp_path):
     hooked = Hooked(project.directory, create=False)
     assert sorted(hooked.hooks()) == ["post-commit", "post-rewrite"]
     hooked.target.remove(hooked.place())
+    assert not os.path.exists(os.path.join(project.directory, ".git/hooks"))
+
+
+@pytest.mark.parametrize("name", ["", "pending", "made-hooks-directory", "starting"])
+def test_a_link_where_scopes_keeps_its_files_is_refused(project, tmp_path, name):
+    (tmp_path / "own").write_text("own")
+    shutil.rmtree(os.path.join(project.directory, ".git/hooks"))
+    path = os.path.join(project.directory, ".git/scopes-hooks", name).rstrip("/")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.symlink(tmp_path / "own", path)
+    with pytest.raises(Refused, match="is a link"):
+        project.target.install(project.place())
+    assert (tmp_path / "own").read_text() == "own"
     assert not os.path.exists(os.path.join(project.directory, ".git/hooks"))

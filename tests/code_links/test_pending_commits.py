@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.code_links.pending_commits import MAX_FILES, list_pending, pending_directory, remove_pending
+from scopes.code_links.pending_commits import MAX_FILES, PendingCommit, list_pending, pending_directory, remove_pending
 from scopes.store.projects import Worktree, find_worktree
 from tests.support.worktrees import Project
 
@@ -48,7 +48,7 @@ def test_commits_come_before_rewrites_and_older_ones_first(worktree):
     leave(worktree, "a", f"scopes 1\nrewrite amend\n{A} {C}\nend\n", at=2)
     leave(worktree, "b", f"scopes 1\ncommit {C}\nend\n", at=2)
     leave(worktree, "c", f"scopes 1\ncommit {A}\nend\n", at=1)
-    assert [os.path.basename(each.path) for each in list_pending(worktree)] == ["c", "b", "a"]
+    assert [each.name for each in list_pending(worktree)] == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_complete_file_with_an_unknown_event_says_nothing_and_goes(worktree):
     path = leave(worktree, "1", "scopes 1\nlater event\nsomething\nend\n")
     found = list_pending(worktree)
     assert (found[0].commit, found[0].rewritten, found[0].sessions) == (None, (), ())
-    remove_pending(found, HOUR)
+    remove_pending(worktree, found, HOUR)
     assert not os.path.exists(path)
 
 
@@ -79,15 +79,31 @@ def test_what_is_no_file_is_left_alone(worktree, make):
     path = os.path.join(pending_directory(worktree), "1")
     make(path)
     assert list_pending(worktree) == []
-    remove_pending(list_pending(worktree), HOUR * 24)
+    remove_pending(worktree, list_pending(worktree), HOUR * 24)
     assert os.path.lexists(path)
+
+
+@pytest.mark.parametrize("linked", ["scopes-hooks", "scopes-hooks/pending"])
+def test_files_behind_a_link_of_the_git_directory_are_neither_read_nor_deleted(tmp_path, linked):
+    worktree = find_worktree(Project(tmp_path / "project").directory)
+    own = tmp_path / "own"
+    folder = own if linked.endswith("pending") else own / "pending"
+    folder.mkdir(parents=True)
+    (folder / "thesis.txt").write_text("years of work")
+    (folder / "1").write_text(f"scopes 1\ncommit {A}\nend\n")
+    os.makedirs(os.path.dirname(os.path.join(worktree.shared, linked)), exist_ok=True)
+    os.symlink(own, os.path.join(worktree.shared, linked))
+    assert list_pending(worktree) == []
+    left = [PendingCommit("thesis.txt", 0, is_complete=False), PendingCommit("1", 0)]
+    remove_pending(worktree, left, HOUR * 24)
+    assert sorted(os.listdir(folder)) == ["1", "thesis.txt"]
 
 
 def test_an_incomplete_file_goes_after_an_hour(worktree):
     path = leave(worktree, "1", "scopes 1\n", at=0)
-    remove_pending(list_pending(worktree), HOUR - 1)
+    remove_pending(worktree, list_pending(worktree), HOUR - 1)
     assert os.path.exists(path)
-    remove_pending(list_pending(worktree), HOUR + 1)
+    remove_pending(worktree, list_pending(worktree), HOUR + 1)
     assert not os.path.exists(path)
 
 
@@ -95,7 +111,7 @@ def test_a_file_that_is_gone_meanwhile_is_no_error(worktree):
     path = leave(worktree, "1", f"scopes 1\ncommit {A}\nend\n")
     found = list_pending(worktree)
     os.unlink(path)
-    remove_pending(found, 0)
+    remove_pending(worktree, found, 0)
     assert list_pending(worktree) == []
 
 

@@ -152,6 +152,11 @@ def test_of_a_very_large_commit_the_first_lines_are_read_and_all_of_the_wanted_f
         (b'"a\\\\b.py"', "a\\b.py"),
         (b'"a\\tb.py"', "a\tb.py"),
         (b'"\\303\\274.py"', "ü.py"),
+        (b'"b/x\\""', 'b/x"'),
+        (b'"b/x\\"\\""', 'b/x""'),
+        (b'"b/x\\\\"', "b/x\\"),
+        (b'"', ""),
+        (b'"b\\', "b?"),
     ],
 )
 def test_a_path_in_quotes_is_unquoted(printed, path):
@@ -174,3 +179,12 @@ def test_a_commit_with_an_impossible_date_is_read(world, project, date):
     project.git("update-ref", "HEAD", broken)
     world.take(world.claude().prompt("hello, is there anything to do?"))
     assert world.line("a.py:1").level == "none"
+
+
+def test_a_file_whose_name_ends_with_a_quote_or_a_backslash_is_read(world, project):
+    for name in ('say "x"', "back\\", "esc\x1b[31m"):
+        project.write(name, "a line of text\n")
+    commit = project.commit("Odd names")
+    with world.git() as git:
+        found = read_project_commits(git, [commit])
+    assert [line.path for line in found[commit].added] == ["back\\", "esc\x1b[31m", 'say "x"']

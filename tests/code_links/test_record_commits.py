@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from scopes.code_links import record_commits
 from scopes.code_links.commit_store import CommitRecords
-from scopes.code_links.record_commits import ACTOR, has_commits, record_turn
+from scopes.code_links.record_commits import ACTOR, find_commit_facts, has_commits, record_turn
 from scopes.code_links.reflog import begin_turn
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Caller
@@ -112,3 +115,14 @@ def test_a_commit_that_is_gone_is_recorded_without_its_text(project, repository)
     (record,) = CommitRecords(repository).find(A)
     assert (record.subject, record.identity, record.action) == ("", None, "commit: gone")
     assert CommitRecords(repository).find("c" * 40) == []
+
+
+def test_a_repository_in_which_git_waits_for_ever_does_not_stop_the_recording(project, repository, monkeypatch):
+    """The next turn of the session waits for this one."""
+    monkeypatch.setattr(record_commits, "_GIT_SECONDS", 0.2)
+    opened = begin_turn(project.directory, 0)
+    commit = project.commit("one")
+    os.mkfifo(os.path.join(project.directory, ".git/objects/info/alternates"))
+    record_turn(repository, UUID, "m", opened.end())
+    assert list(CommitRecords(repository).commits_of(UUID)) == [commit]
+    assert find_commit_facts(opened.worktree, [commit]) == {}

@@ -129,7 +129,7 @@ def test_a_link_to_a_file_that_does_not_exist_yet_stays_a_link(path, tmp_path):
     assert not os.path.exists(path)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1, "a": 2}', "// mine\n{}", "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1, "a": 2}', "// mine\n{}", "[" * 100_000, r'{"a": "\ud800"}'])
 def test_what_would_not_survive_a_rewrite_is_refused(path, text):
     with pytest.raises(Refused) as error:
         parse_json(text, path)

@@ -323,6 +323,16 @@ def test_a_project_that_is_gone_does_not_stop_the_recording(agent):
     agent.wait_for_texts(*texts_of(1))
 
 
+def test_a_worktree_that_was_deleted_around_the_agent_does_not_stop_the_recording(agent, tmp_path):
+    worktree = tmp_path / "shop/worktrees/one"
+    worktree.mkdir(parents=True)
+    agent.turn(1)
+    given = json.dumps({**agent.input, "cwd": str(worktree)})
+    done = agent.run(f'cd "{worktree}" && rm -r "{worktree.parent}" && {agent.commands[0]}', given.encode())
+    assert done.returncode == 0
+    agent.wait_for_texts(*texts_of(1))
+
+
 def test_no_message_is_in_the_log(agent):
     """The log is for people who look for a mistake, and goes into reports of bugs."""
     agent.turn(1)

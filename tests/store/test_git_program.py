@@ -173,3 +173,17 @@ def test_output_in_another_encoding_is_decoded(repository):
     tip = make_branch(repository, "one")[-1]
     run_git(repository.path, "-c", "i18n.commitEncoding=latin1", "update-ref", "refs/heads/b\udcf6se/x", tip)
     assert "refs/heads/b" in run_git(repository.path, "for-each-ref", "--format=%(refname)")
+
+
+@pytest.mark.parametrize("entry", [".", "", "tools", "./tools"])
+def test_a_git_program_in_the_current_directory_is_not_used(tmp_path, monkeypatch, entry):
+    expected = find_git()
+    for folder in (tmp_path, tmp_path / "tools"):
+        folder.mkdir(exist_ok=True)
+        (folder / "git").write_text("#!/bin/sh\n")
+        (folder / "git").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join((entry, os.environ["PATH"], entry)))
+    assert find_git() == expected
+    monkeypatch.setenv("PATH", entry)
+    assert find_git() is None
