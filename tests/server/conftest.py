@@ -20,6 +20,8 @@ PACKAGES = (
     "@openai/codex@0.169.0",
     "opencode-ai@1.18.33",
     "@google/gemini-cli@0.61.0",
+    "@qwen-code/qwen-code@0.15.10",
+    "@mariozechner/pi-coding-agent@0.73.1",
     "@agentclientprotocol/codex-acp@2.6.0",
     "@modelcontextprotocol/inspector@0.15.0",
 )

@@ -17,7 +17,8 @@ from scopes.history.revisions import list_branch_tips
 from scopes.server.event_log import HOOK_LOG, read_events
 from scopes.store.discovery import list_conversations
 from tests.cli.running import PRODUCT, scopes
-from tests.server.test_real_agents import configure_codex, configure_gemini, configure_opencode, model
+from tests.server.test_real_agents import model
+from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
 from tests.support.store import open_store
 from tests.support.stub_model import TEXT
 

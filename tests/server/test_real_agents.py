@@ -8,11 +8,10 @@ and no login, and nothing but the loopback interface is used after the installat
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.support.acp_client import Editor, proxy_command
+from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
 from tests.support.stub_model import TEXT, StubModel
 
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(600)]
@@ -24,48 +23,6 @@ def model():
     server = StubModel()
     yield server
     server.close()
-
-
-def configure_opencode(home, port):
-    options = {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "stub"}
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "stub",
-        "options": options,
-        "models": {"stub-model": {"name": "stub"}},
-    }
-    config = {
-        "provider": {"stub": provider},
-        "model": "stub/stub-model",
-        "small_model": "stub/stub-model",
-        "autoupdate": False,
-    }
-    folder = home / ".config" / "opencode"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "opencode.json").write_text(json.dumps(config))
-    return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
-
-
-def configure_gemini(home, port):
-    folder = home / ".gemini"
-    folder.mkdir(exist_ok=True)
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
-    (folder / "settings.json").write_text(json.dumps(settings))
-    return {
-        "GEMINI_API_KEY": "stub",
-        "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{port}",
-        "GEMINI_CLI_TRUST_WORKSPACE": "true",
-    }
-
-
-def configure_codex(home, port):
-    folder = home / ".codex"
-    folder.mkdir(exist_ok=True)
-    provider = f'name = "stub"\nbase_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\nrequires_openai_auth = false\n'
-    (folder / "config.toml").write_text(
-        f'model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\n{provider}'
-    )
-    return {}
 
 
 AGENTS = {

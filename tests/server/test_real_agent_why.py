@@ -1,0 +1,225 @@
+"""`why` on repositories that real agents built: ten lines are asked for, and ten right prompts are named.
+
+    SCOPES_TEST_AGENTS=DIRECTORY python -m pytest -m realagents
+
+Each agent does the work of `tests.support.shop_work` in a git repository. Its sessions are imported, or the hooks or
+`scopes acp` record them; then the answers for lines of three files are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.cli.running import PRODUCT, scopes
+from tests.server.test_real_agent_hooks import run, texts, wait_for
+from tests.support import agent_tools, shop_work
+from tests.support.acp_client import Editor, prompt_params, proxy_command
+from tests.support.agent_settings import (
+    configure_codex,
+    configure_gemini,
+    configure_opencode,
+    configure_pi,
+    configure_qwen,
+)
+from tests.support.model_script import Script
+from tests.support.stub_model import StubModel
+
+pytestmark = [pytest.mark.realagents, pytest.mark.timeout(900)]
+PATCHING_MODEL = "gpt-5.5"  # Codex offers `apply_patch` only for the names of models that it knows
+
+
+def configure_patching_codex(home, port):
+    return configure_codex(home, port, PATCHING_MODEL)
+
+
+class Program(NamedTuple):
+    """A program of an agent: its settings, its tools, how it begins a session, and how it goes on with the last one."""
+
+    configure: Callable[[Path, int], dict[str, str]]
+    tools: Any
+    first: Sequence[str]
+    again: Sequence[str]
+    acp: Sequence[str] = ()
+
+
+CODEX = ("--dangerously-bypass-hook-trust", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+GEMINI = ("gemini", "-m", "gemini-2.5-pro", "--yolo")
+QWEN = ("qwen", "--auth-type", "openai", "--yolo")
+PI = ("pi", "--provider", "stub", "--model", "stub-model")
+PROGRAMS = {
+    "codex": Program(
+        configure_patching_codex,
+        agent_tools.CODEX,
+        ["codex", "exec", *CODEX],
+        ["codex", "exec", "resume", *CODEX, "--last"],
+        ["codex-acp"],
+    ),
+    "opencode": Program(
+        configure_opencode, agent_tools.OPENCODE, ["opencode", "run"], ["opencode", "run", "-c"], ["opencode", "acp"]
+    ),
+    "gemini": Program(
+        configure_gemini, agent_tools.GEMINI, [*GEMINI, "-p"], [*GEMINI, "-r", "latest", "-p"], ["gemini", "--acp"]
+    ),
+    "qwen": Program(configure_qwen, agent_tools.QWEN, [*QWEN, "-p"], [*QWEN, "-c", "-p"]),
+    "pi": Program(configure_pi, agent_tools.PI, [*PI, "-p"], [*PI, "-c", "-p"]),
+}
+
+
+class Workshop:
+    """A project in a git repository, an agent with a scripted model, and the store that is asked."""
+
+    def __init__(self, name, programs, home, project, set_variable):
+        self.name, self.program, self.programs = name, PROGRAMS[name], programs
+        self.home, self.project = home, project
+        project.mkdir()
+        self.git("init", "-q", "-b", "main")
+        for key, value in {"user.name": "Alice", "user.email": "alice@example.org"}.items():
+            self.git("config", key, value)
+        self.model = StubModel(Script(shop_work.script_work(self.program.tools, project)))
+        for variable, value in self.program.configure(home, self.model.port).items():
+            set_variable(variable, value)
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.project, check=True, capture_output=True, text=True).stdout
+
+    def scopes(self, *words):
+        return scopes(*words, table=PRODUCT, cwd=str(self.project))
+
+    def type_prompts(self):
+        """Run the agent once for each prompt."""
+        for prompts in shop_work.SESSIONS:
+            for number, prompt in enumerate(prompts):
+                words = self.program.again if number else self.program.first
+                run(self.programs, [*words, prompt], self.project)
+
+    def type_in_editor(self):
+        """Run the agent behind `scopes acp` once for each session, with all its prompts."""
+        for prompts in shop_work.SESSIONS:
+            command = [str(self.programs / self.program.acp[0]), *self.program.acp[1:]]
+            editor = Editor(proxy_command(agent=command), cwd=self.project)
+            try:
+                editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=120)
+                session = editor.ask("session/new", {"cwd": str(self.project), "mcpServers": []}, seconds=120)
+                for prompt in prompts:
+                    params = prompt_params(session["sessionId"], prompt)
+                    assert editor.ask("session/prompt", params, seconds=120)["stopReason"] == "end_turn"
+            finally:
+                editor.close()
+
+    def change_by_hand(self):
+        """Write a line and commit it, as a person does without an agent."""
+        with (self.project / "rates.txt").open("a") as file:
+            file.write(f"{shop_work.BY_HAND}\n")
+        self.git("commit", "-q", "-m", "Add Croatia", "rates.txt")
+
+    def ask(self, file, text):
+        """Return the exit code of `scopes why FILE:LINE`, and its answer for the line."""
+        lines = (self.project / file).read_text().splitlines()
+        (number,) = [number for number, line in enumerate(lines, 1) if text in line]
+        done = self.scopes("why", f"{file}:{number}", "--json")
+        assert done.stdout, done.stderr
+        (answer,) = map(json.loads, done.stdout.splitlines())
+        return done.returncode, answer
+
+    def wait_for_prompts(self):
+        """Wait until all prompts are recorded: an agent may run its hooks after it has answered."""
+        prompts = {prompt for prompts in shop_work.SESSIONS for prompt in prompts}
+        wait_for(lambda: prompts <= set(texts(os.environ["SCOPES_STORE"])), self.home)
+
+
+@pytest.fixture
+def workshop(programs, sealed_world, tmp_path, monkeypatch):
+    """Return a function that starts the work of an agent."""
+    started = []
+
+    def start(name):
+        started.append(Workshop(name, programs, sealed_world, tmp_path / "shop", monkeypatch.setenv))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.model.close()
+
+
+def check_answers(workshop):
+    """Ask for the ten lines, and for one that no agent wrote."""
+    asked = [(question, *workshop.ask(question.file, question.text)) for question in shop_work.QUESTIONS]
+    best = [(found["answers"] or [{}])[0] for _, _, found in asked]
+    told = [
+        (answer.get("prompt", "").strip('"'), found["level"]) for answer, (_, _, found) in zip(best, asked, strict=True)
+    ]
+    assert told == [(question.prompt, question.level) for question in shop_work.QUESTIONS], asked
+    turns = [shop_work.SESSIONS[question.session].index(question.prompt) + 1 for question in shop_work.QUESTIONS]
+    assert [answer["turn"] for answer in best] == turns
+    assert [code for _, code, _ in asked] == [int(question.level == "commit-only") for question in shop_work.QUESTIONS]
+    conversations = {
+        (answer["conversation"], question.session) for answer, (question, _, _) in zip(best, asked, strict=True)
+    }
+    assert len(conversations) == len(dict(conversations)) == len(shop_work.SESSIONS)
+    code, found = workshop.ask("rates.txt", shop_work.BY_HAND)
+    assert (code, found["level"], found["answers"]) == (1, "none", [])
+
+
+def check_details(workshop):
+    """Ask what a short prompt agreed to, which command wrote a file, and which commits a conversation made."""
+    _, short = workshop.ask("test_shop.py", "def test_an_empty_basket")
+    assert short["answers"][0]["agreed_to"] == shop_work.OFFER
+    assert short["answers"][0]["longer_prompt"].strip('"') == shop_work.DISCOUNT
+    assert short["subject"] == "Test the shop"
+    _, generated = workshop.ask("rates.txt", "Austria takes")
+    assert shop_work.RATES_COMMAND in generated["answers"][0]["command"]
+    _, later = workshop.ask("shop.py", "share = customer.orders_last_year")
+    assert later["subject"] == "Give a discount"
+    assert later["answers"][0]["made_commit"] is True
+    _, changing = workshop.ask("shop.py", "return round(sum(")
+    assert "commit" not in changing
+
+
+def import_sessions(workshop, *places):
+    done = workshop.scopes("import", *[str(workshop.home / place) for place in places])
+    assert done.returncode == 0, done.stderr
+
+
+SESSION_FILES = {
+    "codex": ".codex/sessions",
+    "gemini": ".gemini/tmp",
+    "qwen": ".qwen/projects",
+    "pi": ".pi/agent/sessions",
+}
+
+
+@pytest.mark.parametrize("name", SESSION_FILES)
+def test_ten_lines_of_a_real_run_name_ten_right_prompts_after_an_import(name, workshop):
+    work = workshop(name)
+    work.type_prompts()
+    work.change_by_hand()
+    import_sessions(work, SESSION_FILES[name])
+    check_answers(work)
+    check_details(work)
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini", "opencode"])
+def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(name, workshop):
+    work = workshop(name)
+    assert work.scopes("hooks", "install", name).returncode == 0
+    work.type_prompts()
+    work.wait_for_prompts()
+    work.change_by_hand()
+    check_answers(work)
+    check_details(work)
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini", "opencode"])
+def test_ten_lines_of_a_real_run_name_ten_right_prompts_behind_scopes_acp(name, workshop):
+    work = workshop(name)
+    work.type_in_editor()
+    work.change_by_hand()
+    check_answers(work)
+    check_details(work)
