@@ -21,7 +21,7 @@ from scopes.model.operation import Operation
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository, read_commit
 
-_SAYS: Final = frozenset({
+SAYS: Final = frozenset({
     "agents-send", "review", "resolve", "collaborate", "collaborate-joined", "collaborate-argued", "collaborate-closed",
 })  # kinds of operations that add messages of one author  # fmt: skip
 
@@ -46,7 +46,7 @@ class Causes:
 
     def _find_author(self, record: Operation) -> str | None:
         """Return the author of what an operation said, as a cause; None if it said nothing."""
-        tips = [change.new for change in record.changes if change.ref.startswith(HEADS)] if record.kind in _SAYS else []
+        tips = [change.new for change in record.changes if change.ref.startswith(HEADS)] if record.kind in SAYS else []
         for tip in tips:
             with suppress(NotFound, Corrupt):
                 head = header_of(read_commit(self._repository, Oid(tip or "")))

@@ -36,6 +36,8 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
 from scopes.ids import ConversationId, Oid
+from scopes.merge.conflict_keys import folded
+from scopes.model.claims import DECISIONS
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Stream
 from scopes.store import refs
@@ -120,6 +122,8 @@ class _Filter(NamedTuple):
 
     def has_field(self, change: Change) -> bool:
         path, field = change.field_path, self.field
+        if field is not None and path.startswith(f"{DECISIONS}."):  # topics are the same in any case
+            path, field = folded(path), folded(field)
         return field is None or path == field or path.startswith((f"{field}.", f"{field}["))
 
     def has_cause(self, change: Change) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from scopes.conversation.change import FieldChange
@@ -10,6 +10,7 @@ from scopes.conversation.proposal_effects import ProposalEffects
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
+from scopes.merge.conflict_keys import folded
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES
 from scopes.model.conflicts import decode_conflict
@@ -45,6 +46,7 @@ class MessageEffects:
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
         self._stated = stated
+        self._spellings: dict[str, str] = {}
         self._stated_by: dict[MessageId, dict[str, Mapping[str, Any]]] = {}  # by the message itself
 
     def walk(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
@@ -147,10 +149,18 @@ class MessageEffects:
             before, after = (self._find_group(commit, group) for commit in (head.parents[0], head.oid))
             if before == after:
                 continue
+            found: dict[str, tuple[Any, Any]] = {}
             for path, *blobs in diff_blobs(self._repository, before, after):
-                field_path = ".".join((group, *split_leaf(path)))
+                field_path = self._spell(group, split_leaf(path))
                 old, new = (None if blob is None else self._read_value(blob, field) for blob in blobs)
-                yield FieldChange(field_path, old, new)
+                known = found.get(field_path, (None, None))
+                found[field_path] = known[0] if old is None else old, known[1] if new is None else new
+            yield from (FieldChange(path, *values) for path, values in found.items())
+
+    def _spell(self, group: str, names: Sequence[str]) -> str:
+        """Return the field of a value; that of a topic of decisions in the spelling in which it was written first."""
+        path = ".".join((group, *names))
+        return self._spellings.setdefault(folded(path), path) if group == DECISIONS else path
 
     def _find_group(self, commit: Oid, group: str) -> Oid | None:
         tree = read_commit(self._repository, commit).tree

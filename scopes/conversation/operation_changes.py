@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from scopes.conversation.causes import SAYS
 from scopes.conversation.change import FieldChange, cause_of
 from scopes.conversation.message_effects import States, status_before
 from scopes.history.metadata import Metadata, read_metadata_at
@@ -111,6 +112,8 @@ def walk_operation_changes(
     for change in _metadata_changes(before, after):
         yield change._replace(cause=cause)
     for name, move in branches.items():
+        if record.kind in SAYS and record.undoes is None and move.old is not None:
+            continue  # messages have rows of their own, however they were added
         yield _branch_change(record, name, move, after.branches.get(name))._replace(cause=cause)
     yield from _conflict_changes(repository, branches.values(), effective, stated)
     for moved in record.changes:

@@ -168,7 +168,7 @@ def test_a_batch_shares_time_and_cause_and_is_there_whole_or_not_at_all(team):
     """S4-52: what is sent to nobody leaves no row."""
     done = sent(team, "look", "ann", "bob")
     batch = [each for each in changes(team, CONV).items if each.source == done.operation]
-    assert {each.field_path for each in batch} == {"inbox.ann", "inbox.bob", "branches.main"}
+    assert {each.field_path for each in batch} == {"inbox.ann", "inbox.bob"}
     assert len({each.time for each in batch}) == 1
     before = changes(team, CONV).items
     with pytest.raises(NoAvailableAgents):
@@ -383,6 +383,28 @@ def test_an_argument_opens_the_debate_about_its_conflict_alone_in_the_list_too(t
     assert last == listed
 
 
+def test_a_branch_has_no_row_for_an_added_message_by_whatever_command(team):
+    """Its rows are those of moves: the tips in them are no list of all tips."""
+    append(team, CONV, plain_message("ann", "hello"))
+    sent(team, "look", "ann")
+    assert [row[0] for row in rows(team, "branches.main")] == ["CREATE"]
+    undo(team)
+    assert [row[0] for row in rows(team, "branches.main")] == ["CREATE", "UPDATE"]
+
+
+def test_spellings_of_a_topic_are_one_field_in_the_first_of_them(team):
+    branch(team, CONV, name="fix", switch=False)
+    for where, topic, author in (("fix", "Naming", "ann"), ("main", "naming", "bob")):
+        message = plain_message(author, author, kind="decision")
+        append(team, CONV, replace(message, payload={"topic": topic, "decision": author}), branch=where)
+    merge(team, CONV, source="fix", target="main")
+    resolve_conflict(team, CONV, "1", take="source", author=CAROL)
+    found = [row[:4] for row in rows(team, "decisions")]
+    field = "decisions.Naming"
+    assert found == [("CREATE", field, None, "ann"), ("CREATE", field, None, "bob"), ("UPDATE", field, "bob", "ann")]
+    assert len(rows(team, "decisions.naming")) == 3
+
+
 def test_a_conflict_that_was_argued_about_is_aborted_as_it_was(team):
     path = conflicting(team)
     argue_about_conflict(team, CONV, "1", Argument(about="", position="redis"), author=ANN)
@@ -397,9 +419,9 @@ def test_what_somebody_says_by_a_command_is_caused_by_its_author(team):
     request = consensus(team)
     argue(team, CONV, None, Argument(about="the task", position="JWT"), author=ANN)
     found = changes(team, CONV).items
-    operation = [each for each in found if each.field_path.startswith("branches.collaboration")][-1]
+    operation = [each for each in found if each.field_path.startswith("inbox")][-1]
     assert {(each.field_path.partition(".")[0], each.cause) for each in found if each.source == operation.source} == {
-        ("branches", "agent:ann"), ("inbox", "agent:ann"),
+        ("inbox", "agent:ann"),
     }  # fmt: skip
     assert request in {row[3]["message"] for row in rows(team, "inbox") if row[3]}
 

@@ -47,8 +47,9 @@ def changes(
 
     Messages, branches, title, tags, the active branch, merge requests, proposals and accepted values (entities),
     decisions, facts, inboxes and collaborations, as the history records them; what undo, redo and rewind take back or
-    restore has rows too. Agents and context keys belong to no conversation: see --registry. A conversation has rows of
-    an agent only where they come with a change of its inbox.
+    restore has rows too. A message that is added has no row of its branch, by whatever command. Agents and context
+    keys belong to no conversation: see --registry. A conversation has rows of an agent only where they come with a
+    change of its inbox.
 
     The order is that in which changes were recorded, the oldest first, and no time is before that of the row above.
     Times are those of recording, to the millisecond (see --json). A message has its own time, unless it was recorded
