@@ -55,12 +55,12 @@ def test_a_fast_forward_merges_the_source_too(repository):
 
 def test_a_later_message_of_the_source_ends_that_and_another_merge_begins_it_again(store):
     merge(store, CONV, "fix", target="main")
-    said = say(store, f"{CONV}/fix", "more", author="dave")
+    appended = say(store, f"{CONV}/fix", "more", author="dave")
     merge(store, CONV, "fix", target="main")
     assert statuses(store) == [
         ("active", "merged", "user:carol"), ("merged", "active", "agent:dave"), ("active", "merged", "user:carol"),
     ]  # fmt: skip
-    assert changes(store, CONV, field="branches.fix.status").items[1].source == said.id
+    assert changes(store, CONV, field="branches.fix.status").items[1].source == appended.id
 
 
 def test_undo_of_a_merge_ends_that_and_redo_begins_it_again(store):
