@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +37,11 @@ PATCHING_MODEL = "gpt-5.5"  # Codex offers `apply_patch` only for the names of m
 
 
 def configure_patching_codex(home, port):
-    return configure_codex(home, port, PATCHING_MODEL)
+    """Name a model whose tools include `apply_patch`, and run commands without asking, as `--yolo` does elsewhere."""
+    found = configure_codex(home, port, PATCHING_MODEL)
+    settings = home / ".codex" / "config.toml"
+    settings.write_text(f'sandbox_mode = "danger-full-access"\napproval_policy = "never"\n{settings.read_text()}')
+    return {**found, "INITIAL_AGENT_MODE": "agent-full-access"}
 
 
 class Program(NamedTuple):
@@ -86,8 +91,9 @@ class Workshop:
         for variable, value in self.program.configure(home, self.model.port).items():
             set_variable(variable, value)
 
-    def git(self, *words):
-        return subprocess.run(["git", *words], cwd=self.project, check=True, capture_output=True, text=True).stdout
+    def git(self, *words, **variables):
+        environment = {**os.environ, **variables}
+        subprocess.run(["git", *words], cwd=self.project, env=environment, check=True, capture_output=True)
 
     def scopes(self, *words):
         return scopes(*words, table=PRODUCT, cwd=str(self.project))
@@ -114,10 +120,11 @@ class Workshop:
                 editor.close()
 
     def change_by_hand(self):
-        """Write a line and commit it, as a person does without an agent."""
+        """Write a line and commit it a minute later, as a person does without an agent."""
+        date = f"@{int(time.time()) + 60} +0000"
         with (self.project / "rates.txt").open("a") as file:
             file.write(f"{shop_work.BY_HAND}\n")
-        self.git("commit", "-q", "-m", "Add Croatia", "rates.txt")
+        self.git("commit", "-q", "-m", "Add Croatia", "rates.txt", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
 
     def ask(self, file, text):
         """Return the exit code of `scopes why FILE:LINE`, and its answer for the line."""
