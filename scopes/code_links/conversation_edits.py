@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from scopes.clock import parse_time
 from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call
 from scopes.code_links.edits import AddedLines, list_added
+from scopes.code_links.known_texts import KnownTexts
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body_bytes
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.history.tool_calls import calls_by_id, results_by_id
@@ -129,6 +130,7 @@ class _Reader:
         self._positions: dict[Oid, _Position] = {}
         self._turn_of: dict[MessageId, int] = {}
         self._pending: dict[str, _Pending] = {}
+        self._texts = KnownTexts()
         self._done: set[tuple[MessageId, str]] = set()  # copies of a message in several commits repeat its calls
 
     def read(self, oldest_first: Iterable[Commit]) -> ConversationEdits:
@@ -216,13 +218,16 @@ class _Reader:
         commit_call = read_commit_call(part, result, began, answer.time)
         if commit_call is not None:
             self._found.commit_calls.append(FoundCommitCall(head.id, head.oid, turn, call_id, commit_call))
-        for added in list_added(part, result):
+        for added in list_added(part, result, self._texts):
             time = _seconds(answer.time or began, head.time)
             self._found.edits.append(FoundEdit(head.id, head.oid, turn, call_id, tool_name(part), time, added))
 
 
 def _is_wanted(part: Part) -> bool:
-    return may_commit(part) or any(edit.op != "read" for edit in edits_of_call(part, {}))
+    """Return True for a call that may make a commit or edit a file, also one that says only in its result which."""
+    edits = edits_of_call(part, {})
+    is_edit = any(edit.op != "read" for edit in edits) if edits else FILE_TOOLS.get(tool_name(part)) == "edit"
+    return is_edit or may_commit(part)
 
 
 def _seconds(time: str | None, default: int) -> float:

@@ -44,6 +44,9 @@ _CALLS: Final = """
 _TURN_OF_CALL: Final = """
     SELECT turn FROM edit JOIN conversation ON conversation.number = edit.conversation
     WHERE conversation.id = ? AND call_id = ? LIMIT 1"""
+_TURN_AT: Final = """
+    SELECT turn.number FROM turn JOIN conversation ON conversation.number = turn.conversation
+    WHERE conversation.id = ? AND turn = ? AND began <= ? ORDER BY began DESC LIMIT 1"""
 _CALL_MESSAGES: Final = """
     SELECT oid FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
     WHERE conversation.id = ?"""
@@ -161,6 +164,11 @@ class EditIndex:
     def turn_of_call(self, conversation: ConversationId, call_id: str | None) -> int | None:
         """Return the number of the row of the turn of an edit; None if there is no such edit."""
         found = self._connection.execute(_TURN_OF_CALL, (conversation, call_id)).fetchone()
+        return None if found is None else int(found[0])
+
+    def turn_at(self, conversation: ConversationId, turn: int, time: float) -> int | None:
+        """Return the row of a turn by its number, of several branches the last that began before a time, else None."""
+        found = self._connection.execute(_TURN_AT, (conversation, turn, time + TOLERANCE)).fetchone()
         return None if found is None else int(found[0])
 
     def commit_call_messages(self, conversation: ConversationId) -> set[Oid]:

@@ -130,7 +130,8 @@ def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _S
     if committed is None or commit is None:
         note = Note(f"{file.path} is not in HEAD: its lines are not committed yet")
         return _Source(None, lines, {}, notes=(note,))
-    time = git.find("show", "--no-patch", "--no-show-signature", "--format=%ct", commit)
+    last = ("log", "-1", "--no-show-signature", "--format=%ct", commit, "--", f":(literal){file.path}")
+    time = git.find(*last)  # of the file: a later commit of other files does not commit its changes
     return _Source(commit, lines, map_lines(lines, split_lines(committed)), read_seconds(time or ""))
 
 

@@ -152,9 +152,12 @@ def _wrote_too(link: CodeLink, main: CodeLink) -> bool:
 
 
 def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
-    """Return the number of the row of the turn of a link."""
+    """Return the number of the row of the turn of a link: that of its call, else by the number that it names."""
     call = _call_of(index, found, link)
-    return index.turn_of_call(link.conversation, link.evidence[0].call_id) if call is None else call.turn
+    number = index.turn_of_call(link.conversation, link.evidence[0].call_id) if call is None else call.turn
+    if number is None and link.turn:
+        number = index.turn_at(link.conversation, link.turn, found.author_time)
+    return number
 
 
 def _lines_in_words(match: EditMatch) -> str:

@@ -142,3 +142,18 @@ def test_the_base_name_is_the_last_part_with_either_separator(path, name):
 def test_arguments_of_another_type_count_as_absent():
     assert list_added(call(file_path=7, old_string=["a"], new_string=None), result()) == []
     assert list_added(call(file_path="/p/a.py", old_string="a", new_string="b"), result({"structuredPatch": "x"})) != []
+
+
+def test_changes_that_only_the_result_reports_to_an_editor_are_added():
+    """Behind `scopes acp`, Codex names the files and the lines of a patch only in the diffs of the result."""
+    diffs = [
+        {"type": "diff", "path": "/p/app.py", "oldText": "a = 1\n", "newText": "a = 1\nb = 2\n"},
+        {"type": "diff", "path": "/p/new.py", "oldText": None, "newText": "c = 3\n"},
+    ]
+    found = list_added(call("edit", title="Editing files"), result({"diffs": diffs}))
+    assert lines_of(found) == {"/p/app.py": ["b = 2"], "/p/new.py": ["c = 3"]}
+
+
+@pytest.mark.parametrize("diffs", [None, 3, "text", {"path": "/p/app.py"}, [None, {"path": 1, "newText": "a"}, {}]])
+def test_diffs_of_another_shape_count_as_absent(diffs):
+    assert list_added(call("edit", title="Editing files"), result({"diffs": diffs})) == []

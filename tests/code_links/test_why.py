@@ -174,15 +174,16 @@ def test_an_uncommitted_line_is_looked_up_in_the_edits_since_head(world, project
     assert found.answers[0].prompt == "add a status command"
 
 
-def test_an_edit_before_head_does_not_explain_an_uncommitted_line(world, project):
+def test_an_edit_before_the_last_commit_of_the_file_does_not_explain_an_uncommitted_line(world, project):
     begin(project)
     session = world.claude().prompt("add a status command")
     add(session)
     project.git("checkout", "-q", "app.py")
-    project.write("other.py", OLD)
+    remark = "# a remark of a person about this\n"
+    project.write("app.py", f"{OLD}{remark}")
     project.commit("Something else")
-    project.write("app.py", f"{OLD}\n\n{STATUS}")
-    assert world.line("app.py:9", session).level == "unsure"
+    project.write("app.py", f"{OLD}{remark}\n\n{STATUS}")
+    assert world.line("app.py:10", session).level == "unsure"
 
 
 def test_committed_lines_below_uncommitted_ones_keep_their_commit(world, project):
@@ -485,3 +486,17 @@ def test_the_answer_of_a_whole_file_agrees_with_that_of_its_lines(world, project
     assert {number: world.line(f"app.py:{number}").level for number in (1, 5, 8, 9, 12)} == {
         number: whole[number] for number in (1, 5, 8, 9, 12)
     }
+
+
+def test_a_change_that_is_not_committed_yet_stays_known_after_a_commit_of_another_file(world, project):
+    project.write("app.py", "first_value = 1\n")
+    project.commit("Begin")
+    session = world.claude().prompt("please add a second value, but do not commit it")
+    session.edit("app.py", "first_value = 1\n", "first_value = 1\nsecond_value = first_value + 1\n")
+    world.take(session)
+    project.clock.skip(minutes=5)
+    project.write("notes.txt", "a note of a person\n")
+    project.git("add", "notes.txt")
+    project.git("commit", "-q", "-m", "Take a note")
+    found = world.line("app.py:2")
+    assert (found.level, found.commit, found.answers[0].turn) == ("likely", None, 1)

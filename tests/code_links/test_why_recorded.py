@@ -52,6 +52,15 @@ def test_a_commit_that_only_a_hook_knows_leads_to_its_conversation(project, sess
     assert [(answer.conversation, answer.turn) for answer in found.answers] == [("conv-001", 1)]
 
 
+def test_a_turn_without_an_edit_that_only_a_record_names_has_its_prompt(project, session, tmp_path):
+    session.prompt("Look at the folder first, and say what is in it")
+    session.say("There is a script that makes a table. Shall I run it?")
+    generate(project, session)
+    (answer,) = explain(project, tmp_path, "table.py:3").answers
+    assert (answer.turn, answer.prompt) == (2, "Generate the table of values")
+    assert answer.agreed_to == "There is a script that makes a table. Shall I run it?"
+
+
 def test_without_the_record_nobody_knows(project, session, tmp_path):
     generate(project, session, hidden="unset CLAUDECODE CLAUDE_CODE_SESSION_ID\n")
     assert explain(project, tmp_path, "table.py:3").level == "none"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from tests.support.agent_settings import (
     configure_qwen,
 )
 from tests.support.model_script import Script
+from tests.support.shop_work import QUESTIONS, SESSIONS
 from tests.support.stub_model import StubModel
 
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(900)]
@@ -36,7 +38,11 @@ PATCHING_MODEL = "gpt-5.5"  # Codex offers `apply_patch` only for the names of m
 
 
 def configure_patching_codex(home, port):
-    return configure_codex(home, port, PATCHING_MODEL)
+    """Name a model whose tools include `apply_patch`, and run commands without asking, as `--yolo` does elsewhere."""
+    found = configure_codex(home, port, PATCHING_MODEL)
+    settings = home / ".codex" / "config.toml"
+    settings.write_text(f'sandbox_mode = "danger-full-access"\napproval_policy = "never"\n{settings.read_text()}')
+    return {**found, "INITIAL_AGENT_MODE": "agent-full-access"}
 
 
 class Program(NamedTuple):
@@ -86,22 +92,23 @@ class Workshop:
         for variable, value in self.program.configure(home, self.model.port).items():
             set_variable(variable, value)
 
-    def git(self, *words):
-        return subprocess.run(["git", *words], cwd=self.project, check=True, capture_output=True, text=True).stdout
+    def git(self, *words, **variables):
+        environment = {**os.environ, **variables}
+        subprocess.run(["git", *words], cwd=self.project, env=environment, check=True, capture_output=True)
 
     def scopes(self, *words):
         return scopes(*words, table=PRODUCT, cwd=str(self.project))
 
     def type_prompts(self):
         """Run the agent once for each prompt."""
-        for prompts in shop_work.SESSIONS:
+        for prompts in SESSIONS:
             for number, prompt in enumerate(prompts):
                 words = self.program.again if number else self.program.first
                 run(self.programs, [*words, prompt], self.project)
 
     def type_in_editor(self):
         """Run the agent behind `scopes acp` once for each session, with all its prompts."""
-        for prompts in shop_work.SESSIONS:
+        for prompts in SESSIONS:
             command = [str(self.programs / self.program.acp[0]), *self.program.acp[1:]]
             editor = Editor(proxy_command(agent=command), cwd=self.project)
             try:
@@ -114,10 +121,11 @@ class Workshop:
                 editor.close()
 
     def change_by_hand(self):
-        """Write a line and commit it, as a person does without an agent."""
+        """Write a line and commit it a minute later, as a person does without an agent."""
+        date = f"@{int(time.time()) + 60} +0000"
         with (self.project / "rates.txt").open("a") as file:
             file.write(f"{shop_work.BY_HAND}\n")
-        self.git("commit", "-q", "-m", "Add Croatia", "rates.txt")
+        self.git("commit", "-q", "-m", "Add Croatia", "rates.txt", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
 
     def ask(self, file, text):
         """Return the exit code of `scopes why FILE:LINE`, and its answer for the line."""
@@ -128,10 +136,10 @@ class Workshop:
         (answer,) = map(json.loads, done.stdout.splitlines())
         return done.returncode, answer
 
-    def wait_for_prompts(self):
-        """Wait until all prompts are recorded: an agent may run its hooks after it has answered."""
-        prompts = {prompt for prompts in shop_work.SESSIONS for prompt in prompts}
-        wait_for(lambda: prompts <= set(texts(os.environ["SCOPES_STORE"])), self.home)
+    def wait_for_record(self):
+        """Wait until all prompts and answers are recorded: an agent may run its hooks after it has answered."""
+        count = 2 * sum(map(len, SESSIONS))
+        wait_for(lambda: len(texts(os.environ["SCOPES_STORE"])) == count, self.home)
 
 
 @pytest.fixture
@@ -148,21 +156,22 @@ def workshop(programs, sealed_world, tmp_path, monkeypatch):
         each.model.close()
 
 
-def check_answers(workshop):
-    """Ask for the ten lines, and for one that no agent wrote."""
-    asked = [(question, *workshop.ask(question.file, question.text)) for question in shop_work.QUESTIONS]
+def check_answers(workshop, *, is_continued=False):
+    """Ask for the ten lines, and for one that no agent wrote; all turns may be of one conversation."""
+    asked = [(question, *workshop.ask(question.file, question.text)) for question in QUESTIONS]
     best = [(found["answers"] or [{}])[0] for _, _, found in asked]
     told = [
         (answer.get("prompt", "").strip('"'), found["level"]) for answer, (_, _, found) in zip(best, asked, strict=True)
     ]
-    assert told == [(question.prompt, question.level) for question in shop_work.QUESTIONS], asked
-    turns = [shop_work.SESSIONS[question.session].index(question.prompt) + 1 for question in shop_work.QUESTIONS]
-    assert [answer["turn"] for answer in best] == turns
-    assert [code for _, code, _ in asked] == [int(question.level == "commit-only") for question in shop_work.QUESTIONS]
-    conversations = {
-        (answer["conversation"], question.session) for answer, (question, _, _) in zip(best, asked, strict=True)
-    }
-    assert len(conversations) == len(dict(conversations)) == len(shop_work.SESSIONS)
+    assert told == [(question.prompt, question.level) for question in QUESTIONS], asked
+    counted = [[*SESSIONS[0], *SESSIONS[1]]] * 2 if is_continued else SESSIONS
+    assert [answer["turn"] for answer in best] == [counted[q.session].index(q.prompt) + 1 for q in QUESTIONS]
+    assert [code for _, code, _ in asked] == [int(question.level == "commit-only") for question in QUESTIONS]
+    conversations = [
+        {answer["conversation"] for answer, q in zip(best, QUESTIONS, strict=True) if q.session == n} for n in (0, 1)
+    ]
+    assert [len(each) for each in conversations] == [1, 1]
+    assert (conversations[0] == conversations[1]) == is_continued
     code, found = workshop.ask("rates.txt", shop_work.BY_HAND)
     assert (code, found["level"], found["answers"]) == (1, "none", [])
 
@@ -187,9 +196,9 @@ def import_sessions(workshop, *places):
     assert done.returncode == 0, done.stderr
 
 
+# Gemini CLI deletes files of earlier sessions when one is resumed: only its hooks and `scopes acp` see all of them.
 SESSION_FILES = {
     "codex": ".codex/sessions",
-    "gemini": ".gemini/tmp",
     "qwen": ".qwen/projects",
     "pi": ".pi/agent/sessions",
 }
@@ -210,7 +219,7 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(nam
     work = workshop(name)
     assert work.scopes("hooks", "install", name).returncode == 0
     work.type_prompts()
-    work.wait_for_prompts()
+    work.wait_for_record()
     work.change_by_hand()
     check_answers(work)
     check_details(work)
@@ -221,5 +230,5 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_behind_scopes_acp(name, 
     work = workshop(name)
     work.type_in_editor()
     work.change_by_hand()
-    check_answers(work)
+    check_answers(work, is_continued=True)
     check_details(work)

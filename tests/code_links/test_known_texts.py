@@ -1,0 +1,91 @@
+"""A replacement within a line changes that line, if an earlier edit of the conversation tells the text of the file."""
+
+from __future__ import annotations
+
+from scopes.code_links.edits import list_added
+from scopes.code_links.known_texts import MAX_FILES, MAX_TEXT, KnownTexts
+from scopes.model.file_edits import FileEdit, Replacement
+from tests.code_links.test_edits import call, lines_of, result
+
+TEXT = "first = 1\nsecond = compute(2) + 1\nthird = 3\n"
+
+
+def written(text=TEXT, path="/p/app.py"):
+    texts = KnownTexts()
+    list_added(call("write", filePath=path, content=text), result(), texts)
+    return texts
+
+
+def replace(old, new, **fields):
+    return FileEdit("/p/app.py", "edit", replacements=(Replacement(old, new, **fields),))
+
+
+def completed(texts, edit):
+    return [(each.old, each.new) for each in texts.complete(edit)]
+
+
+def test_a_replacement_within_a_line_adds_the_whole_line():
+    changed = call("edit", filePath="/p/app.py", oldString="compute(2)", newString="compute(3)")
+    assert lines_of(list_added(changed, result())) == {"/p/app.py": ["compute(3)"]}
+    assert lines_of(list_added(changed, result(), written())) == {"/p/app.py": ["second = compute(3) + 1"]}
+
+
+def test_a_second_replacement_begins_where_the_first_one_ended():
+    texts = written()
+    list_added(call("edit", filePath="/p/app.py", oldString="compute(2)", newString="compute(3)"), result(), texts)
+    second = call("edit", filePath="/p/app.py", oldString="(3) + 1", newString="(3) + 2")
+    assert lines_of(list_added(second, result(), texts)) == {"/p/app.py": ["second = compute(3) + 2"]}
+
+
+def test_replacements_of_one_call_see_each_other():
+    edit = replace("compute(2)", "f(2)")._replace(
+        replacements=(Replacement("compute(2)", "f(2)"), Replacement("f(2) +", "f(2) -"))
+    )
+    assert completed(written(), edit)[1] == ("second = f(2) + 1", "second = f(2) - 1")
+
+
+def test_a_text_that_is_replaced_everywhere_changes_all_its_lines():
+    changed = call("edit", filePath="/p/app.py", oldString=" = ", newString=": int = ", replaceAll=True)
+    found = list_added(changed, result(), written())
+    assert lines_of(found) == {"/p/app.py": ["first: int = 1", "second: int = compute(2) + 1", "third: int = 3"]}
+
+
+def test_a_replacement_that_is_not_in_the_known_text_stays_as_it_is():
+    assert completed(written(), replace("fourth = 4", "fourth = 5")) == [("fourth = 4", "fourth = 5")]
+    assert completed(KnownTexts(), replace("compute(2)", "compute(3)")) == [("compute(2)", "compute(3)")]
+
+
+def test_a_block_of_a_patch_has_whole_lines_already():
+    assert completed(written(), replace("third = 3\n", "third = 4\n", block=True)) == [("third = 3\n", "third = 4\n")]
+
+
+def test_the_text_that_a_result_records_counts_before_the_known_one():
+    edit = replace("compute(2)", "compute(3)")._replace(before="other = compute(2)\n")
+    assert completed(written(), edit) == [("other = compute(2)", "other = compute(3)")]
+
+
+def test_a_file_that_was_deleted_renamed_or_patched_is_not_known_any_more():
+    for edit in (
+        FileEdit("/p/app.py", "delete"),
+        FileEdit("/p/new.py", "rename", source="/p/app.py"),
+        replace("this is not in it", "so that the text is unknown"),
+    ):
+        texts = written()
+        texts.take(edit)
+        assert completed(texts, replace("compute(2)", "compute(3)")) == [("compute(2)", "compute(3)")]
+
+
+def test_a_refused_call_changes_no_known_text():
+    texts = written()
+    changed = call("edit", filePath="/p/app.py", oldString="compute(2)", newString="compute(3)")
+    assert list_added(changed, result(is_error=True), texts) == []
+    assert completed(texts, replace("compute(2)", "f(2)")) == [("second = compute(2) + 1", "second = f(2) + 1")]
+
+
+def test_large_files_and_the_first_of_many_are_forgotten():
+    large = written(f"{TEXT}{'x' * MAX_TEXT}")
+    assert completed(large, replace("compute(2)", "f(2)")) == [("compute(2)", "f(2)")]
+    texts = written()
+    for number in range(MAX_FILES):
+        texts.take(FileEdit(f"/p/{number}.py", "create", "", "text\n"))
+    assert completed(texts, replace("compute(2)", "f(2)")) == [("compute(2)", "f(2)")]
