@@ -27,6 +27,7 @@ _GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
 MAX_INPUT = 512 << 20
 _FIRST_SECONDS = 2.0  # to wait for the first byte
 _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
+_ALL_SECONDS = 8.0  # agents end a hook after 10
 _NICENESS = 5
 _MAX_DESCRIPTORS = 1024
 
@@ -98,7 +99,8 @@ def _read_input() -> bytes:
     if os.isatty(descriptor):
         return b""
     pieces: list[bytes] = []
-    size, end = 0, time.monotonic() + _FIRST_SECONDS
+    size, begin = 0, time.monotonic()
+    end = begin + _FIRST_SECONDS
     while size <= MAX_INPUT:
         ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
         piece = os.read(descriptor, 1 << 20) if ready else b""
@@ -106,7 +108,7 @@ def _read_input() -> bytes:
             break
         pieces.append(piece)
         size += len(piece)
-        end = time.monotonic() + _NEXT_SECONDS
+        end = min(begin + _ALL_SECONDS, time.monotonic() + _NEXT_SECONDS)
     return b"".join(pieces)
 
 

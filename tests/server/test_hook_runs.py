@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 import time
 
 import pytest
 
+from scopes.cli import hook_runner
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -350,3 +352,25 @@ def test_the_locks_of_hooks_are_gone_when_they_are_done(agent):
     agent.wait_for_event("recorded")
     agent.close()
     assert os.listdir(agent.home / ".local/state/scopes/hooks") == []
+
+
+def test_an_agent_that_never_stops_writing_does_not_wait_for_the_hook(monkeypatch):
+    monkeypatch.setattr(hook_runner, "_ALL_SECONDS", 0.3)
+    reader, writer = os.pipe()
+    stopped = threading.Event()
+
+    def write():
+        while not stopped.wait(0.05):
+            os.write(writer, b" ")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with os.fdopen(reader) as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            assert hook_runner._read_input().strip() == b""
+        assert thread.is_alive()
+    finally:
+        stopped.set()
+        thread.join()
+        os.close(writer)
