@@ -23,6 +23,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO, NamedTuple
 
+from scopes.result import plural
+
 _LAUNCH = 'read -r go && exec /bin/sh -c "$1"'
 _GUARD = 'read -r end; kill -9 "-$1"'
 _GUARD_OF_NAMED = f'read -r group || exit; set -- "$group"; {_GUARD}'
@@ -268,7 +270,7 @@ class _Transfer:
             _close(self._process.stdin)
 
     def _too_slow(self) -> CommandFailed:
-        return CommandFailed(f"took longer than {self._limits.seconds} seconds")
+        return CommandFailed(f"took longer than {self._limits.seconds} {plural(self._limits.seconds, 'second')}")
 
 
 def _close(stream: IO[bytes] | None) -> None:

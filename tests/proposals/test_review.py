@@ -296,7 +296,7 @@ def test_what_does_not_follow_is_refused_with_the_state_and_a_cure(team, state):
         "expired": {"test"},
     }.get(state, set())  # fmt: skip
     for move in moves.keys() - allowed:
-        with pytest.raises(Refused, match=f"is {state} and cannot be") as refused:
+        with pytest.raises(Refused, match=rf"is {state} (already|and cannot be)") as refused:
             moves[move]()
         assert CURES[state][move] in refused.value.hint
     assert states(team)[0] == state
@@ -433,3 +433,14 @@ def test_a_list_of_an_agent_without_proposals_names_those_that_have_some(team):
     (other,) = list_proposals(team, "conv-001", agent="zoltan").notes
     assert other.hint == "agents with proposals: planner"
     assert list_proposals(team, "conv-001", agent="planner").notes == ()
+
+
+def test_what_is_in_the_wanted_state_already_says_so(team):
+    """It was `is accepted and cannot be accepted`."""
+    made = create(team, "status=done")
+    accept(team, made, apply=False)
+    with pytest.raises(Refused, match=r"proposal \w+ is accepted already$"):
+        accept(team, made, apply=False)
+    apply_proposal(team, None, made.id, author=CAROL)
+    with pytest.raises(Refused, match=r"proposal \w+ is applied already$"):
+        apply_proposal(team, None, made.id, author=CAROL)

@@ -85,7 +85,8 @@ RequiredApprovals: TypeAlias = Annotated[
     Texts, usage.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
 ]
 Expires: TypeAlias = Annotated[
-    str | None, usage.Option("--expires", metavar="WHEN", help="When it expires: 7d from now, or a date")
+    str | None,
+    usage.Option("--expires", metavar="WHEN", help="When it expires if nobody has accepted it: 7d from now, or a date"),
 ]
 Send: TypeAlias = Annotated[bool, usage.Option("--send", help="Send it to agents with the capability review")]
 To: TypeAlias = Annotated[
@@ -241,7 +242,7 @@ def proposals_accept(
     The values become the accepted values of the entity. With --no-apply the proposal is only accepted; `scopes
     proposals apply` applies it later. A proposal that needs the approval of several agents is accepted when the last of
     them accepts it. `scopes undo` takes all of it back, also an acceptance with --no-apply: an accepted proposal cannot
-    be rejected.
+    be rejected. The time of --expires is for the decision: what was accepted before can be applied after it too.
 
     Examples:
       scopes proposals accept p7q2 --as carol
