@@ -16,6 +16,7 @@ from scopes.cli.arguments import (
     Reason,
     ScopeOrLatestArgument,
     author_of,
+    conversation_comes_first,
     find_conversation,
     read_confidence,
     split_branch,
@@ -409,9 +410,11 @@ def split_scope(repository: Repository, first: str, second: str | None) -> tuple
     """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id.
 
     Raises:
-        Invalid: only a conversation is given.
+        Invalid: only a conversation is given, or it comes after the proposal.
     """
     if second is not None:
+        if find_conversation(repository, first.partition("/")[0]) is None and find_conversation(repository, second):
+            raise conversation_comes_first(first, f"name it first: {second} {first}")
         return first, second
     if not first or find_conversation(repository, first):
         raise Invalid("no proposal given", hint=f"list them: scopes proposals list {first}".rstrip())
