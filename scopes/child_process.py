@@ -23,8 +23,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO, NamedTuple
 
-from scopes.result import plural
-
 _LAUNCH = 'read -r go && exec /bin/sh -c "$1"'
 _GUARD = 'read -r end; kill -9 "-$1"'
 _GUARD_OF_NAMED = f'read -r group || exit; set -- "$group"; {_GUARD}'
@@ -270,7 +268,9 @@ class _Transfer:
             _close(self._process.stdin)
 
     def _too_slow(self) -> CommandFailed:
-        return CommandFailed(f"took longer than {self._limits.seconds} {plural(self._limits.seconds, 'second')}")
+        return CommandFailed(
+            f"took longer than {self._limits.seconds} second{'' if self._limits.seconds == 1 else 's'}"
+        )
 
 
 def _close(stream: IO[bytes] | None) -> None:
