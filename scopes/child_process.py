@@ -268,7 +268,9 @@ class _Transfer:
             _close(self._process.stdin)
 
     def _too_slow(self) -> CommandFailed:
-        return CommandFailed(f"took longer than {self._limits.seconds} seconds")
+        return CommandFailed(
+            f"took longer than {self._limits.seconds} second{'' if self._limits.seconds == 1 else 's'}"
+        )
 
 
 def _close(stream: IO[bytes] | None) -> None:

@@ -33,6 +33,8 @@ _GIT_COMMANDS = {
     "continue": "merge --continue",
     "abort": "merge --abort",
 }  # words of git and of other programs whose names are not similar to ours
+_IN_GROUPS = {"add": ("register", "create", "new", "propose"), "new": ("register", "create", "propose")}
+"""Words for what a group calls otherwise: the first of these that it has."""
 _WITHOUT_EQUIVALENT = {"push", "pull", "stash"}  # commands of git whose names are similar to other ones of ours
 _RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one
 
@@ -71,6 +73,9 @@ def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[st
     spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
     if path and len(spellings) == 1:  # `bisect start`
         return [*spellings.values()]
+    other = next((spellings[name] for name in _IN_GROUPS.get(word, ()) if path and name in spellings), None)
+    if other is not None:
+        return [other]
     meant = _GIT_COMMANDS.get(word)
     first = meant.partition(" ")[0] if meant is not None else ""
     if meant is not None and (first in table.aliases or (first,) in table.commands):

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from scopes.agents.agent import Agent
 from scopes.agents.delivery import SentMessage, deliver_to_programs
-from scopes.agents.registry import KIND, Registry, write_registry
+from scopes.agents.registry import KIND, Registry, suggest_capability, write_registry
 from scopes.agents.send import delivery_of
+from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.resolve import ConflictResolved, escalate_conflict
 from scopes.errors import NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
@@ -38,9 +39,10 @@ def choose_neutral(repository: Repository, conversation: str, conflict: str, cap
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     involved = _sides_of(repository, row) | list_involved(repository, in_progress, row.conflict)
+    agents = Registry(repository).agents
     able = [
         agent
-        for agent in Registry(repository).agents
+        for agent in agents
         if agent.available
         and agent.name not in involved
         and (capability is None or capability.removeprefix("@") in agent.capabilities)
@@ -48,6 +50,9 @@ def choose_neutral(repository: Repository, conversation: str, conflict: str, cap
     if not able:
         what = "" if capability is None else f" with the capability {capability.removeprefix('@')!a}"
         hint = f"involved: {', '.join(sorted(involved))}; name somebody: --to NAME"
+        word = "" if capability is None else capability.removeprefix("@")
+        if word and all(word not in agent.capabilities for agent in agents):
+            hint = suggest_capability(agents, word)
         raise NoAvailableAgents(f"no agent{what} is available and not involved", hint=hint)
     return min(able, key=lambda agent: (agent.type != "human" and capability is None, agent.number))
 
@@ -70,6 +75,8 @@ def escalate(
     name = to if agent is None else agent.name
     row, _ = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     notes = _addressee_notes(name, agent, _sides_of(repository, row), row)
+    if show_conflict(repository, row.conversation, row.conflict.id, patch=False).escalated_to == name:
+        notes = (*notes, Note(f"it was escalated to {name} already: this is one more message about it"))
     done = escalate_conflict(repository, conversation, conflict, to=name, reason=reason, author=author)
     with exclusive_write(repository), same_command(repository, done.operation):
         registry = Registry(repository)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scopes.agents.agent import EVERYBODY, Agent
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import address, delivery_of, expand
 from scopes.clock import now
+from scopes.collaboration.debate import folded
 from scopes.collaboration.records import PURPOSE, CollaborationType, event_field, parse_type
+from scopes.collaboration.report import OPEN, Collaboration, list_collaborations
 from scopes.conversation.append import message_writers
 from scopes.errors import Invalid
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -17,7 +21,7 @@ from scopes.history.messages import check_typed_author, plain_message
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, OperationId, free_name, parse_branch_name
 from scopes.model.conversation import BranchEntry
-from scopes.model.message import Author, MessageKind
+from scopes.model.message import Author, Message, MessageKind
 from scopes.model.validation import check_payload
 from scopes.result import Note, Result
 from scopes.store.refs import AGENTS
@@ -79,6 +83,7 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         payload=check_payload(kind, payload),
         extra=event_field("request", **details),
     )
+    earlier = [each for each in list_collaborations(repository, handle.id).rows if each.status == OPEN]
     with exclusive_write(repository):
         registry = Registry(repository)
         parent = handle.active_branch.name
@@ -91,6 +96,7 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         receivers = expand(registry, BranchHandle(handle, parent), message, request.agents)
         if request.type == "handoff" and len(receivers) != 1:
             raise Invalid(f"a handoff goes to one agent, not {len(receivers)}", hint="name it: --agents NAME")
+        twice = _named_twice(registry, BranchHandle(handle, parent), message, request.agents)
         addressed = address(message, receivers, request.agents)
         [write] = message_writers(repository, handle.id, [addressed])
         oid = write(fork)
@@ -105,7 +111,9 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
         operation = tx.commit("collaborate", summary, metadata_message=f"create {name}")
     queued = tuple(agent.name for agent in receivers if not agent.available)
-    notes = (Note(f"away, so the request waits: {', '.join(queued)}"),) if queued else ()
+    notes = tuple(_notes(request, receivers, earlier, queued))
+    if twice:
+        notes = (*notes, Note(f"named more than once, asked once: {', '.join(twice)}"))
     delivered = tuple(agent.name for agent in receivers if agent.available)
     failures = deliver_to_programs(repository, delivered, SentMessage(message.id, [operation.id]))
     return CollaborationStarted(
@@ -119,6 +127,27 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         operation=operation.id,
         notes=(*notes, *failures),
     )
+
+
+def _named_twice(registry: Registry, branch: BranchHandle, message: Message, agents: Sequence[str]) -> list[str]:
+    """Return the agents that are named several times, by name or number."""
+    single = [each for each in agents if each != EVERYBODY and not each.startswith("@")]
+    found = Counter(agent.name for each in single for agent in expand(registry, branch, message, [each]))
+    return [name for name, count in found.items() if count > 1]
+
+
+def _notes(
+    request: Request, receivers: Sequence[Agent], earlier: Sequence[Collaboration], queued: Sequence[str]
+) -> Iterator[Note]:
+    """Yield notes about who is away, and about an open collaboration of the same agents on the same task."""
+    if queued:
+        yield Note(f"away, so the request waits: {', '.join(queued)}")
+    wanted, names = (request.type, folded(request.task)), {agent.name for agent in receivers}
+    for each in earlier:
+        if (each.type, folded(each.task)) == wanted and names <= {one.name for one in each.participants}:
+            text = f"{each.name} is open already, for the same task and agents"
+            yield Note(text, "if one is enough: scopes undo")
+            return
 
 
 def _check(request: Request) -> str:

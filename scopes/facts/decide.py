@@ -17,7 +17,7 @@ from scopes.facts.validation import promote as promote_fact
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import ConversationId, OperationId
 from scopes.model.path_encoding import decode_component
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -67,7 +67,11 @@ def accept(repository: Repository, conversation: str, name: str, *, actor: str, 
     with exclusive_write(repository):
         store = FactStore(repository, conversation_id)
         proposal = choose_proposal(store, name)
-        return _promote(store, proposal, _decision(f"{proposal.key}/{proposal.id}", "approved", rationale, actor))
+        done = _promote(store, proposal, _decision(f"{proposal.key}/{proposal.id}", "approved", rationale, actor))
+        is_own = actor == proposal.provenance.agent
+        return (
+            replace(done, notes=(*done.notes, Note(f"{actor} accepted a proposed fact of its own"))) if is_own else done
+        )
 
 
 def reject(repository: Repository, conversation: str, name: str, *, actor: str, reason: str) -> FactDecided:

@@ -142,7 +142,8 @@ def list_facts(
         later = {(fact.key, fact.invalidates): fact.id for fact in facts if fact.invalidates is not None}
         found = (FactRow(store.conversation, fact, later.get((fact.key, fact.id))) for fact in facts)
         rows += [row for row in found if everything or row.taken_back_by is None]
-    return FactList(rows=tuple(rows), notes=_note_unreadable(stores))
+    waiting = () if rows else _note_waiting(stores, conversation)
+    return FactList(rows=tuple(rows), notes=(*waiting, *_note_unreadable(stores)))
 
 
 def list_proposed(
@@ -231,6 +232,16 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
 def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:
     names = conversation_ids(repository) if conversation is None else [resolve_conversation(repository, conversation)]
     return [FactStore(repository, name) for name in names]
+
+
+def _note_waiting(stores: Iterable[FactStore], conversation: str | None) -> tuple[Note, ...]:
+    """Return a note about the proposed facts that wait for a decision; a list of facts does not have them."""
+    found = [_proposed_row(store, each) for store in stores for each in store.walk_proposals()]
+    count = sum(row.state in {"pending", "refine"} for row in found)
+    if not count:
+        return ()
+    hint = " ".join(filter(None, ("list what waits: scopes facts list", conversation, "--proposed")))
+    return (Note(f"no facts yet; {count} proposed {plural(count, 'fact')} waiting for a decision", hint),)
 
 
 def _note_unreadable(stores: Iterable[FactStore]) -> tuple[Note, ...]:

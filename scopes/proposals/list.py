@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
+from scopes.history.name_syntax import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.merge.divergence import state_of
 from scopes.model.claims import APPROVALS, REVIEWS
@@ -90,15 +91,23 @@ def list_proposals(
     if wanted is not None and wanted not in STATES:
         raise Invalid(f"{state!a} is not a state of a proposal", hint="states: " + ", ".join(STATES))
     scope = resolve_scope(repository, where)
-    rows = [row for row in _walk_rows(repository, scope) if agent is None or row.proposal.agent == agent]
+    every = list(_walk_rows(repository, scope))
+    rows = [row for row in every if agent is None or row.proposal.agent == agent]
     kept = [row for row in rows if _is_wanted(row.proposal, wanted, include_closed=include_closed)]
     kept.reverse()
     kept.sort(key=lambda row: row.proposal.state not in OPEN)
-    notes: tuple[Note, ...] = ()
+    notes = () if agent is None or rows else _note_unknown_agent(agent, {row.proposal.agent for row in every})
     if wanted is None and len(kept) < len(rows):
         hidden = len(rows) - len(kept)
         notes = (Note(f"{hidden} closed {plural(hidden, 'proposal')} not listed", "list them too: --all"),)
     return ProposalList(conversation=scope.conversation, rows=tuple(kept), branch=scope.branch, notes=notes)
+
+
+def _note_unknown_agent(agent: str, known: Collection[str]) -> tuple[Note, ...]:
+    """Return a note about an agent that has proposed nothing, with those that have."""
+    near = find_nearest(agent, sorted(known))
+    hint = f"did you mean {' or '.join(near)}?" if near else f"agents with proposals: {', '.join(sorted(known)[:10])}"
+    return (Note(f"{agent} has proposed nothing here", hint if known else None),)
 
 
 def show_proposal(repository: Repository, where: str | None, name: str) -> ProposalView:

@@ -28,6 +28,8 @@ def refusal(found: Located, wanted: str, text: str) -> Refused:
     elif proposal.state == WITHDRAWN:
         done = "retracted" if proposal.is_retracted else "amended"
         what = f"{name} is withdrawn, because its message was {done}, and {text}"
+    elif proposal.state == wanted:
+        what = f"{name} is {wanted} already"
     else:
         what = f"{name} is {proposal.state} and {text}"
     return Refused(what, hint=_cure(found, wanted))

@@ -24,6 +24,7 @@ from scopes.proposals.steps import (
     review_claim,
     review_message,
 )
+from scopes.result import Note
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -183,7 +184,9 @@ def _asked_name(found: Located, author: Author) -> str:
 def _write(
     found: Located, proposal: Proposal, decision: str, step: Step, application: Application | None = None
 ) -> ProposalReviewed:
+    is_own = decision != "reject" and step.message.author.name == proposal.agent
+    notes = (Note(f"{proposal.agent} decided about a proposal of its own"),) if is_own else ()
     if application is None:
-        return commit_steps(found, proposal, [step], decision)
+        return replace(commit_steps(found, proposal, [step], decision), notes=notes)
     done = commit_steps(found, replace(proposal, state=APPLIED), [step, application.step], decision)
-    return replace(done, values=application.values, expired=application.expired)
+    return replace(done, values=application.values, expired=application.expired, notes=notes)

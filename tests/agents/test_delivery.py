@@ -139,7 +139,7 @@ def test_a_program_that_works_the_second_time_has_delivered(team, tmp_path):
 def test_a_program_that_hangs_is_killed(team):
     sent(team, "one")
     done = deliver_unread(with_program(team, "sleep 60", **{"scopes.agent.ann.timeout": "1"}), "ann")
-    assert done.problem == "took longer than 1 seconds (tried 3 times)"
+    assert done.problem == "took longer than 1 second (tried 3 times)"
 
 
 def test_send_delivers_to_programs_and_notes_what_failed(team):

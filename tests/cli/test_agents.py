@@ -183,3 +183,10 @@ def test_a_report_asks_nobody_to_decide_when_the_collaboration_has_ended(registe
     report = registered.run("collaborate", "show", branch.strip())
     assert "No consensus was reached before the end: JWT (1); Sessions (1)." in report
     assert "has to decide" not in report
+
+
+@pytest.mark.parametrize(("key", "near"), [("Seds", ["did you mean Seeds?"]), ("Seeds", []), ("spec", [])])
+def test_a_misspelled_context_key_of_a_new_agent_is_noted(registered, key, near):
+    """The agent never ran, and nothing said so."""
+    done = registered.run("agents", "register", "analyst", "--depends-on", key, "--json")
+    assert [note["hint"] for note in done.get("notes", [])] == near

@@ -90,6 +90,7 @@ def test_a_person_decides_and_the_run_goes_on(seeded):
         (("run", "CONV", "--agent", "analyst=true", "--min-confidence", "7"), 2, "7 is not between 0 and 1", "0.8"),
         (("run", "CONV", "--agent", "analyst=true", "--min-confidence", "nan"), 2, "nan is not between", "0.8"),
         (("run", "CONV", "--agent", "analyst=true", "--timeout", "0"), 2, "cannot answer in 0 seconds", "--timeout 30"),
+        (("run", "CONV", "--agent", "analyst=true", "--max-cycles", "0"), 2, "a run of no cycles", "--max-cycles 1"),
         (("run", "CONV", "--agent", "analyst=true", "--max-cycles", "-1"), 2, "must not be negative", "0 or more"),
         (("log", "CONV", "-n", "-1"), 2, "must not be negative", "0 or more"),
         (("key", "add", "two words"), 2, "cannot be a context key", "Requirements"),

@@ -93,3 +93,11 @@ def test_every_suggestion_exists(word):
 @given(st.sampled_from(VERBS))
 def test_a_name_is_nearest_to_itself(verb):
     assert nearest(verb, VERBS)[0] == verb
+
+
+def test_a_group_suggests_its_own_word_for_adding_something():
+    """`agents add x` suggested `scopes append`."""
+    assert hint("agents", "add") == "did you mean scopes agents register?"
+    assert hint("facts", "new") == "did you mean scopes facts propose?"
+    assert hint("proposals", "add") == "did you mean scopes proposals create?"
+    assert hint("add") == "did you mean scopes append?"

@@ -249,3 +249,14 @@ def test_a_branch_of_that_purpose_without_a_request_is_no_collaboration(team):
     assert list_collaborations(team, everything=True).rows == ()
     with pytest.raises(NotFound, match="conv-001/talk is no collaboration"):
         show_collaboration(team, CONV, "talk")
+
+
+def test_the_same_collaboration_again_and_agents_named_twice_are_noted(team):
+    """A second one was opened without a word, and critic,critic,3 was one agent."""
+    assert opened(team, "ann", "bob").notes == ()
+    (note,) = opened(team, "bob", "ann", task=" choose the  session store").notes
+    assert note.text == "conv-001/collaboration/consensus is open already, for the same task and agents"
+    assert note.hint == "if one is enough: scopes undo"
+    assert opened(team, "ann", kind="peer-review").notes == ()
+    twice = opened(team, "ann", "1", "ann", "@review", task="another").notes
+    assert [each.text for each in twice] == ["named more than once, asked once: ann"]

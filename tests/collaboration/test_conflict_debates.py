@@ -8,7 +8,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.inbox import read_inbox, walk_entries
-from scopes.agents.register import register
+from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.collaboration.contribute import argue_about_conflict
@@ -22,7 +22,7 @@ from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, NotFound
+from scopes.errors import Ambiguous, NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
@@ -189,6 +189,22 @@ def test_every_command_that_sends_runs_the_programs_and_one_undo_takes_all_of_it
 
 def state_of_inboxes(repository):
     return list_branch_tips(repository, CONV), inbox_of(repository, "dora")
+
+
+def test_a_second_escalation_to_the_same_agent_is_noted(disputed):
+    escalated(disputed, "dora")
+    assert [note.text for note in escalated(disputed, "dora").notes] == [
+        "it was escalated to dora already: this is one more message about it"
+    ]
+    assert escalated(disputed, "eve").notes == ()
+
+
+def test_a_misspelled_capability_of_a_neutral_agent_is_suggested(disputed):
+    update(disputed, "eve", AgentChanges(add_capabilities=("review",)))
+    with pytest.raises(NoAvailableAgents, match="with the capability 'revew'") as refused:
+        choose_neutral(disputed, CONV, "1", "revew")
+    assert refused.value.hint == "did you mean review?"
+    assert choose_neutral(disputed, CONV, "1", "review").name == "eve"
 
 
 def test_a_side_of_the_conflict_may_decide_it_but_a_note_says_so(disputed):

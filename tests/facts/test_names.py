@@ -203,3 +203,23 @@ def test_a_beginning_of_a_question_and_of_a_proposal_decides_about_neither(asked
     with pytest.raises(Ambiguous, match="q10, Seeds/q100"):
         decide(asked, CONV, "q", "refine", actor="ann", rationale="")
     assert decide(asked, CONV, "q10", "approved", actor="ann", rationale="").decision.subject == "q10"
+
+
+def test_an_empty_list_of_facts_notes_what_waits_for_a_decision(store):
+    """In a pipe it was empty, while three proposed facts waited."""
+    suggest(store, "it is old", "old")
+    (note,) = list_facts(store, CONV).notes
+    assert note.text == "no facts yet; 2 proposed facts waiting for a decision"
+    assert note.hint == "list what waits: scopes facts list conv-001 --proposed"
+    reject(store, CONV, "old", actor="ann", reason="no")
+    assert list_facts(store).notes[0].text.startswith("no facts yet; 1 proposed fact waiting")
+    promote(store, CONV, "slow")
+    assert list_facts(store, CONV).notes == ()
+
+
+def test_who_accepts_a_proposed_fact_of_its_own_is_noted(store):
+    suggest(store, "it is old", "old")
+    assert accept(store, CONV, "old", actor="carol").notes == ()
+    assert [note.text for note in accept(store, CONV, "slow", actor="ann").notes] == [
+        "ann accepted a proposed fact of its own"
+    ]

@@ -179,7 +179,7 @@ def test_a_program_that_hangs_is_killed_and_stops_no_one(store, programs):
     started = time.monotonic()
     done = run(store, {**programs, "broken": "sleep 60 & sleep 60"}, seconds=1)
     assert time.monotonic() - started < 30
-    assert done.cycles[0].ran[1].problem == "took longer than 1 seconds"
+    assert done.cycles[0].ran[1].problem == "took longer than 1 second"
     assert done.ending == "converged"
 
 

@@ -39,7 +39,7 @@ def test_a_failing_command_is_refused(command, message):
 @pytest.mark.parametrize("command", ["sleep 60", "while echo x; do sleep 0.2; done", "exec >&- 2>&-; sleep 60"])
 def test_a_hanging_command_is_killed(command):
     before = time.monotonic()
-    with pytest.raises(Refused, match="took longer than 1 seconds"):
+    with pytest.raises(Refused, match=r"took longer than 1 second$"):
         run_summarizer(command, "say it", 1)
     assert time.monotonic() - before < 10
 

@@ -23,7 +23,7 @@ from scopes.merge.divergence import state_of
 from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import NewChange
-from scopes.proposals.list import show_proposal
+from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
 from scopes.store.trees import walk_blobs
 from tests.support.proposals import accepted_value, create, states, values
@@ -296,7 +296,7 @@ def test_what_does_not_follow_is_refused_with_the_state_and_a_cure(team, state):
         "expired": {"test"},
     }.get(state, set())  # fmt: skip
     for move in moves.keys() - allowed:
-        with pytest.raises(Refused, match=f"is {state} and cannot be") as refused:
+        with pytest.raises(Refused, match=rf"is {state} (already|and cannot be)") as refused:
             moves[move]()
         assert CURES[state][move] in refused.value.hint
     assert states(team)[0] == state
@@ -411,3 +411,36 @@ def test_the_proposal_that_a_resolution_takes_stays_pending(team, take, expected
     resolve_conflict(team, "conv-001", "1", take=take, author=CAROL, continue_after=True)
     found = [show_proposal(team, "conv-001/main", each.id).proposal.state for each in (first, second)]
     assert found == expected
+
+
+def test_who_decides_about_a_proposal_of_its_own_is_noted(team):
+    planner = Author("planner")
+    own, other = create(team, "status=done"), create(team, "owner=bob")
+    assert accept(team, other).notes == ()
+    assert [note.text for note in accept(team, own, author=planner).notes] == [
+        "planner decided about a proposal of its own"
+    ]
+    made = create(team, "size=1")
+    rejected = reject_proposal(team, None, made.id, reason="too-risky", author=planner)
+    assert rejected.notes == (), "it is its right to take it back"
+
+
+def test_a_list_of_an_agent_without_proposals_names_those_that_have_some(team):
+    """A misspelled name was an empty list."""
+    create(team, "status=done")
+    (near,) = list_proposals(team, "conv-001", agent="planer").notes
+    assert (near.text, near.hint) == ("planer has proposed nothing here", "did you mean planner?")
+    (other,) = list_proposals(team, "conv-001", agent="zoltan").notes
+    assert other.hint == "agents with proposals: planner"
+    assert list_proposals(team, "conv-001", agent="planner").notes == ()
+
+
+def test_what_is_in_the_wanted_state_already_says_so(team):
+    """It was `is accepted and cannot be accepted`."""
+    made = create(team, "status=done")
+    accept(team, made, apply=False)
+    with pytest.raises(Refused, match=r"proposal \w+ is accepted already$"):
+        accept(team, made, apply=False)
+    apply_proposal(team, None, made.id, author=CAROL)
+    with pytest.raises(Refused, match=r"proposal \w+ is applied already$"):
+        apply_proposal(team, None, made.id, author=CAROL)

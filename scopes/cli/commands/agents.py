@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
 from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
@@ -11,6 +13,9 @@ from scopes.cli import usage
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
+from scopes.facts.fact import KEYS
+from scopes.history.name_syntax import find_nearest
+from scopes.result import Note
 
 AgentArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
@@ -65,7 +70,7 @@ def agents_register(
         metadata=given,
         available=not away,
     )
-    return invocation.show(result)
+    return invocation.show(replace(result, notes=(*result.notes, *_note_misspelled_keys(dependencies or ()))))
 
 
 def agents_list(
@@ -214,6 +219,16 @@ def agents_import(
     with open_input(invocation, file) as stream:
         data = stream.read(MAX_CARD_BYTES + 1)
     return invocation.show(import_card(invocation.repository(create=True), data, name=name))
+
+
+def _note_misspelled_keys(keys: Sequence[str]) -> tuple[Note, ...]:
+    """Return a note for each dependency that is near a context key which every conversation has."""
+    near = {key: find_nearest(key, list(KEYS)) for key in keys if key not in KEYS}
+    return tuple(
+        Note(f"no conversation has the context key {key} by itself", f"did you mean {' or '.join(names)}?")
+        for key, names in near.items()
+        if names
+    )
 
 
 def _read_metadata(given: list[str] | None) -> dict[str, str | None]:

@@ -263,6 +263,8 @@ def facts_run(
     invocation: Invocation = context.obj
     for what, value in (("number of cycles", max_cycles), ("number of facts", max_facts)):
         check_not_negative(value, what, "0 or more")
+    if max_cycles == 0:
+        raise Invalid("a run of no cycles does nothing", hint="for example: --max-cycles 1")
     if timeout is not None and timeout < 1:
         raise Invalid(f"an agent cannot answer in {timeout} seconds", hint="for example: --timeout 30")
     limits = RunLimits(

@@ -16,6 +16,7 @@ from scopes.cli.arguments import (
     Reason,
     ScopeOrLatestArgument,
     author_of,
+    conversation_comes_first,
     find_conversation,
     read_confidence,
     split_branch,
@@ -85,7 +86,8 @@ RequiredApprovals: TypeAlias = Annotated[
     Texts, usage.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
 ]
 Expires: TypeAlias = Annotated[
-    str | None, usage.Option("--expires", metavar="WHEN", help="When it expires: 7d from now, or a date")
+    str | None,
+    usage.Option("--expires", metavar="WHEN", help="When it expires if nobody has accepted it: 7d from now, or a date"),
 ]
 Send: TypeAlias = Annotated[bool, usage.Option("--send", help="Send it to agents with the capability review")]
 To: TypeAlias = Annotated[
@@ -241,7 +243,7 @@ def proposals_accept(
     The values become the accepted values of the entity. With --no-apply the proposal is only accepted; `scopes
     proposals apply` applies it later. A proposal that needs the approval of several agents is accepted when the last of
     them accepts it. `scopes undo` takes all of it back, also an acceptance with --no-apply: an accepted proposal cannot
-    be rejected.
+    be rejected. The time of --expires is for the decision: what was accepted before can be applied after it too.
 
     Examples:
       scopes proposals accept p7q2 --as carol
@@ -408,9 +410,11 @@ def split_scope(repository: Repository, first: str, second: str | None) -> tuple
     """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id.
 
     Raises:
-        Invalid: only a conversation is given.
+        Invalid: only a conversation is given, or it comes after the proposal.
     """
     if second is not None:
+        if find_conversation(repository, first.partition("/")[0]) is None and find_conversation(repository, second):
+            raise conversation_comes_first(first, f"name it first: {second} {first}")
         return first, second
     if not first or find_conversation(repository, first):
         raise Invalid("no proposal given", hint=f"list them: scopes proposals list {first}".rstrip())

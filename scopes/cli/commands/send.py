@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 from scopes.agents.delivery import SentMessage, deliver_to_programs
+from scopes.agents.registry import Registry
 from scopes.agents.send import send as send_message
 from scopes.cli import usage
 from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, author_of, split_branch
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConversationOrBranchArgument,
+    author_of,
+    find_conversation,
+    split_branch,
+)
 from scopes.cli.commands.append import Branch, Data, Kind, ReplyTo, Text, Time
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
@@ -56,6 +65,8 @@ def send(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     name, branch = split_branch(conversation, branch)
+    if to is None and Registry(repository).find_named(name) and find_conversation(repository, name) is None:
+        raise Invalid(f"{name} is an agent, no conversation", hint=f"scopes send CONV --to {quote(name)} TEXT")
     target = StoreHandle(repository).branch(name, branch)
     if text is None and data is None and has_piped_input(invocation):
         text = STANDARD_INPUT
