@@ -85,8 +85,15 @@ def _known(counts: Counter[str], names: Iterable[str]) -> dict[str, int]:
 
 
 def acp_log(directory: str, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
-    """Return the events of the log of a directory, newest first; of one agent, if it is given."""
-    events = [event for event in read_events(directory) if agent is None or event.get("agent") == agent]
+    """Return the events of the log of a directory, newest first; of one agent, if it is given, in any case.
+
+    Until an agent has said its name, its events have that of its program; both are one agent if one process had them.
+    """
+    events = list(read_events(directory))
+    if agent is not None:
+        wanted = agent.casefold()
+        processes = {event.get("pid") for event in events if str(event.get("agent", "")).casefold() == wanted}
+        events = [event for event in events if event.get("pid") in processes]
     newest = events[::-1] if limit is None else events[::-1][:limit]
     return AcpLog(events=tuple(map(_logged, newest)))
 

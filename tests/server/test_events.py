@@ -40,6 +40,15 @@ def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
     assert acp_log(state, agent="nobody").events == ()
 
 
+@pytest.mark.parametrize("name", ["OpenCode", "opencode", "OPENCODE"])
+def test_the_log_of_an_agent_has_the_events_before_it_said_its_name(tmp_path, name):
+    log = EventLog(str(tmp_path), agent="opencode")
+    log.write("start", program="opencode")
+    log.set_fields(agent="OpenCode")
+    log.write("initialize", ways=[])
+    assert [event.event for event in acp_log(str(tmp_path), agent=name).events] == ["initialize", "start"]
+
+
 def test_the_log_has_the_version_of_the_protocol_that_an_agent_speaks(desk, state):
     """S0-23."""
     desk.run("first")

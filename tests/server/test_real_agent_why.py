@@ -160,10 +160,10 @@ def check_answers(workshop, *, is_continued=False):
     """Ask for the ten lines, and for one that no agent wrote; all turns may be of one conversation."""
     asked = [(question, *workshop.ask(question.file, question.text)) for question in QUESTIONS]
     best = [(found["answers"] or [{}])[0] for _, _, found in asked]
-    told = [
+    answers = [
         (answer.get("prompt", "").strip('"'), found["level"]) for answer, (_, _, found) in zip(best, asked, strict=True)
     ]
-    assert told == [(question.prompt, question.level) for question in QUESTIONS], asked
+    assert answers == [(question.prompt, question.level) for question in QUESTIONS], asked
     counted = [[*SESSIONS[0], *SESSIONS[1]]] * 2 if is_continued else SESSIONS
     assert [answer["turn"] for answer in best] == [counted[q.session].index(q.prompt) + 1 for q in QUESTIONS]
     assert [code for _, code, _ in asked] == [int(question.level == "commit-only") for question in QUESTIONS]

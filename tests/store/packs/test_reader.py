@@ -293,9 +293,10 @@ def test_what_was_read_of_large_packs_is_given_back_to_the_system(large_pack, mo
     monkeypatch.setattr(module, "_MAX_WINDOWS", windows)
     reader = PackReader(packs_of(store))
     peaks = []
-    for oid, data in written.items():
+    for number, (oid, data) in enumerate(written.items()):
         assert reader.find(oid) == (BLOB, data)
-        peaks.append(mapped_kilobytes(file_of(store, ".pack")))
+        if number % 25 == 0:  # the system takes milliseconds to tell
+            peaks.append(mapped_kilobytes(file_of(store, ".pack")))
     assert max(peaks) in expected
 
 
