@@ -41,7 +41,7 @@ def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
 
 
 @pytest.mark.parametrize("name", ["OpenCode", "opencode", "OPENCODE"])
-def test_the_log_of_an_agent_has_the_events_before_it_said_its_name(tmp_path, name):
+def test_the_log_of_an_agent_has_the_events_before_its_name_is_known(tmp_path, name):
     log = EventLog(str(tmp_path), agent="opencode")
     log.write("start", program="opencode")
     log.set_fields(agent="OpenCode")
