@@ -11,9 +11,18 @@ from scopes.cli.schemas import read_schemas
 from scopes.server.event_log import HOOK_LOG, EventLog
 from scopes.server.hook_status import TARGETS
 from tests.cli.running import PRODUCT, scopes
+from tests.support.worktrees import Project
 
 jsonschema = pytest.importorskip("jsonschema")
 each_target = pytest.mark.parametrize("target", TARGETS)
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    """The hooks of git go into the repository of the current directory, which may not be the one with these tests."""
+    found = Project(tmp_path / "project")
+    monkeypatch.chdir(found.directory)
+    return found
 
 
 def run(*words, code=0):
