@@ -157,7 +157,7 @@ def workshop(programs, sealed_world, tmp_path, monkeypatch):
 
 
 def check_answers(workshop, *, is_continued=False):
-    """Ask for the ten lines, and for one that no agent wrote; all turns may be of one conversation."""
+    """Ask for the ten lines; all turns may be of one conversation."""
     asked = [(question, *workshop.ask(question.file, question.text)) for question in QUESTIONS]
     best = [(found["answers"] or [{}])[0] for _, _, found in asked]
     answers = [
@@ -172,6 +172,11 @@ def check_answers(workshop, *, is_continued=False):
     ]
     assert [len(each) for each in conversations] == [1, 1]
     assert (conversations[0] == conversations[1]) == is_continued
+
+
+def check_line_by_hand(workshop):
+    """Ask for a line that a person wrote and committed a minute after the last turn; no turn is named."""
+    workshop.change_by_hand()
     code, found = workshop.ask("rates.txt", shop_work.BY_HAND)
     assert (code, found["level"], found["answers"]) == (1, "none", [])
 
@@ -208,10 +213,10 @@ SESSION_FILES = {
 def test_ten_lines_of_a_real_run_name_ten_right_prompts_after_an_import(name, workshop):
     work = workshop(name)
     work.type_prompts()
-    work.change_by_hand()
     import_sessions(work, SESSION_FILES[name])
     check_answers(work)
     check_details(work)
+    check_line_by_hand(work)
 
 
 @pytest.mark.parametrize("name", ["codex", "gemini", "opencode"])
@@ -220,7 +225,6 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(nam
     assert work.scopes("hooks", "install", name).returncode == 0
     work.type_prompts()
     work.wait_for_record()
-    work.change_by_hand()
     check_answers(work)
     check_details(work)
 
@@ -229,6 +233,6 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(nam
 def test_ten_lines_of_a_real_run_name_ten_right_prompts_behind_scopes_acp(name, workshop):
     work = workshop(name)
     work.type_in_editor()
-    work.change_by_hand()
     check_answers(work, is_continued=True)
     check_details(work)
+    check_line_by_hand(work)
