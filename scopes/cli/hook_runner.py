@@ -1,4 +1,4 @@
-"""`scopes hooks run AGENT`: what the hook of an agent starts at the end of a turn, and a hook of git after a commit.
+"""`hooks run`: what the hook of an agent starts at the end of a turn, and a hook of git after a commit.
 
 The agent waits for this process, so it only reads its input and starts another one, which has no terminal, none of the
 agent's streams and a process group of its own: the agent cannot wait for it, and does not end it with its own children.
