@@ -6,7 +6,6 @@ It is filled when `why` is first asked. Afterwards only conversations whose bran
 from __future__ import annotations
 
 import json
-import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from scopes.code_links.line_hash import hash_lines, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.code_lines import open_code_lines
-from scopes.index.database import read_property
+from scopes.index.database import Connection, read_property
 from scopes.index.sync import tips_by_conversation
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
@@ -101,7 +100,7 @@ class EditIndex:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, notes: tuple[Note, ...], conversations: int, begin: float
+        self, connection: Connection, notes: tuple[Note, ...], conversations: int, begin: float
     ) -> None:
         self.notes = notes
         self.conversations = conversations
@@ -197,10 +196,10 @@ def open_edit_index(
     state = _state_of(refs)
     damaged: list[ConversationId] = []
 
-    def is_current(connection: sqlite3.Connection) -> bool:
+    def is_current(connection: Connection) -> bool:
         return read_property(connection, "refs") == state
 
-    def update(connection: sqlite3.Connection) -> None:
+    def update(connection: Connection) -> None:
         damaged.clear()
         damaged.extend(_update(connection, repository, refs, on_progress))
         connection.execute("INSERT OR REPLACE INTO property VALUES ('refs', ?)", (state,))
@@ -222,7 +221,7 @@ def _state_of(refs: Mapping[str, str]) -> str:
 
 
 def _update(
-    connection: sqlite3.Connection,
+    connection: Connection,
     repository: Repository,
     refs: Mapping[str, str],
     on_progress: Callable[[int, int], None],
@@ -251,7 +250,7 @@ def _read(repository: Repository, tips: Mapping[BranchName, Oid]) -> Conversatio
     return read_conversation_edits(repository, walk_oldest_first(repository, tips.values()))
 
 
-def _delete(connection: sqlite3.Connection, name: ConversationId) -> None:
+def _delete(connection: Connection, name: ConversationId) -> None:
     (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
     for edit, base_name, hashes in connection.execute(_EDITS_OF, (number,)).fetchall():
         salt = salt_of(base_name)
@@ -262,7 +261,7 @@ def _delete(connection: sqlite3.Connection, name: ConversationId) -> None:
     connection.execute("DELETE FROM conversation WHERE number = ?", (number,))
 
 
-def _insert(connection: sqlite3.Connection, name: ConversationId, tips: str, found: ConversationEdits) -> None:
+def _insert(connection: Connection, name: ConversationId, tips: str, found: ConversationEdits) -> None:
     row = (name, tips, found.first, found.last)
     number = connection.execute("INSERT INTO conversation VALUES (NULL, ?, ?, ?, ?)", row).lastrowid
     turns = [

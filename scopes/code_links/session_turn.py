@@ -15,6 +15,8 @@ from scopes.history.sources import source_key
 from scopes.ids import OperationId
 from scopes.store.repository import Repository
 
+_CLOCK_SECONDS = 2  # between the clock of the agent and that of git, which has whole seconds
+
 
 def record_last_turn(repository: Repository, tool: str, session: str, directory: str) -> OperationId | None:
     """Record the commits that were made in a directory since the last prompt of a session; None if there is none.
@@ -30,7 +32,8 @@ def record_last_turn(repository: Repository, tool: str, session: str, directory:
     last = find_last_turn(repository, tool, session)
     if found is None or not last:
         return None
-    git = describe_turn(directory, last[0].head.time)
+    ended = max(message.head.time for message in last) + _CLOCK_SECONDS
+    git = describe_turn(directory, last[0].head.time, ended)  # a commit since may be one by a person
     if git is None or not has_commits(git):
         return None
     return record_turn(repository, read_uuid(repository, found[0]), last[-1].head.id, git)

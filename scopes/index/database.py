@@ -12,12 +12,13 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes.regular_file import UnusableFile, check_regular
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-sums")
+Connection: TypeAlias = sqlite3.Connection
 READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}

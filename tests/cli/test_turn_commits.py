@@ -109,6 +109,18 @@ def test_only_the_commits_of_the_last_turn_are_recorded(project, session, store)
     assert (records.find(early), len(records.find(made))) == ([], 1)
 
 
+def test_a_commit_after_the_last_message_is_not_one_of_the_turn(project, session, store):
+    """A person may commit before the hook has recorded."""
+    session.prompt("Add one function")
+    made = session.commit("one function")[1]
+    session.say("Done.")
+    by_hand = project.commit("by hand", GIT_COMMITTER_DATE="2099-01-01T00:00:00Z")
+    session.import_now(store)
+    record(store, project, session)
+    records = CommitRecords(store)
+    assert (len(records.find(made)), records.find(by_hand)) == (1, [])
+
+
 def test_a_session_that_is_not_there_or_has_no_prompt_records_nothing(project, session, store):
     assert record(store, project, session) is None
     session.say("Hello.")
