@@ -85,6 +85,7 @@ class Workshop:
         self.name, self.program, self.programs = name, PROGRAMS[name], programs
         self.home, self.project = home, project
         project.mkdir()
+        set_variable("PWD", str(project))  # opencode trusts it more than its current directory
         self.git("init", "-q", "-b", "main")
         for key, value in {"user.name": "Alice", "user.email": "alice@example.org"}.items():
             self.git("config", key, value)
@@ -227,6 +228,7 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(nam
     work.wait_for_record()
     check_answers(work)
     check_details(work)
+    check_line_by_hand(work)
 
 
 @pytest.mark.parametrize("name", ["codex", "gemini", "opencode"])
