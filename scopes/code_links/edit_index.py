@@ -99,9 +99,7 @@ class EditIndex:
     `conversations` is their number, `begin` the time of the first message in seconds since 1970.
     """
 
-    def __init__(
-        self, connection: Connection, notes: tuple[Note, ...], conversations: int, begin: float
-    ) -> None:
+    def __init__(self, connection: Connection, notes: tuple[Note, ...], conversations: int, begin: float) -> None:
         self.notes = notes
         self.conversations = conversations
         self.begin = begin

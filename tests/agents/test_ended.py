@@ -33,10 +33,12 @@ from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal
 from scopes.proposals.create import Delivery
 from scopes.proposals.review import accept_proposal, reject_proposal
+from scopes.render.view_options import ViewOptions
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from scopes.store.transactions import exclusive_write
 from tests.render.rendering import document, piped, seen
+from tests.render.with_options import WithOptions
 from tests.support.proposals import create
 from tests.support.random_ids import hashed_counter
 
@@ -259,6 +261,8 @@ def test_the_reason_is_shown_on_a_terminal_and_in_json(team):
     assert ", the proposal is applied" in seen(found, 120)
     assert "scopes inbox ann --all --ack" in seen(found), "--ack alone takes nothing if all has ended"
     assert len(piped(found).splitlines()[0].split("\t")) == 6, "the columns in a pipe stay"
+    with_reason = piped(WithOptions(found, ViewOptions(ended=True)))
+    assert with_reason.splitlines()[0].split("\t")[-1] == "the proposal is applied"
     (message,) = document(found)["messages"]
     assert (message["ended"], document(found)["ended"]) == ("the proposal is applied", 1)
     assert "ended" not in document(replace(found, messages=(replace(found.messages[0], ended=None),)))["messages"][0]

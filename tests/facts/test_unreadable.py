@@ -97,7 +97,7 @@ def test_lists_say_what_they_left_out(store):
     )
     notes = [found.notes for found in (list_facts(store), list_proposed(store, CONV), log_cycles(store, CONV))]
     assert [note.text for (note,) in notes] == [
-        f"1 stored file of facts cannot be read: {FACTS}:{fact}",
+        f"2 stored files of facts cannot be read: {FACTS}:{fact}, ...",  # it counts what waits, too
         f"1 stored file of facts cannot be read: {PROPOSED_FACTS}:{proposal}",
         f"1 stored file of facts cannot be read: {FACTS}:{cycle}",
     ]

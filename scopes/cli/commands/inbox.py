@@ -10,6 +10,7 @@ from scopes.cli import usage
 from scopes.cli.commands.agents import AgentArgument
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
+from scopes.render.view_options import ViewOptions
 
 
 def inbox(
@@ -23,7 +24,12 @@ def inbox(
         float | None, usage.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
     ] = None,
     everything: Annotated[
-        bool, usage.Option("--all", "-a", help="Also what asks for something that has ended, with the reason")
+        bool,
+        usage.Option(
+            "--all",
+            "-a",
+            help="Also what asks for something that has ended, with the reason (in a pipe the last column)",
+        ),
     ] = False,
     deliver: Annotated[bool, usage.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
@@ -65,4 +71,5 @@ def inbox(
         return invocation.show(deliver_unread(repository, agent))
     if watch:
         return invocation.stream(watch_inbox(repository, agent, acknowledge=acknowledge, idle_seconds=idle))
-    return invocation.show(read_inbox(repository, agent, acknowledge=acknowledge, everything=everything))
+    found = read_inbox(repository, agent, acknowledge=acknowledge, everything=everything)
+    return invocation.show(found, options=ViewOptions(ended=everything))

@@ -46,7 +46,6 @@ _TERMINAL_COLUMNS = (
 
 _INBOX_COLUMNS = (
     Column("Message"), Column("Conversation"), Column("Branch"), Column("From"), Column("Sent"), Column("Text"),
-    Column("Ended"),
 )  # fmt: skip
 
 
@@ -108,7 +107,8 @@ def render_routed(result: Routed, view: View) -> None:
 def render_inbox(result: Inbox, view: View) -> None:
     """Write the messages: on a terminal with their texts, in a pipe one row each."""
     if not view.terminal:
-        view.rows(_INBOX_COLUMNS, (_inbox_row(each, view) for each in result.messages))
+        columns = (*_INBOX_COLUMNS, Column("Ended")) if view.options.ended else _INBOX_COLUMNS
+        view.rows(columns, (_inbox_row(each, view)[: len(columns)] for each in result.messages))
         return
     if not result.messages:
         view.line("no unread messages for ", Span(result.agent.name, "agent"))
