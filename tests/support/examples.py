@@ -1,4 +1,4 @@
-"""How many examples a property test draws: an eighth in an ordinary run, all of them with `TEST_EXAMPLES=all`.
+"""How many examples a property test draws: a twelfth in an ordinary run, all of them with `TEST_EXAMPLES=all`.
 
 An ordinary run has the same examples every time; a thorough one draws new ones.
 """
@@ -16,7 +16,7 @@ DEFAULT = 100  # hypothesis's own number
 
 def examples(count: int = DEFAULT) -> int:
     """Return the number of examples of a test that is to have `count` of them in a thorough run."""
-    return count if is_thorough() else min(count, max(MINIMUM, count // 8))
+    return count if is_thorough() else min(count, max(MINIMUM, count // 12))
 
 
 def spread(values: Sequence[Value], count: int, shift: int) -> list[Value]:
