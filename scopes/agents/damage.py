@@ -45,4 +45,4 @@ def _check(path: str, data: bytes) -> None:
             decode_entry(data, name)
         case ["next" | "sequence"]:
             if not data.strip().isdigit():
-                raise Corrupt("it is no number")
+                raise Corrupt("it is not a number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
@@ -64,18 +64,13 @@ def resume(
     user = User(invocation.environ, invocation.home, _store_options(invocation))
     tokenizer = tokenizer_for(invocation, None, strict=False)
     found = plan_resume(invocation.repository(), request, tokenizer, user)
-    if only_print or invocation.wants_data or not _is_interactive(invocation):
+    if only_print or invocation.wants_data or not (invocation.interactive and invocation.stdout.isatty()):
         return invocation.show(found)
     return _start(invocation, found)
 
 
 def _store_options(invocation: Invocation) -> tuple[str, ...]:
     return () if invocation.store is None else ("--store", os.path.abspath(invocation.store))
-
-
-def _is_interactive(invocation: Invocation) -> bool:
-    streams: tuple[Any, ...] = (invocation.stdin, invocation.stdout)
-    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def _start(invocation: Invocation, found: Resumption) -> int:
