@@ -33,12 +33,16 @@ _MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillChanged(Result):
-    """What was done to the skill file of an agent: `state` is added, replaced, unchanged, removed, absent or shown."""
+    """What was done to the skill file of an agent: `state` is added, replaced, unchanged, removed, absent or shown.
+
+    advice: what is left to do, or else to know; None if nothing is.
+    """
 
     agent: str
     file: str
     state: str
     text: str
+    advice: str | None = None
 
 
 def install_skill(

@@ -179,9 +179,54 @@ def test_the_directory_of_an_agent_can_be_moved(place, tmp_path, name, variable)
     assert file_of(TARGETS[name], moved).startswith(str(tmp_path / "moved"))
 
 
-def test_only_codex_asks_for_more():
-    """Codex runs no hook before the user has trusted it."""
-    assert [target.name for target in AGENT_HOOKS if target.advice] == ["codex"]
+@every_target
+def test_what_is_left_to_do_is_said_once(target, place):
+    """Codex runs no hook before the user has trusted it; others have read their configuration already."""
+    advice = target.install(place).advice
+    assert ("trust" if target.name == "codex" else "start them again") in advice
+    assert target.install(place).advice is None
+    assert target.remove(place).advice is None
+
+
+@every_target
+def test_an_outdated_hook_is_described_by_its_program_and_its_store(target, place):
+    target.install(place._replace(command=("/old/python", "-P", "/old/scopes/__main__.py"), store="/old store.git"))
+    assert target.status(place).detail == (
+        "it starts /old/python /old/scopes/__main__.py, not '/opt/my programs/python' /lib/scopes/__main__.py; "
+        "it records into /old store.git, not the store of the agent's directory"
+    )
+    assert target.status(place._replace(store="/new.git")).detail.endswith("into /old store.git, not /new.git")
+
+
+@every_target
+def test_a_hook_that_is_missing_is_named(target, place):
+    target.install(place)
+    document = json.loads(read(target, place))
+    del document["hooks"][target.events[-1]]
+    write(target, place, document)
+    assert target.status(place).condition == "outdated"
+    assert target.status(place).detail == f"the hook for {target.events[-1]} is missing"
+
+
+@every_target
+def test_two_hooks_for_one_event_are_outdated(target, place):
+    target.install(place)
+    document = json.loads(read(target, place))
+    document["hooks"][target.events[0]] *= 2
+    write(target, place, document)
+    assert target.status(place).condition == "outdated"
+    assert states(target.install(place)) == ["replaced"]
+    assert len(entries(target, place)[target.events[0]]) == 1
+
+
+def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(place):
+    target = TARGETS["claude-code"]
+    write(target, place, "{ // mine\n}")
+    with pytest.raises(Refused) as error:
+        target.remove(place)
+    assert "--print" not in error.value.hint
+    assert "take it out yourself" in error.value.hint
+    assert "`hooks run claude-code`" in error.value.hint
 
 
 def test_a_command_with_an_open_quote_is_not_ours():

@@ -160,3 +160,19 @@ def test_an_unknown_host_is_refused_with_the_known_ones(home):
     with pytest.raises(Invalid) as error:
         set_up("emacs", home)
     assert "claude-code, codex" in error.value.hint
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_is_left_to_do_in_the_host_is_said_once(host, home):
+    assert ("trusted" if host == "vscode" else "start them again") in set_up(host, home).advice
+    assert set_up(host, home).advice is None
+    assert remove(host, home=home, project=home).advice is None
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "codex"])
+def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(host, home):
+    write(host, home, "{ // mine\n}")
+    with pytest.raises(Refused) as error:
+        remove(host, home=home, project=home)
+    keys = ".".join((*HOSTS[host].keys, "scopes"))
+    assert error.value.hint == f"take it out yourself: {keys} in {file_of(host, home)}"

@@ -28,5 +28,7 @@ def render_skill_changed(result: SkillChanged, view: View) -> None:
             view.line(line)
         return
     write_outcome(view, result.file, _SENTENCES.get(result.state, "{file}").format(file=result.file))
+    if result.advice is not None:
+        view.aside(result.advice)
     if view.terminal and result.state in {"added", "replaced"}:
         write_hint(view, f"delete it with: scopes skills remove {result.agent}")
