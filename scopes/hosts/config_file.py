@@ -54,6 +54,13 @@ def read_text(path: str) -> str | None:
         raise Refused(f"{path} is not UTF-8", hint=_SHOW) from error
 
 
+def require_inside(path: str, project: str) -> None:
+    """Raise Refused if links, which may be somebody else's in a project, lead to a file outside of it."""
+    real = os.path.realpath(path)
+    if not real.startswith(os.path.join(os.path.realpath(project), "")):
+        raise Refused(f"{path} is outside of the project: a link leads to {real}", hint="delete the link")
+
+
 def parse_json(text: str | None, path: str) -> dict[str, Any]:
     """Return the object in a JSON file; an empty one for an empty or missing file.
 

@@ -21,6 +21,7 @@ from scopes.hosts.config_file import (
     format_json,
     parse_json,
     read_text,
+    require_inside,
     save,
     take_back,
 )
@@ -169,9 +170,15 @@ def find_host(name: str) -> Host:
 
 
 def path_of(host: Host, home: str, project: str) -> str:
-    """Return the path of the configuration of a host."""
+    """Return the path of the configuration of a host.
+
+    Raises:
+        Refused: it is one of a project, and a link leads out of it.
+    """
     if host.file.startswith("./"):
-        return os.path.join(project, host.file[2:])
+        path = os.path.join(project, host.file[2:])
+        require_inside(path, project)
+        return path
     return os.path.join(home, host.file)
 
 

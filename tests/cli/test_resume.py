@@ -108,3 +108,11 @@ def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
         assert os.path.isfile(done.stdout.strip())
         assert in_pipe(shop, "-C", shop.project, "skills", "remove", "claude-code", *options).returncode == 0
         assert not os.path.exists(done.stdout.strip())
+
+
+def test_in_a_pipe_a_skill_that_is_kept_for_others_is_said_to_be(shop):
+    for agent in ("codex", "agents"):
+        assert "note: agents read their skills" in in_pipe(shop, "skills", "install", agent).stderr
+    done = in_pipe(shop, "skills", "remove", "codex")
+    assert done.stderr == "note: it stays for agents; to delete it: scopes skills remove agents\n"
+    assert os.path.isfile(done.stdout.strip())

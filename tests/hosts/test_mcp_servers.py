@@ -176,3 +176,15 @@ def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(host,
         remove(host, home=home, project=home)
     keys = ".".join((*HOSTS[host].keys, "scopes"))
     assert error.value.hint == f"take it out yourself: {keys} in {file_of(host, home)}"
+
+
+@pytest.mark.parametrize("linked", [".vscode", ".vscode/mcp.json"])
+def test_a_link_out_of_the_project_is_refused(tmp_path, linked):
+    """A project may come from somebody else; a link in a home directory is the user's."""
+    (tmp_path / "project" / linked).parent.mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    os.symlink(tmp_path / "outside" / ("" if linked == ".vscode" else "x.json"), tmp_path / "project" / linked)
+    for change in (lambda **places: install("vscode", COMMAND, **places), lambda **places: remove("vscode", **places)):
+        with pytest.raises(Refused, match="is outside of the project"):
+            change(home=str(tmp_path), project=str(tmp_path / "project"))
+    assert list((tmp_path / "outside").iterdir()) == []

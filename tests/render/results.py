@@ -1400,9 +1400,10 @@ SAMPLES = {
         "added": SKILL,
         "replaced": replace(SKILL, state="replaced"),
         "unchanged": replace(SKILL, state="unchanged"),
-        "removed": replace(SKILL, state="removed"),
-        "absent": replace(SKILL, state="absent", text=""),
-        "shown": replace(SKILL, state="shown"),
+        "removed": replace(SKILL, state="removed", advice=None),
+        "kept": replace(SKILL, state="kept", advice="it stays for agents"),
+        "absent": replace(SKILL, state="absent", text="", advice=None),
+        "shown": replace(SKILL, state="shown", advice=None),
     },
     "mcp": {
         "added": HOST,

@@ -16,6 +16,7 @@ _SENTENCES = {
     "replaced": "Replaced {file}",
     "unchanged": "{file} is up to date",
     "removed": "Deleted {file}",
+    "kept": "Kept {file}",
     "absent": "{file} does not exist",
 }
 
