@@ -124,10 +124,10 @@ class WatchRun:
             present = replace(collected, sources=sources)
             imported = import_or_repeat(self._invocation, present, self._options, reread=False)
             self.exit_code = imported.exit_code
-            told: Sequence[Note] = imported.notes  # what was named and not imported is told each time
+            shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
             if not self.exit_code:
-                told = new_notes(self._invocation.state_directory, self._invocation.store_path, told)
-            for note in told:
+                shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
+            for note in shown:
                 self._output.note(note)
             yield from recorded_rows(imported)
         except (NotFound, CannotImport):

@@ -110,7 +110,7 @@ def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
         assert not os.path.exists(done.stdout.strip())
 
 
-def test_in_a_pipe_a_skill_that_is_kept_for_others_is_said_to_be(shop):
+def test_in_a_pipe_a_skill_that_is_kept_for_others_has_a_note(shop):
     for agent in ("codex", "agents"):
         assert "note: agents read their skills" in in_pipe(shop, "skills", "install", agent).stderr
     done = in_pipe(shop, "skills", "remove", "codex")

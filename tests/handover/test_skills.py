@@ -147,7 +147,7 @@ def test_links_inside_the_project_and_in_a_home_directory_are_followed(tmp_path)
     assert install_skill("claude-code", str(tmp_path / "project"), project=True).state == "added"
 
 
-def test_what_is_left_to_do_is_said_once(top):
+def test_what_is_left_to_do_is_shown_once(top):
     assert "when they start" in install_skill("gemini", top, project=False).advice
     assert install_skill("gemini", top, project=False).advice is None
 

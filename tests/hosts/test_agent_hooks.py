@@ -180,7 +180,7 @@ def test_the_directory_of_an_agent_can_be_moved(place, tmp_path, name, variable)
 
 
 @every_target
-def test_what_is_left_to_do_is_said_once(target, place):
+def test_what_is_left_to_do_is_shown_once(target, place):
     """Codex runs no hook before the user has trusted it; others have read their configuration already."""
     advice = target.install(place).advice
     assert ("trust" if target.name == "codex" else "start them again") in advice

@@ -163,7 +163,7 @@ def test_an_unknown_host_is_refused_with_the_known_ones(home):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_what_is_left_to_do_in_the_host_is_said_once(host, home):
+def test_what_is_left_to_do_in_the_host_is_shown_once(host, home):
     assert ("trusted" if host == "vscode" else "start them again") in set_up(host, home).advice
     assert set_up(host, home).advice is None
     assert remove(host, home=home, project=home).advice is None

@@ -148,30 +148,30 @@ def test_a_state_directory_that_cannot_be_written_is_an_error(tmp_path):
         pass
 
 
-def told(tmp_path, *texts, store="store"):
+def notes_at_start(tmp_path, *texts, store="store"):
     notes = [Note(text) for text in texts]
     return [note.text for note in new_notes(str(tmp_path), str(tmp_path / store), notes)]
 
 
-def test_a_note_of_an_earlier_start_is_not_told_again(tmp_path):
-    assert told(tmp_path, "a", "b") == ["a", "b"]
-    assert told(tmp_path, "b", "c") == ["c"]
-    assert told(tmp_path, "a", "b", "c") == []
+def test_a_note_of_an_earlier_start_is_not_shown_again(tmp_path):
+    assert notes_at_start(tmp_path, "a", "b") == ["a", "b"]
+    assert notes_at_start(tmp_path, "b", "c") == ["c"]
+    assert notes_at_start(tmp_path, "a", "b", "c") == []
 
 
 def test_notes_are_remembered_for_each_store(tmp_path):
-    assert told(tmp_path, "a") == ["a"]
-    assert told(tmp_path, "a", store="other") == ["a"]
+    assert notes_at_start(tmp_path, "a") == ["a"]
+    assert notes_at_start(tmp_path, "a", store="other") == ["a"]
 
 
-def test_notes_that_cannot_be_remembered_are_told_again(tmp_path):
+def test_notes_that_cannot_be_remembered_are_shown_again(tmp_path):
     (tmp_path / "state").write_text("a file")
-    assert told(tmp_path / "state", "a") == ["a"]
-    assert told(tmp_path / "state", "a") == ["a"]
+    assert notes_at_start(tmp_path / "state", "a") == ["a"]
+    assert notes_at_start(tmp_path / "state", "a") == ["a"]
 
 
 def test_only_so_many_notes_are_remembered(tmp_path):
-    told(tmp_path, *(str(number) for number in range(1500)))
+    notes_at_start(tmp_path, *(str(number) for number in range(1500)))
     (file,) = tmp_path.glob("watch-*.notes")
     assert len(file.read_bytes().split()) == 1000
-    assert told(tmp_path, "0") == []
+    assert notes_at_start(tmp_path, "0") == []
