@@ -10,7 +10,7 @@ import pytest
 from scopes.clock import new_id, now
 from scopes.conversation.branch import branch
 from scopes.conversation.rewind import rewind
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover import resume as resume_module
 from scopes.ids import AgentName
 from scopes.model.message import Author, Message, text_parts
@@ -149,6 +149,27 @@ def test_a_directory_that_is_gone_is_an_error_with_a_cure(home):
     with pytest.raises(Refused, match="no longer exists") as error:
         home.resume()
     assert error.value.hint == "run the agent elsewhere: --directory DIR"
+
+
+def test_a_directory_that_was_given_may_never_have_been_there(home, tmp_path):
+    with pytest.raises(Refused, match=f"the directory {tmp_path}/nope does not exist"):
+        home.resume(directory=str(tmp_path / "nope"))
+
+
+@pytest.mark.parametrize(
+    "options", [{"directory": "/nope"}, {"session": "own", "agent": "pi"}, {"session": "new", "max_tokens": 0}]
+)
+def test_every_error_names_the_conversation(home, options):
+    with pytest.raises(ScopesError, match="^cannot resume conv-001/main: "):
+        home.resume(**options)
+
+
+def test_without_a_name_the_newest_conversation_of_the_directory_goes_on(home, repository):
+    history(repository, "main: a b")
+    assert home.resume(None, here=home.project).conversation == "conv-001"
+    with pytest.raises(NotFound, match=f"there is no conversation of {home.path}") as error:
+        home.resume(None, here=home.path)
+    assert "scopes list" in error.value.hint
 
 
 def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
