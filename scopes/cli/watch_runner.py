@@ -39,8 +39,6 @@ class WatchRun:
     """
 
     def __init__(self, invocation: Invocation, paths: Sequence[str], *, poll: float | None, all_projects: bool) -> None:
-        if poll is not None and not _MIN_POLL_SECONDS <= poll <= threading.TIMEOUT_MAX:
-            raise Invalid(f"--poll {poll:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
         self._invocation = invocation
         self._paths = [_require_path(path) for path in paths]
         self._options = ImportOptions(projects=choose_projects(invocation, (), all_projects=all_projects))
@@ -152,6 +150,12 @@ class WatchRun:
                 return import_sources(repository, sources, FORMATS, self._options, index_directory=directory)
         except OSError as error:
             raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check the state directory") from error
+
+
+def check_poll(seconds: float) -> None:
+    """Raise Invalid if a thread cannot look at files this often."""
+    if not _MIN_POLL_SECONDS <= seconds <= threading.TIMEOUT_MAX:
+        raise Invalid(f"--poll {seconds:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
 
 
 def _has_text(path: str) -> bool:

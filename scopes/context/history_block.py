@@ -183,7 +183,7 @@ def _is_summary_at_top(turn: Turn, collected: Collected) -> bool:
 def _preface(
     repository: Repository, conversation: ConversationId, collected: Collected, request: HistoryRequest, count: Count
 ) -> _Preface:
-    """Return the memory and what other agents said last; empty, with a note, if it takes more than half of the tokens."""
+    """Return the memory and what other agents said last; only a note if that takes more than half of the tokens."""
     agents = (turn.head.author for turn in reversed(collected.turns) if turn.head.author_kind == "agent")
     preface = build_preface(
         repository,

@@ -34,7 +34,8 @@ _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
 class ResumeRequest:
     """What to go on with, and how.
 
-    where: a conversation or branch; None for the newest of the project around `here`. agent: the name of another agent. session: one of SESSIONS.
+    where: a conversation or branch; None for the newest of the project around `here`.
+    agent: the name of another agent. session: one of SESSIONS.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
     """
 

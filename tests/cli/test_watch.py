@@ -325,3 +325,15 @@ def test_a_unit_starts_this_program_with_the_store(manager, sealed_world):
 
 def test_another_service_manager_is_a_mistake_of_usage():
     assert scopes("watch", "--print-unit", "runit", table=PRODUCT).returncode == 2
+
+
+@pytest.mark.parametrize("option", [("--print-unit", "systemd"), ("--poll", "5")])
+def test_an_option_that_says_the_opposite_of_once_is_refused(option):
+    done = scopes("watch", "--once", *option, table=PRODUCT)
+    assert done.returncode == 2
+    assert f"--once cannot be combined with {option[0]}" in done.stderr
+
+
+def test_a_unit_that_could_not_run_is_not_printed():
+    done = scopes("watch", "--poll", "0", "--print-unit", "systemd", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")

@@ -160,7 +160,7 @@ def test_a_directory_that_was_given_may_never_have_been_there(home, tmp_path):
     "options", [{"directory": "/nope"}, {"session": "own", "agent": "pi"}, {"session": "new", "max_tokens": 0}]
 )
 def test_every_error_names_the_conversation(home, options):
-    with pytest.raises(ScopesError, match="^cannot resume conv-001/main: "):
+    with pytest.raises(ScopesError, match=r"^cannot resume conv-001/main: "):
         home.resume(**options)
 
 

@@ -51,8 +51,8 @@ def resume(
     is refused if that cannot be; --session new begins a new one in any case. --in chooses another agent: claude-code,
     codex, gemini, opencode, pi or qwen.
 
-    Without CONV it is the newest conversation of the project around the current directory. One of another project has to
-    be named.
+    Without CONV it is the newest conversation of the project around the current directory. One of another project has
+    to be named.
 
     Examples:
       scopes conv resume

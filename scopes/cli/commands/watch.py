@@ -9,7 +9,8 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllProjects
 from scopes.cli.host_options import store_option
 from scopes.cli.invocation import Invocation
-from scopes.cli.watch_runner import WatchRun
+from scopes.cli.watch_runner import WatchRun, check_poll
+from scopes.errors import Invalid
 from scopes.hosts.program import program_words
 from scopes.hosts.service_units import describe_service
 
@@ -57,6 +58,11 @@ def watch(
       scopes watch --print-unit systemd
     """
     invocation: Invocation = context.obj
+    if once and (unit is not None or poll is not None):
+        other = "--print-unit" if unit is not None else "--poll"
+        raise Invalid(f"--once cannot be combined with {other}", hint="leave out one of them")
+    if poll is not None:
+        check_poll(poll)
     if unit is not None:
         options = [*(["--poll", f"{poll:g}"] if poll else []), *(["--all-projects"] if all_projects else [])]
         words = [*program_words(), *store_option(invocation), "watch", *options, *map(os.path.abspath, paths or [])]
