@@ -14,7 +14,7 @@ import select
 import sys
 import time
 
-from scopes.errors import ScopesError
+from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.store.discovery import state_directory
 
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 _GIT = "git"  # its hooks leave files, and no input
 _GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
-MAX_INPUT = 512 << 20
+# Agents give paths, and the last prompt and answer, which a context of a million tokens limits to some megabytes. The
+# plugin of OpenCode gives the whole session, in which a tool may have printed 50 kB a thousand times.
+MAX_INPUT = 16 << 20
+_MAX_EXPORT = {"opencode": 128 << 20}
+_HINTS = {"opencode": "opencode export SESSION > FILE, and then: scopes import FILE"}
 _FIRST_SECONDS = 2.0  # to wait for the first byte
 _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
 _ALL_SECONDS = 8.0  # agents end a hook after 10
@@ -62,7 +66,8 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
             lambda: int(load("scopes.cli.git_turn:print_turn")(call.store, environ)),
             lambda error: log_failure(words, environ, error),
         )
-    data = _read_input() if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
+    limit = _MAX_EXPORT.get(call.target, MAX_INPUT)
+    data = _read_input(limit) if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
     started, ready = os.pipe()
     if os.fork():
         os.close(ready)
@@ -72,7 +77,7 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         os.setsid()
         os.close(ready)
         _detach()
-        guard(lambda: _record(call, data, environ), lambda error: log_failure(words, environ, error))
+        guard(lambda: _record(call, data, limit, environ), lambda error: log_failure(words, environ, error))
     finally:
         os._exit(0)
 
@@ -87,26 +92,33 @@ def log_failure(words: list[str], environ: Mapping[str, str], error: BaseExcepti
     return 0
 
 
-def _record(call: HookCall, data: bytes, environ: Mapping[str, str]) -> int:
+def _record(call: HookCall, data: bytes, limit: int, environ: Mapping[str, str]) -> int:
     if call.target == _GIT:
         return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
+    if len(data) > limit:
+        hint = _HINTS.get(call.target, "scopes import")
+        raise Invalid(f"the input of the hook is larger than {limit >> 20} MiB", hint=hint)
     return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ))
 
 
-def _read_input() -> bytes:
-    """Return standard input up to its end, or what has come until the agent writes no more."""
+def _read_input(limit: int) -> bytes:
+    """Return standard input up to its end, or what has come until the agent writes no more.
+
+    Of more than `limit` bytes only the beginning is kept. The rest is read too: an agent must not find a broken pipe.
+    """
     descriptor = sys.stdin.fileno()
     if os.isatty(descriptor):
         return b""
     pieces: list[bytes] = []
     size, begin = 0, time.monotonic()
     end = begin + _FIRST_SECONDS
-    while size <= MAX_INPUT:
+    while True:
         ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
         piece = os.read(descriptor, 1 << 20) if ready else b""
         if not piece:
             break
-        pieces.append(piece)
+        if size <= limit:
+            pieces.append(piece)
         size += len(piece)
         end = min(begin + _ALL_SECONDS, time.monotonic() + _NEXT_SECONDS)
     return b"".join(pieces)

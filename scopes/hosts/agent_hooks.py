@@ -105,7 +105,7 @@ class JsonHooks:
         for event in self.events:
             entries = hooks.setdefault(event, [])
             if not isinstance(entries, list):
-                raise Refused(f"{event!a} of the hooks in {path} is no list", hint="show what to add: --print")
+                raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --print")
             entries.append(self.entry(command))
         return format_json(document)
 
@@ -159,7 +159,7 @@ def _hooks_of(document: Document, path: str) -> Document:
     """
     hooks = document.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise Refused(f"'hooks' in {path} is no object", hint="show what to add: --print")
+        raise Refused(f"'hooks' in {path} is not an object", hint="show what to add: --print")
     return hooks
 
 

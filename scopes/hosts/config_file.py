@@ -94,7 +94,7 @@ def find_object(document: dict[str, Any], keys: Sequence[str], path: str) -> dic
     for key in keys:
         found = found.setdefault(key, {})
         if not isinstance(found, dict):
-            raise Refused(f"{key!a} in {path} is no object", hint=_SHOW)
+            raise Refused(f"{key!a} in {path} is not an object", hint=_SHOW)
     result: dict[str, Any] = found
     return result
 

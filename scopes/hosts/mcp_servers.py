@@ -226,7 +226,7 @@ def _toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise Refused(f"{path} is not valid TOML: {error}", hint="mend it first") from error
     if not isinstance(servers, dict):
-        raise Refused(f"{host.keys[0]!a} in {path} is no table", hint="show what to add: --print")
+        raise Refused(f"{host.keys[0]!a} in {path} is not a table", hint="show what to add: --print")
     return servers
 
 

@@ -51,7 +51,7 @@ def read_turn(target: str, data: bytes, environ: Mapping[str, str], home: str) -
     except (ValueError, RecursionError) as error:
         raise Invalid(f"the input of the hook is not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise Invalid("the input of the hook is no JSON object")
+        raise Invalid("the input of the hook is not a JSON object")
     turn = read(document, environ, home)
     if not turn.paths and turn.exported is None:
         raise Invalid(f"the input of the hook names no transcript (event {turn.event!a}, session {turn.session!a})")

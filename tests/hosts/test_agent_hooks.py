@@ -144,8 +144,8 @@ def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"hooks": []}', "is no object"),
-        ('{"hooks": {"Stop": {}}}', "is no list"),
+        ('{"hooks": []}', "is not an object"),
+        ('{"hooks": {"Stop": {}}}', "is not a list"),
         ("{ // mine\n}", "is not plain JSON"),
     ],
 )

@@ -140,5 +140,5 @@ def test_an_object_is_found_or_made_but_never_put_over_something_else():
     document = {"a": {"b": 1}}
     find_object(document, ["a", "c"], "settings")["d"] = 1
     assert document == {"a": {"b": 1, "c": {"d": 1}}}
-    with pytest.raises(Refused, match="is no object"):
+    with pytest.raises(Refused, match="is not an object"):
         find_object(document, ["a", "b"], "settings")

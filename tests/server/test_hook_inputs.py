@@ -135,7 +135,7 @@ def test_text_that_is_not_valid_unicode_passes():
         (b"", "is not JSON"),
         (b"\xff", "is not JSON"),
         (b"[" * 100_000, "is not JSON"),
-        (b"[]", "is no JSON object"),
+        (b"[]", "is not a JSON object"),
         (b"{}", "names no transcript"),
         (b'{"transcript_path": "relative.jsonl"}', "names no transcript"),
         (b'{"transcript_path": ["/a"]}', "names no transcript"),
