@@ -2,7 +2,8 @@
 
 The agent waits for this process, so it only reads its input and starts another one, which has no terminal, none of the
 agent's streams and a process group of its own: the agent cannot wait for it, and does not end it with its own children.
-Whatever happens, the exit code is 0 and nothing is printed. What went wrong is in `hooks.log`.
+Whatever happens, the exit code is 0 and nothing is printed, except the answer to Cursor that a prompt may be sent. What
+went wrong is in `hooks.log`.
 
 This path imports neither typer nor rich, and before the second process begins no JSON either.
 """
@@ -13,6 +14,7 @@ import os
 import select
 import sys
 import time
+from contextlib import suppress
 
 from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _GIT = "git"  # its hooks leave files, and no input
+_CURSOR = "cursor"  # its hooks tell each event, and only the last one of a turn starts the second process
 _GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
 # Agents give paths, and the last prompt and answer, which a context of a million tokens limits to some megabytes. The
 # plugin of OpenCode gives the whole session, in which a tool may have printed 50 kB a thousand times.
 MAX_INPUT = 16 << 20
 _MAX_EXPORT = {"opencode": 128 << 20}
 _HINTS = {"opencode": "opencode export SESSION > FILE, and then: scopes import FILE"}
+_PROMPT = b"beforeSubmitPrompt"
 _FIRST_SECONDS = 2.0  # to wait for the first byte
 _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
 _ALL_SECONDS = 8.0  # agents end a hook after 10
@@ -68,6 +72,8 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         )
     limit = _MAX_EXPORT.get(call.target, MAX_INPUT)
     data = _read_input(limit) if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
+    if call.target == _CURSOR and not _keep_event(words, data, limit, environ, guard):
+        return 0
     started, ready = os.pipe()
     if os.fork():
         os.close(ready)
@@ -80,6 +86,24 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         guard(lambda: _record(call, data, limit, environ), lambda error: log_failure(words, environ, error))
     finally:
         os._exit(0)
+
+
+def _keep_event(
+    words: list[str], data: bytes, limit: int, environ: Mapping[str, str], guard: Callable[..., int]
+) -> int:
+    """Keep an event of Cursor, while it waits so that their order stays; return 1 if a turn has ended.
+
+    A prompt is only sent if the answer of its hook allows it.
+    """
+    if _PROMPT in data:
+        with suppress(OSError):
+            os.write(1, b'{"continue": true}\n')
+    if len(data) > limit:
+        return 1  # the second process writes into the log that it is too large
+    return guard(
+        lambda: int(load("scopes.server.cursor_journal:append_event")(data, environ)),
+        lambda error: log_failure(words, environ, error),
+    )
 
 
 def log_failure(words: list[str], environ: Mapping[str, str], error: BaseException) -> int:

@@ -1,8 +1,8 @@
 """The hooks of agents that keep them in a JSON file: which events end a turn, and the shape of an entry.
 
 Sources: code.claude.com/docs/en/hooks (Claude Code), developers.openai.com/codex/hooks (Codex, run with 0.169), the
-hooks reference of Gemini CLI (docs/hooks/reference.md, run with 0.61), cursor.com/docs/agent/hooks (Cursor). Each hook
-is one shell command, so it has no data in it: what it needs comes on its standard input.
+hooks reference of Gemini CLI (docs/hooks/reference.md, run with 0.61), cursor.com/docs/agent/hooks (Cursor, not run). A
+hook is one shell command, so it has no data in it: what it needs comes on its standard input.
 """
 
 from __future__ import annotations
@@ -199,5 +199,25 @@ AGENT_HOOKS = (
         ("AfterAgent", "SessionEnd"),
         lambda command: _command_hook(command, name="scopes", timeout=10_000),
         advice="sessions of Gemini CLI that are running do not have the hooks: start them again",
+    ),
+    JsonHooks(
+        "cursor",
+        "Record every turn of Cursor",
+        (None, ".cursor"),
+        "hooks.json",
+        (
+            "beforeSubmitPrompt",
+            "afterAgentThought",
+            "afterAgentResponse",
+            "afterFileEdit",
+            "afterShellExecution",
+            "afterMCPExecution",
+            "stop",
+        ),
+        lambda command: {"command": command},
+        nested=False,
+        head=(("version", 1),),
+        advice="windows of Cursor that are open do not have the hooks: start them again; the hooks follow its "
+        "documentation and were not run with it: look whether a turn is recorded with scopes hooks status cursor",
     ),
 )

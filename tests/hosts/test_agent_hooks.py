@@ -11,6 +11,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
 from scopes.hosts.hook_target import HookPlace
+from scopes.importers.formats.cursor.format import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
 TARGETS = {target.name: target for target in AGENT_HOOKS}
@@ -54,8 +55,8 @@ def test_every_event_runs_the_program_with_the_agent_and_nothing_else(target, pl
     target.install(place)
     for event in target.events:
         (entry,) = entries(target, place)[event]
-        (hook,) = entry["hooks"]
-        assert hook["type"] == "command"
+        (hook,) = entry["hooks"] if target.nested else [entry]
+        assert hook.get("type", "command") == "command"
         assert shlex.split(hook["command"]) == [*place.command, "hooks", "run", target.name]
 
 
@@ -128,7 +129,8 @@ def test_there_is_nothing_to_remove_where_nothing_was_installed(target, place):
 def test_the_store_that_was_named_is_that_of_the_hook(target, place):
     target.install(place._replace(store="/stores/work notes.git"))
     (entry,) = entries(target, place)[target.events[0]]
-    assert shlex.split(entry["hooks"][0]["command"])[-2:] == ["--store", "/stores/work notes.git"]
+    (hook,) = entry["hooks"] if target.nested else [entry]
+    assert shlex.split(hook["command"])[-2:] == ["--store", "/stores/work notes.git"]
 
 
 def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):
@@ -232,3 +234,17 @@ def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(place
 def test_a_command_with_an_open_quote_is_not_ours():
     assert not is_hook_command("scopes hooks run codex 'x", "codex")
     assert is_hook_command("/a/scopes hooks run codex --store x", "codex")
+
+
+def test_the_file_of_cursor_has_the_version_that_it_asks_for(place):
+    """cursor.com/docs/agent/hooks: version 1, and entries without a list of their own."""
+    target = TARGETS["cursor"]
+    target.install(place)
+    document = json.loads(read(target, place))
+    assert (document["version"], list(document)) == (1, ["version", "hooks"])
+    target.remove(place)
+    assert not os.path.exists(file_of(target, place))
+
+
+def test_the_hooks_of_cursor_are_the_events_that_its_format_reads():
+    assert TARGETS["cursor"].events == EVENTS

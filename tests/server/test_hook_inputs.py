@@ -56,6 +56,16 @@ OPENCODE = {
 }
 
 
+CURSOR = {
+    "conversation_id": "668320d2-2fd8-4888-b33c-2a466fec86e7",
+    "generation_id": "490b90b7-a2ce-4c2c-bb76-cb77b125df2f",
+    "hook_event_name": "stop",
+    "workspace_roots": ["/work/shop", "/work/docs"],
+    "status": "completed",
+    "loop_count": 0,
+}
+
+
 def read(target, document, environ=None, home="/home/carol"):
     data = document if isinstance(document, bytes) else json.dumps(document).encode()
     return read_turn(target, data, environ or {}, home)
@@ -155,3 +165,14 @@ def test_an_export_that_is_no_object_is_refused():
 def test_an_unknown_agent_is_refused():
     with pytest.raises(Invalid, match="has no hooks"):
         read("emacs", CLAUDE)
+
+
+def test_the_end_of_a_turn_of_cursor_names_the_file_of_its_events():
+    turn = read("cursor", CURSOR, {"XDG_STATE_HOME": "/state"})
+    assert (turn.event, turn.session, turn.cwd) == ("stop", CURSOR["conversation_id"], "/work/shop")
+    assert turn.paths == ("/state/scopes/cursor/668320d2-2fd8-4888-b33c-2a466fec86e7.jsonl",)
+
+
+@pytest.mark.parametrize("roots", [None, [], [7], "x", ["relative"]])
+def test_a_window_of_cursor_without_a_folder_has_no_directory(roots):
+    assert read("cursor", {**CURSOR, "workspace_roots": roots}).cwd is None

@@ -13,7 +13,7 @@ from scopes.errors import Invalid
 from scopes.server.hook_status import find_target
 from scopes.server.hook_status import hooks_status as read_status
 
-_TARGETS = "claude-code, codex, gemini, opencode, or git"
+_TARGETS = "claude-code, codex, gemini, cursor, opencode, or git"
 
 
 def hooks_install(
@@ -40,6 +40,10 @@ def hooks_install(
     .before-scopes; scopes hooks remove takes the hook out. A file with comments is not changed: use --print and
     add the hook yourself. What a hook runs is scopes hooks run AGENT, which reads what the agent tells it. Codex runs a
     new hook only after you have trusted it. For agents without hooks there is scopes watch.
+
+    Cursor tells its hooks what was asked, answered, edited and run. That is kept in the state directory, in a file for
+    each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were not run
+    with it.
 
     With git the hooks are post-commit and post-rewrite of the repository around the current directory, or of its
     core.hooksPath: they record which session of an agent made a commit, by the variables of the shells of agents, and
