@@ -42,8 +42,8 @@ def hooks_install(
     new hook only after you have trusted it. For agents without hooks there is scopes watch.
 
     Cursor tells its hooks what was asked, answered, edited and run. That is kept in the state directory, in a file for
-    each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were not run
-    with it.
+    each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were not
+    run with it.
 
     With git the hooks are post-commit and post-rewrite of the repository around the current directory, or of its
     core.hooksPath: they record which session of an agent made a commit, by the variables of the shells of agents, and
