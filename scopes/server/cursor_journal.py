@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from scopes.clock import now
 from scopes.errors import Invalid
-from scopes.importers.formats.cursor.format import MARK, NAME, STOP
+from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.store.discovery import state_directory
 
 _CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record
@@ -22,9 +23,6 @@ from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuild
 from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
 
-NAME: Final = "cursor"
-MARK: Final = "scopes_hook"
-STOP: Final = "stop"
 EVENTS: Final = (
     "beforeSubmitPrompt", "afterAgentThought", "afterAgentResponse", "afterFileEdit", "afterShellExecution",
     "afterMCPExecution", STOP,
