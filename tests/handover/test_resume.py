@@ -265,3 +265,27 @@ def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
     )
     words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--max-tokens)(20000)"
     assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'
+
+
+def test_a_directory_that_is_a_file_is_refused(home, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Refused, match="is not a directory"):
+        home.resume(directory=str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("recorded", ["shop", "/work/\x1b[31m", "../shop"])
+def test_a_recorded_directory_that_is_no_plain_path_is_not_used(home, recorded):
+    """It comes from a transcript, which may be somebody else's."""
+    log = Log("22222222-2222-4333-8444-555555555555")
+    log.user("x", cwd=recorded)
+    path = f"{os.path.dirname(home.file)}/22222222-2222-4333-8444-555555555555.jsonl"
+    with open(path, "wb") as file:
+        file.write(log.data())
+    home.import_file(path)
+    assert home.resume("conv-002", agent="codex").directory is None
+
+
+def test_a_conversation_with_a_damaged_root_is_named(home, monkeypatch):
+    monkeypatch.setattr(resume_module, "find_root_commit", lambda *_: None)
+    with pytest.raises(NotFound, match="cannot resume conv-001/main: its root is damaged"):
+        home.resume()

@@ -185,3 +185,37 @@ def test_every_command_of_the_skill_exists(top):
         words = line.split()
         paths = {tuple(words[:n]) for n in (1, 2)} | {("conversations", *words[:n]) for n in (1, 2)}
         assert paths & set(TABLE.commands), line
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(top, monkeypatch):
+    def refuse(path, exist_ok):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "makedirs", refuse)
+        with pytest.raises(Inaccessible, match=r"cannot make .*scopes: Read-only"):
+            install_skill("claude-code", top, project=False)
+
+
+def test_a_file_that_cannot_be_deleted_is_an_error(top, monkeypatch):
+    path = install_skill("claude-code", top, project=False).file
+
+    def refuse(path):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        with pytest.raises(Inaccessible, match=r"cannot delete .*SKILL.md: Read-only"):
+            remove_skill("claude-code", top, project=False)
+    assert os.path.exists(path)
+
+
+def test_bytes_of_somebody_else_in_a_shared_file_stay(top):
+    """A file that was changed with another encoding is written again as it is, without one agent in its list."""
+    for agent in ("agents", "codex"):
+        path = install_skill(agent, top, project=False).file
+    with open(path, "ab") as file:
+        file.write(b"\xff\n")
+    assert remove_skill("codex", top, project=False).state == "kept"
+    with open(path, "rb") as file:
+        assert file.read().endswith(b"\xff\n")

@@ -156,3 +156,19 @@ def test_a_setting_that_was_there_before_is_not_taken_for_one_of_ours(path):
 )
 def test_an_entry_of_ours_is_known_by_its_command(document, expected):
     assert has_entries(document) is expected
+
+
+@pytest.mark.parametrize("kept", ["{broken", "[1]", '{"a": 1, "a": 2}'])
+def test_a_kept_file_that_is_not_json_is_not_put_back(path, kept):
+    write(f"{path}.before-scopes", kept)
+    text = write(path, format_json({"z": 1, **SERVER}))
+    take_out(path, text, {"z": 1, "mcpServers": {}})
+    assert json.loads(read(path)) == {"z": 1}
+
+
+def test_the_order_of_settings_counts_as_a_change(path):
+    """Another program has written the file since; the bytes of before would undo that."""
+    write(f"{path}.before-scopes", '{"a":1,"z":2}')
+    text = write(path, format_json({"z": 2, "a": 1, **SERVER}))
+    take_out(path, text, {"z": 2, "a": 1, "mcpServers": {}})
+    assert read(path) == format_json({"z": 2, "a": 1})
