@@ -1,4 +1,4 @@
-"""What the hooks of Cursor were told about a conversation: a line for each event, written by `scopes hooks run cursor`.
+"""What the hooks of Cursor were told about a conversation: a line for each event, written by the process of the hook.
 
     {"scopes_hook": "cursor", "time": "2026-01-01T10:00:00Z", "input": {"hook_event_name": "stop", ...}}
 
