@@ -63,7 +63,7 @@ def check_agent(agent: Agent) -> Agent:
         raise Invalid("an agent needs a name", hint="for example: scopes agents register reviewer")
     parse_agent_name(agent.name)
     if agent.name == EVERYBODY or agent.name.startswith("@") or agent.name.isdecimal():
-        hint = "choose another name: numbers, `all` and `@capability` stand for agents"
+        hint = "choose another name: numbers, `all` and `@capability` address agents"
         raise Invalid(f"{agent.name!a} cannot be the name of an agent", hint=hint)
     if not agent.name.isprintable():
         raise Invalid(f"{agent.name!a} cannot be the name of an agent", hint="a name has no control characters")

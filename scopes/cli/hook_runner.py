@@ -2,7 +2,8 @@
 
 The agent waits for this process, so it only reads its input and starts another one, which has no terminal, none of the
 agent's streams and a process group of its own: the agent cannot wait for it, and does not end it with its own children.
-Whatever happens, the exit code is 0 and nothing is printed. What went wrong is in `hooks.log`.
+Whatever happens, the exit code is 0 and nothing is printed, except the answer to Cursor that a prompt may be sent. What
+went wrong is in `hooks.log`.
 
 This path imports neither typer nor rich, and before the second process begins no JSON either.
 """
@@ -13,8 +14,9 @@ import os
 import select
 import sys
 import time
+from contextlib import suppress
 
-from scopes.errors import ScopesError
+from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.store.discovery import state_directory
 
@@ -23,8 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _GIT = "git"  # its hooks leave files, and no input
+_CURSOR = "cursor"  # its hooks tell each event, and only the last one of a turn starts the second process
 _GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
-MAX_INPUT = 512 << 20
+# Agents give paths, and the last prompt and answer, which a context of a million tokens limits to some megabytes. The
+# plugin of OpenCode gives the whole session, in which a tool may have printed 50 kB a thousand times.
+MAX_INPUT = 16 << 20
+_MAX_EXPORT = {"opencode": 128 << 20}
+_HINTS = {"opencode": "opencode export SESSION > FILE, and then: scopes import FILE"}
+_PROMPT = b"beforeSubmitPrompt"
 _FIRST_SECONDS = 2.0  # to wait for the first byte
 _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
 _ALL_SECONDS = 8.0  # agents end a hook after 10
@@ -62,7 +70,10 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
             lambda: int(load("scopes.cli.git_turn:print_turn")(call.store, environ)),
             lambda error: log_failure(words, environ, error),
         )
-    data = _read_input() if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
+    limit = _MAX_EXPORT.get(call.target, MAX_INPUT)
+    data = _read_input(limit) if call.argument is None else call.argument.encode("utf-8", "surrogateescape")
+    if call.target == _CURSOR and not _keep_event(words, data, limit, environ, guard):
+        return 0
     started, ready = os.pipe()
     if os.fork():
         os.close(ready)
@@ -72,9 +83,27 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         os.setsid()
         os.close(ready)
         _detach()
-        guard(lambda: _record(call, data, environ), lambda error: log_failure(words, environ, error))
+        guard(lambda: _record(call, data, limit, environ), lambda error: log_failure(words, environ, error))
     finally:
         os._exit(0)
+
+
+def _keep_event(
+    words: list[str], data: bytes, limit: int, environ: Mapping[str, str], guard: Callable[..., int]
+) -> int:
+    """Keep an event of Cursor, while it waits so that their order stays; return 1 if a turn has ended.
+
+    A prompt is only sent if the answer of its hook allows it.
+    """
+    if _PROMPT in data:
+        with suppress(OSError):
+            os.write(1, b'{"continue": true}\n')
+    if len(data) > limit:
+        return 1  # the second process writes into the log that it is too large
+    return guard(
+        lambda: int(load("scopes.server.cursor_journal:append_event")(data, environ)),
+        lambda error: log_failure(words, environ, error),
+    )
 
 
 def log_failure(words: list[str], environ: Mapping[str, str], error: BaseException) -> int:
@@ -87,26 +116,33 @@ def log_failure(words: list[str], environ: Mapping[str, str], error: BaseExcepti
     return 0
 
 
-def _record(call: HookCall, data: bytes, environ: Mapping[str, str]) -> int:
+def _record(call: HookCall, data: bytes, limit: int, environ: Mapping[str, str]) -> int:
     if call.target == _GIT:
         return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
+    if len(data) > limit:
+        hint = _HINTS.get(call.target, "scopes import")
+        raise Invalid(f"the input of the hook is larger than {limit >> 20} MiB", hint=hint)
     return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ))
 
 
-def _read_input() -> bytes:
-    """Return standard input up to its end, or what has come until the agent writes no more."""
+def _read_input(limit: int) -> bytes:
+    """Return standard input up to its end, or what has come until the agent writes no more.
+
+    Of more than `limit` bytes only the beginning is kept. The rest is read too: an agent must not find a broken pipe.
+    """
     descriptor = sys.stdin.fileno()
     if os.isatty(descriptor):
         return b""
     pieces: list[bytes] = []
     size, begin = 0, time.monotonic()
     end = begin + _FIRST_SECONDS
-    while size <= MAX_INPUT:
+    while True:
         ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
         piece = os.read(descriptor, 1 << 20) if ready else b""
         if not piece:
             break
-        pieces.append(piece)
+        if size <= limit:
+            pieces.append(piece)
         size += len(piece)
         end = min(begin + _ALL_SECONDS, time.monotonic() + _NEXT_SECONDS)
     return b"".join(pieces)

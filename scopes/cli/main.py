@@ -56,7 +56,7 @@ def _run_command(table: Table, invocation: Invocation) -> int:
         invocation.stdout.flush()
         return code
 
-    return _run(run, lambda error: _report(invocation, error))
+    return _run(run, lambda error: _report(table, invocation, error))
 
 
 def _run_hook(values: dict[str, str]) -> int:
@@ -124,7 +124,8 @@ def wants_help(line: CommandLine) -> bool:
     return line.wants_help or "--help" in words or "-h" in words
 
 
-def _report(invocation: Invocation, error: BaseException) -> int:
+def _report(table: Table, invocation: Invocation, error: BaseException) -> int:
+    load("scopes.cli.suggestion:suggest_member")(table, invocation.arguments, error)
     return int(load("scopes.cli.errors:report")(invocation, error))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from scopes.cli.command_line import CommandLine
+from scopes.cli.command_line import CommandLine, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import Table
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
 
 _MIN_RATIO = 0.6  # the default of difflib.get_close_matches
 _GIT_COMMANDS = {
@@ -53,6 +53,22 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
     return Invalid(
         f"{group} has no command {word!r}", hint=did_you_mean(_nearest_commands(table, line.path, word), hint)
     )
+
+
+def suggest_member(table: Table, words: list[str], error: BaseException) -> None:
+    """Make a command of a group the hint of an error, if the words that failed are nearly its name.
+
+    `mcp` and `acp` are commands and groups: to them `mcp instal` is an argument too many.
+    """
+    if not isinstance(error, Invalid | NotFound):
+        return
+    line = split_words(table, words)
+    word = next(iter(line.rest), "-")
+    if line.command is None or word.startswith("-") or not table.members(line.path):
+        return
+    names = {node.path[-1]: table.spelling(node.path) for node in table.members(line.path)}
+    near = [names[name] for name in nearest(word, names)]
+    error.hint = did_you_mean(near, error.hint or "") or None
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:

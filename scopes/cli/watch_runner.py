@@ -20,8 +20,9 @@ from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
 from scopes.result import Note
 from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
+from scopes.server.live_import import sign_files
 from scopes.server.source_lock import source_lock
-from scopes.server.watch import SourceRecorded, Watcher, recorded_rows, watch_lock
+from scopes.server.watch import SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MIN_POLL_SECONDS = 0.05
@@ -32,17 +33,19 @@ class WatchRun:
 
     paths: files and folders; none for the standard folders of all agents
     poll: seconds between two looks; None to be told by the system, if it can
+
+    Attributes:
+        exit_code: 1 if a file that was named could not be imported at the start.
     """
 
     def __init__(self, invocation: Invocation, paths: Sequence[str], *, poll: float | None, all_projects: bool) -> None:
-        if poll is not None and not _MIN_POLL_SECONDS <= poll <= threading.TIMEOUT_MAX:
-            raise Invalid(f"--poll {poll:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
         self._invocation = invocation
         self._paths = [_require_path(path) for path in paths]
         self._options = ImportOptions(projects=choose_projects(invocation, (), all_projects=all_projects))
         self._output = invocation.output()
         self._changed: SimpleQueue[str | None] = SimpleQueue()
         self._stopped = False
+        self.exit_code = 0
         self._interval = poll
 
     def run(self, *, once: bool) -> Iterator[SourceRecorded]:
@@ -100,9 +103,16 @@ class WatchRun:
         try:
             yield from self._import_present()
         except ScopesError as error:
-            self._output.note(Note(error.message, error.hint))
+            is_expected = isinstance(error, NotFound | CannotImport) and not any(map(_has_text, self._paths))
+            if not is_expected:  # an empty file or folder waits for the first session
+                self._output.note(Note(error.message, error.hint))
 
     def _import_present(self) -> Iterator[SourceRecorded]:
+        """Import what is there; without a path that was named it may be nothing.
+
+        Raises:
+            ScopesError: as `import_sources`, or a path that was named has no transcripts.
+        """
         folders = self._find_folders()
         try:
             collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())
@@ -111,11 +121,17 @@ class WatchRun:
                 return
             present = replace(collected, sources=sources)
             imported = import_or_repeat(self._invocation, present, self._options, reread=False)
-            for note in imported.notes:
+            self.exit_code = imported.exit_code
+            shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
+            if not self.exit_code:
+                shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
+            for note in shown:
                 self._output.note(note)
             yield from recorded_rows(imported)
-        except (NotFound, CannotImport):  # there is nothing yet
-            return
+        except (NotFound, CannotImport):
+            if self._paths:
+                raise
+            return  # no agent has a transcript yet
 
     def _import_file(self, path: str) -> Imported:
         """Import one file; a file of another project is left out unless it was named itself.
@@ -134,6 +150,16 @@ class WatchRun:
                 return import_sources(repository, sources, FORMATS, self._options, index_directory=directory)
         except OSError as error:
             raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check the state directory") from error
+
+
+def check_poll(seconds: float) -> None:
+    """Raise Invalid if a thread cannot look at files this often."""
+    if not _MIN_POLL_SECONDS <= seconds <= threading.TIMEOUT_MAX:
+        raise Invalid(f"--poll {seconds:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
+
+
+def _has_text(path: str) -> bool:
+    return os.path.isfile(path) and sign_files([path])[0][0] > 0
 
 
 def _require_path(path: str) -> str:

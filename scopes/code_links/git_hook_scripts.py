@@ -7,6 +7,7 @@ alone is waited for, because it is part of the commit.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from hashlib import sha256
@@ -104,6 +105,7 @@ scopes_note() {{
 	git interpret-trailers --in-place --if-exists addIfDifferent --trailer "{trailer}: $scopes_turn" "$1"
 }}
 """
+_COMMAND = re.compile(r"^\t(?:\(sleep 1 && exec (.+)\) &|scopes_turn=\$\((.+)\))$", re.MULTILINE)
 
 
 class Script(NamedTuple):
@@ -139,6 +141,15 @@ def parse_script(data: bytes) -> Script | None:
     if first != "#!/bin/sh" or not mark.startswith(_MARK):
         return None
     return Script(text, mark.removeprefix(_MARK) != _digest(body))
+
+
+def find_command(script: str) -> list[str] | None:
+    """Return the words with which a hook of ours starts scopes; None if they cannot be found."""
+    found = _COMMAND.search(script)
+    try:
+        return None if found is None else shlex.split(found[1] or found[2])
+    except ValueError:
+        return None
 
 
 def _digest(body: str) -> str:

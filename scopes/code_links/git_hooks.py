@@ -9,32 +9,48 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from scopes.clock import new_id
-from scopes.code_links.git_hook_scripts import KEPT, NOTED, TRAILER, Script, make_script, parse_script
+from scopes.code_links.git_hook_scripts import (
+    KEPT,
+    NOTED,
+    TRAILER,
+    TRAILER_NAME,
+    Script,
+    find_command,
+    make_script,
+    parse_script,
+)
 from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
-from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState
+from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, describe_outdated
 from scopes.regular_file import read_regular
+from scopes.result import Note
 from scopes.store.error_translation import translated
 from scopes.store.git_program import find_git
 from scopes.store.projects import Worktree, find_worktree, is_below
 
 NAME: Final = "git"
 _MAX_HOOK_BYTES = 1 << 20
+_KEPT_TRAILER: Final = Note(
+    f"commits of agents get the trailer {TRAILER_NAME}, as before", "without it: scopes hooks install git --no-trailer"
+)
 _MADE = "made-hooks-directory"  # a file: the directory of the hooks did not exist before
 
 
 @dataclass(frozen=True, slots=True)
 class GitHooks:
-    """The hooks of the repository around the current directory; with `trailer` also the one that adds a trailer."""
+    """The hooks of the repository around the current directory.
 
-    trailer: bool = False
+    trailer: whether there is the one that adds a trailer; None to leave that as it is
+    """
+
+    trailer: bool | None = None
     name: str = NAME
     summary: str = "Record which session of an agent made a commit"
 
@@ -55,7 +71,10 @@ class GitHooks:
         with translated("write hooks of git", directory):
             _prepare(worktree, directory)
             changes = [_write_hook(os.path.join(directory, name), text, found[name]) for name, text in wanted.items()]
-        return HooksChanged(target=self.name, changes=tuple(changes), advice=_advice(worktree, directory))
+            if self.trailer is False and _is_ours(directory, TRAILER):
+                changes.append(_take_out(directory, TRAILER))
+        notes = (_KEPT_TRAILER,) if self.trailer is None and TRAILER in wanted else ()
+        return HooksChanged(target=self.name, changes=tuple(changes), advice=_advice(worktree, directory), notes=notes)
 
     def status(self, place: HookPlace) -> HookState:
         """Return how the hooks are."""
@@ -69,30 +88,26 @@ class GitHooks:
             return HookState(self.name, "unreadable", place.cwd, error.message)
         if not any(found.values()) or not os.path.isdir(pending_directory(worktree)):
             return HookState(self.name, "missing", directory)
-        if any(ours is None or ours.text != wanted[name] for name, ours in found.items()):
-            return HookState(self.name, "outdated", directory, "bring it up to date: scopes hooks install git")
-        return HookState(self.name, "installed", directory)
+        trailers = found.get(TRAILER) is not None
+        differing = {name: ours for name, ours in found.items() if ours is None or ours.text != wanted[name]}
+        if differing:
+            detail = _describe_differences(place, differing)
+            return HookState(self.name, "outdated", directory, detail, trailers=trailers)
+        return HookState(self.name, "installed", directory, trailers=trailers)
 
     def remove(self, place: HookPlace) -> HooksChanged:
         """Take the hooks out, and put back those that were there before; raises as `install`."""
         worktree, directory = _find_hooks(place)
         names = [name for name in (*NOTED, TRAILER) if _read_ours(directory, name) or _is_only_kept(directory, name)]
-        changes = []
         with translated("write hooks of git", directory):
-            for name in names:
-                path = os.path.join(directory, name)
-                if os.path.lexists(_kept_of(path)):
-                    os.replace(_kept_of(path), path)
-                else:
-                    os.unlink(path)
-                changes.append(FileChange(path, "removed"))
+            changes = [_take_out(directory, name) for name in names]
             _remove_directories(worktree, directory)
         return HooksChanged(target=self.name, changes=tuple(changes) or (FileChange(directory, "absent"),))
 
     def _scripts(self, place: HookPlace, directory: str) -> Iterator[tuple[str, str]]:
-        """Yield name and text of the hooks; the one for the trailer stays if it is there."""
+        """Yield name and text of the hooks."""
         for name in (*NOTED, TRAILER):
-            if name != TRAILER or self.trailer or _is_ours(directory, name):
+            if name != TRAILER or (_is_ours(directory, name) if self.trailer is None else self.trailer):
                 yield name, make_script(name, place.command, place.store)
 
 
@@ -166,6 +181,22 @@ def _is_only_kept(directory: str, name: str) -> bool:
     """Return True if an installation was interrupted when the hook had its second name only."""
     path = os.path.join(directory, name)
     return os.path.lexists(_kept_of(path)) and not os.path.lexists(path)
+
+
+def _take_out(directory: str, name: str) -> FileChange:
+    """Delete a hook of ours, or put back the one that was kept."""
+    path = os.path.join(directory, name)
+    if os.path.lexists(_kept_of(path)):
+        os.replace(_kept_of(path), path)
+    else:
+        os.unlink(path)
+    return FileChange(path, "removed")
+
+
+def _describe_differences(place: HookPlace, found: Mapping[str, Script | None]) -> str:
+    """Return how hooks differ from those that would be written now."""
+    commands = [find_command(ours.text) for ours in found.values() if ours is not None]
+    return describe_outdated(place, filter(None, commands), [name for name, ours in found.items() if ours is None])
 
 
 def _prepare(worktree: Worktree, directory: str) -> None:

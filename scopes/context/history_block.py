@@ -40,6 +40,7 @@ INTRODUCTION = (
 TOOLS = ("status", "full", "none")
 _READ_PER_MESSAGE = 20  # most messages are tool results, which are not shown
 _SPARE = 4  # tokens; a token may span two parts, so the sum is only approximate
+_EXCHANGES = "what other agents said last"
 _SPACE = re.compile(r"\s+")
 
 
@@ -182,7 +183,7 @@ def _is_summary_at_top(turn: Turn, collected: Collected) -> bool:
 def _preface(
     repository: Repository, conversation: ConversationId, collected: Collected, request: HistoryRequest, count: Count
 ) -> _Preface:
-    """Return the text before the block; empty, with a note, if it would take more than half of the tokens."""
+    """Return the memory and what other agents said last; only a note if that takes more than half of the tokens."""
     agents = (turn.head.author for turn in reversed(collected.turns) if turn.head.author_kind == "agent")
     preface = build_preface(
         repository,
@@ -193,7 +194,9 @@ def _preface(
     )
     text = f"{preface.text}\n" if preface.text else ""
     if count(text) * 2 > request.max_tokens:
-        return _Preface("", (*preface.notes, Note(f"{request.max_tokens} tokens have no room for the memory as well")))
+        parts = ["the memory"] * bool(preface.entries) + [_EXCHANGES] * bool(preface.exchanges)
+        left_out = Note(f"{request.max_tokens} tokens have no room for {' and '.join(parts)} as well")
+        return _Preface("", (*preface.notes, left_out))
     return _Preface(text, tuple(Note(note.text) for note in preface.notes))
 
 

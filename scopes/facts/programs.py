@@ -146,7 +146,7 @@ def read_effects(output: bytes, agent: FactAgent) -> Effects:
     except (ValueError, RecursionError) as error:
         raise UnreadableEffects(f"wrote no JSON object: {ascii(text[:80])[:82]}") from error
     if not isinstance(document, dict):
-        raise UnreadableEffects(f"wrote JSON that is no object: {text[:80]!a}")
+        raise UnreadableEffects(f"wrote JSON that is not an object: {text[:80]!a}")
     _check_fields("output", document, _FIELDS)
     facts, questions, traces = (_list_of(document, name) for name in ("facts", "questions", "traces"))
     return Effects(
@@ -158,14 +158,14 @@ def read_effects(output: bytes, agent: FactAgent) -> Effects:
 
 def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
     if not isinstance(value, dict):
-        raise UnreadableEffects("wrote a fact that is no object")
+        raise UnreadableEffects("wrote a fact that is not an object")
     _check_fields("a fact", value, _FACT_FIELDS)
     key, content = _text(value, "key"), _text(value, "content")
     if key is None or content is None:
         raise UnreadableEffects("wrote a fact without key or content")
     confidence, sources = value.get("confidence", 1.0), value.get("sources", [])
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise UnreadableEffects(f"wrote the confidence {str(confidence)[:40]!a}, which is no number")
+        raise UnreadableEffects(f"wrote the confidence {str(confidence)[:40]!a}, which is not a number")
     if not isinstance(sources, list) or not all(isinstance(each, str) and is_oid(each) for each in sources):
         raise UnreadableEffects("wrote sources that are no commits: they are object ids of 40 digits")
     return ProposedFact(
@@ -187,7 +187,7 @@ def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
 
 def _read_question(value: object, agent: FactAgent) -> Question:
     if not isinstance(value, dict):
-        raise UnreadableEffects("wrote a question that is no object")
+        raise UnreadableEffects("wrote a question that is not an object")
     _check_fields("a question", value, _QUESTION_FIELDS)
     key, text = _text(value, "key"), _text(value, "text")
     if key is None or text is None or not text.strip():
@@ -203,7 +203,7 @@ def _read_question(value: object, agent: FactAgent) -> Question:
 def _list_of(document: Mapping[str, Any], name: str) -> list[Any]:
     found = document.get(name, [])
     if not isinstance(found, list):
-        raise UnreadableEffects(f"wrote {name!a} that is no list")
+        raise UnreadableEffects(f"wrote {name!a} that is not a list")
     if len(found) > _MAX_EFFECTS:
         raise UnreadableEffects(f"wrote {len(found):,} {name}; at most {_MAX_EFFECTS:,} are allowed in a cycle")
     return found

@@ -332,11 +332,11 @@ def decode_context(data: bytes) -> Mapping[str, object]:
     """Decode the state of a context.
 
     Raises:
-        Corrupt: it is no JSON object.
+        Corrupt: it is not a JSON object.
     """
     document = encoding.load(data)
     if not isinstance(document, dict):
-        raise Corrupt("the context is no JSON object", hint="see: scopes verify")
+        raise Corrupt("the context is not a JSON object", hint="see: scopes verify")
     return document
 
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from scopes.context.history_block import HistoryBlock, HistoryRequest, history
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agents import AGENTS, AgentProgram, find_agent, match_agent
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_directory, find_root_commit
+from scopes.history.revisions import find_directory, find_latest_here, find_root_commit, resolve_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice
 
-NEWEST = "@"  # the newest conversation of the project, else of the store
 SESSIONS = ("auto", "own", "new")
 MAX_TOKENS = 20_000
 _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
@@ -34,11 +34,13 @@ _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
 class ResumeRequest:
     """What to go on with, and how.
 
-    where: a conversation or branch. agent: the name of another agent. session: one of SESSIONS.
+    where: a conversation or branch; None for the newest of the project around `here`.
+    agent: the name of another agent. session: one of SESSIONS.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
     """
 
-    where: str = NEWEST
+    where: str | None = None
+    here: str = ""
     agent: str | None = None
     session: str = SESSIONS[0]
     prompt: str = ""
@@ -86,7 +88,7 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     """Decide how to go on with a conversation.
 
     Raises:
-        NotFound, Ambiguous: the conversation or branch cannot be resolved.
+        NotFound, Ambiguous: the conversation or branch cannot be resolved; or the project has none, and none is named.
         Invalid: the agent or `session` is not valid, or the history is larger than an argument can be.
         Refused: the agent is not known, its own session is wanted and cannot be opened, or the directory is gone or
             belongs to somebody else.
@@ -94,17 +96,51 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     if request.session not in SESSIONS:
         raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
     wanted = None if request.agent is None else find_agent(request.agent)
-    branch = StoreHandle(repository).branch(request.where)
-    conversation = branch.conversation.id
+    branch = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
+    with naming(branch):
+        return _plan(branch, request, choice, user, wanted)
+
+
+@contextmanager
+def naming(conversation: object) -> Iterator[None]:
+    """Name the conversation in errors: it may be one that the user has not named."""
+    try:
+        yield
+    except ScopesError as error:
+        error.message = f"cannot resume {conversation}: {error.message}"
+        error.args = (error.message,)
+        raise
+
+
+def _find_newest(repository: Repository, directory: str) -> ConversationId:
+    """Return the newest conversation of the project around a directory.
+
+    Raises:
+        NotFound: it has none; that of another project is not taken, because an agent would start there.
+    """
+    found = find_latest_here(repository, directory)
+    if found is not None:
+        return found
+    other = resolve_conversation(repository, "@")
+    where = find_directory(repository, other)
+    newest = f"the newest of all is {other}{f', of {where}' if where else ''}: scopes resume {other}"
+    raise NotFound(f"there is no conversation of {directory}", hint=f"{newest}\nlist them: scopes list")
+
+
+def _plan(
+    branch: BranchHandle, request: ResumeRequest, choice: TokenizerChoice, user: User, wanted: AgentProgram | None
+) -> Resumption:
+    """Decide between the agent's own session and a new one; raises as `resume`."""
+    repository, conversation = branch.repository, branch.conversation.id
     root_commit = find_root_commit(repository, conversation)
     if root_commit is None:
-        raise NotFound(f"the root of {conversation} is damaged", hint="see: scopes verify")
+        raise NotFound("its root is damaged", hint="see: scopes verify")
     root = read_root_of(repository, read_commit(repository, root_commit), branch.tip)
     session = find_session(branch, root, root_commit)
     agent = wanted or (session.agent if session is not None else match_agent(root.format))
     if agent is None:
         hint = f"name one: scopes resume {conversation} --in {next(iter(AGENTS))}"
-        raise Refused(f"{branch} was not recorded from an agent that can be started", hint=hint)
+        raise Refused("it was not recorded from an agent that can be started", hint=hint)
     recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
     directory = _check_directory(request.directory or recorded, given=request.directory is not None)
     is_elsewhere = directory is not None and recorded is not None and not _is_same(directory, recorded)
@@ -150,7 +186,7 @@ def _why_new(
     else:
         return None if request.session != "new" else "a new one is wanted"
     if request.session == "own":
-        raise Refused(f"cannot open the session: {reason}", hint="begin a new one with the history: --session new")
+        raise Refused(f"its session cannot be opened: {reason}", hint="begin a new one with the history: --session new")
     return reason
 
 
@@ -218,7 +254,8 @@ def _check_directory(directory: str | None, *, given: bool) -> str | None:
     try:
         found = os.stat(directory)
     except (OSError, ValueError):
-        raise Refused(f"the directory {directory} no longer exists", hint=hint) from None
+        state = "does not exist" if given else "no longer exists"
+        raise Refused(f"the directory {directory} {state}", hint=hint) from None
     if not stat.S_ISDIR(found.st_mode):
         raise Refused(f"{directory} is not a directory", hint=hint)
     if not given and found.st_uid not in {os.getuid(), 0}:

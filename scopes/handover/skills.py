@@ -6,7 +6,8 @@ The format is that of https://agentskills.io/specification: a folder with the sk
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.exporters.atomic_save import write_file
+from scopes.hosts.config_file import require_inside
 from scopes.result import Result
 
 FOLDERS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -28,17 +30,24 @@ FOLDERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )  # by agent: where it looks for the user's skills, from the home directory, and for those of a project
 _FILE = os.path.join("scopes", "SKILL.md")
 _OURS = "\n  generator: scopes\n"
+_USERS = re.compile(r"(?<=\n)  installed-for: ([a-z -]*)\n")
 _MAX_BYTES = 1 << 20
+_START_AGAIN = "agents read their skills when they start: start those that are running again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillChanged(Result):
-    """What was done to the skill file of an agent: `state` is added, replaced, unchanged, removed, absent or shown."""
+    """What was done to the skill file of an agent: `state` is added, replaced, unchanged, removed, kept, absent or
+    shown.
+
+    advice: what is left to do, or else to know; None if nothing is.
+    """
 
     agent: str
     file: str
     state: str
     text: str
+    advice: str | None = None
 
 
 def install_skill(
@@ -50,14 +59,17 @@ def install_skill(
 
     Raises:
         Invalid: the agent is not known.
-        Refused: there is another skill of this name, and `force` is not given.
+        Refused: there is another skill of this name, and `force` is not given; or a link leads out of the project.
         Inaccessible: the file cannot be read or written.
     """
     path = path_of(agent, directory, project=project)
     text = files("scopes.handover").joinpath("skill.md").read_text("utf-8")
     if only_show:
         return SkillChanged(agent=agent, file=path, state="shown", text=text)
+    if project:
+        require_inside(path, directory)
     before = _read(path)
+    text = _with_users(text, agent, {agent, *_users_of(before)}, project=project)
     if before == text:
         return SkillChanged(agent=agent, file=path, state="unchanged", text=text)
     if before is not None and not force:
@@ -67,24 +79,65 @@ def install_skill(
     except OSError as error:
         raise Inaccessible(f"cannot make {os.path.dirname(path)}: {error.strerror}") from error
     write_file(path, [text.encode()], force=before is not None)
-    return SkillChanged(agent=agent, file=path, state="added" if before is None else "replaced", text=text)
+    state = "added" if before is None else "replaced"
+    return SkillChanged(agent=agent, file=path, state=state, text=text, advice=_START_AGAIN)
 
 
 def remove_skill(agent: str, directory: str, *, project: bool, force: bool = False) -> SkillChanged:
-    """Delete the skill file of an agent, and its folder if that is empty then; raises as `install_skill`."""
+    """Delete the skill file of an agent, and its folder if that is empty then; raises as `install_skill`.
+
+    A file that was installed for other agents too stays for them, unless `force` is given.
+    """
     path = path_of(agent, directory, project=project)
+    if project:
+        require_inside(path, directory)
     before = _read(path)
     if before is None:
         return SkillChanged(agent=agent, file=path, state="absent", text="")
     if not force:
         _check_ours(path, before)
+        others = set(_users_of(before)) - {agent}
+        if others:
+            return _keep_for(others, agent, path, before, project=project)
     try:
         os.unlink(path)
     except OSError as error:
         raise Inaccessible(f"cannot delete {path}: {error.strerror}") from error
     with suppress(OSError):
         os.rmdir(os.path.dirname(path))
-    return SkillChanged(agent=agent, file=path, state="removed", text=before)
+    sharing = [name for name in _agents_of_folder(agent, project=project) if name != agent]
+    lost = f"it was also that of {', '.join(sharing)}" if sharing and not _users_of(before) else None
+    return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=lost)
+
+
+def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, project: bool) -> SkillChanged:
+    """Leave a file to other agents, and take an agent out of the list in it."""
+    text = _with_users(before, agent, others, project=project)
+    if text != before:
+        write_file(path, [text.encode("utf-8", "surrogateescape")], force=True)
+    option = " --project" if project else ""
+    commands = " && ".join(f"scopes skills remove {name}{option}" for name in sorted(others))
+    advice = f"it stays for {', '.join(sorted(others))}; to delete it: {commands}"
+    return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
+
+
+def _agents_of_folder(agent: str, *, project: bool) -> list[str]:
+    """Return the agents that look for skills in the same folder as an agent, with it."""
+    return [name for name, folders in FOLDERS.items() if folders[project] == FOLDERS[agent][project]]
+
+
+def _users_of(text: str | None) -> list[str]:
+    """Return the agents that a file in a shared folder was installed for; none if that is not known."""
+    found = _USERS.search((text or "").partition("\n---")[0] + "\n")
+    return [] if found is None else [name for name in found[1].split() if name in FOLDERS]
+
+
+def _with_users(text: str, agent: str, users: Iterable[str], *, project: bool) -> str:
+    """Return the text of a file with the agents it is for, if its folder is shared."""
+    text = _USERS.sub("", text, count=1)
+    if len(_agents_of_folder(agent, project=project)) == 1:
+        return text
+    return text.replace(_OURS, f"{_OURS}  installed-for: {' '.join(sorted(users))}\n", 1)
 
 
 def path_of(agent: str, directory: str, *, project: bool) -> str:

@@ -1,8 +1,8 @@
 """The hooks of agents that keep them in a JSON file: which events end a turn, and the shape of an entry.
 
 Sources: code.claude.com/docs/en/hooks (Claude Code), developers.openai.com/codex/hooks (Codex, run with 0.169), the
-hooks reference of Gemini CLI (docs/hooks/reference.md, run with 0.61), cursor.com/docs/agent/hooks (Cursor). Each hook
-is one shell command, so it has no data in it: what it needs comes on its standard input.
+hooks reference of Gemini CLI (docs/hooks/reference.md, run with 0.61), cursor.com/docs/agent/hooks (Cursor, not run). A
+hook is one shell command, so it has no data in it: what it needs comes on its standard input.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.errors import Inaccessible, Refused
-from scopes.hosts.config_file import FileChange, State, format_json, parse_json, read_text, save, take_back
-from scopes.hosts.hook_target import RUN, HookPlace, HooksChanged, HookState, hook_words
+from scopes.hosts.config_file import FileChange, State, advise_removal, format_json, parse_json, read_text, save
+from scopes.hosts.hook_target import RUN, HookPlace, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.json_entries import has_entries, take_out
 from scopes.hosts.program import is_program
 
-_PURPOSE = "-hooks"
 Document = dict[str, Any]
 
 
@@ -52,11 +52,12 @@ class JsonHooks:
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
         before = read_text(path)
-        found = list(self._commands(parse_json(before, path), path))
+        document = parse_json(before, path)
+        found = list(self._commands(document, path))
         if sorted(found) == sorted((event, command) for event in self.events):
             return HooksChanged(target=self.name, changes=(FileChange(path, "unchanged", text),))
         after = self._add(before, path, command)
-        backup = save(path, before, after, purpose=_PURPOSE, keep=not found)
+        backup = save(path, before, after, keep=not has_entries(document))
         state: State = "replaced" if found else "added"
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text, backup),), advice=self.advice)
 
@@ -69,22 +70,22 @@ class JsonHooks:
             return HookState(self.name, "unreadable", path, error.message)
         if not found:
             return HookState(self.name, "missing", path)
-        missing = [event for event in self.events if (event, command) not in found]
-        if missing or len(found) > len(self.events):
-            return HookState(self.name, "outdated", path, f"bring it up to date: scopes hooks install {self.name}")
+        if sorted(found) != sorted((event, command) for event in self.events):
+            others = [shlex.split(other) for _, other in found if other != command]
+            missing = [event for event in self.events if event not in dict(found)]
+            detail = describe_outdated(place, others, missing)
+            return HookState(self.name, "outdated", path, detail)
         return HookState(self.name, "installed", path)
 
     def remove(self, place: HookPlace) -> HooksChanged:
         """Take the hooks out; as `HookTarget.remove`."""
         path = self._path(place)
-        before = read_text(path)
-        document = parse_json(before, path)
-        found = list(self._commands(document, path))
-        if before is None or not found:
-            return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
-        command = found[0][1]
-        removed = format_json(self._without(document, path))
-        backup = take_back(path, before, lambda text: self._add(text, path, command), removed, purpose=_PURPOSE)
+        with advise_removal(f"the hooks in {path} whose command has `{' '.join(RUN)} {self.name}`"):
+            before = read_text(path)
+            document = parse_json(before, path)
+            if before is None or not any(self._commands(document, path)):
+                return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
+            backup = take_out(path, before, self._without(document, path), dict(self.head))
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed", backup=backup),))
 
     def _path(self, place: HookPlace) -> str:
@@ -104,7 +105,7 @@ class JsonHooks:
         for event in self.events:
             entries = hooks.setdefault(event, [])
             if not isinstance(entries, list):
-                raise Refused(f"{event!a} of the hooks in {path} is no list", hint="show what to add: --print")
+                raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --print")
             entries.append(self.entry(command))
         return format_json(document)
 
@@ -116,26 +117,19 @@ class JsonHooks:
                     yield event, hook["command"]
 
     def _without(self, document: Document, path: str) -> Document:
-        """Return a document without our hooks, and without lists and objects that become empty by that."""
+        """Return a document without our hooks; the lists of the events stay."""
         document = deepcopy(document)
-        for event, entries in list(_events(document, path)):
-            kept = [left for entry in entries if (left := self._left(entry)) is not None]
-            if kept != entries:
-                document["hooks"][event] = kept
-                if not kept:
-                    del document["hooks"][event]
-                    if not document["hooks"]:
-                        del document["hooks"]
+        for event, entries in _events(document, path):
+            document["hooks"][event] = [left for entry in entries for left in self._left(entry)]
         return document
 
-    def _left(self, entry: Any) -> Any:
-        """Return an entry without our hooks; None if it had no others."""
+    def _left(self, entry: Any) -> Iterator[Any]:
+        """Yield an entry without our hooks, unless it had no others."""
         ours = [hook for hook in self._hooks(entry) if self._is_ours(hook)]
         if not ours:
-            return entry
-        if not self.nested or len(ours) == len(entry["hooks"]):
-            return None
-        return {**entry, "hooks": [hook for hook in entry["hooks"] if hook not in ours]}
+            yield entry
+        elif self.nested and len(ours) < len(entry["hooks"]):
+            yield {**entry, "hooks": [hook for hook in entry["hooks"] if hook not in ours]}
 
     def _hooks(self, entry: Any) -> list[Any]:
         if not self.nested:
@@ -165,7 +159,7 @@ def _hooks_of(document: Document, path: str) -> Document:
     """
     hooks = document.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise Refused(f"'hooks' in {path} is no object", hint="show what to add: --print")
+        raise Refused(f"'hooks' in {path} is not an object", hint="show what to add: --print")
     return hooks
 
 
@@ -186,6 +180,7 @@ AGENT_HOOKS = (
         "settings.json",
         ("Stop", "SubagentStop", "SessionEnd"),
         lambda command: _command_hook(command, timeout=10),
+        advice="sessions of Claude Code that are running may not have the hooks: start them again",
     ),
     JsonHooks(
         "codex",
@@ -203,5 +198,26 @@ AGENT_HOOKS = (
         "settings.json",
         ("AfterAgent", "SessionEnd"),
         lambda command: _command_hook(command, name="scopes", timeout=10_000),
+        advice="sessions of Gemini CLI that are running do not have the hooks: start them again",
+    ),
+    JsonHooks(
+        "cursor",
+        "Record every turn of Cursor",
+        (None, ".cursor"),
+        "hooks.json",
+        (
+            "beforeSubmitPrompt",
+            "afterAgentThought",
+            "afterAgentResponse",
+            "afterFileEdit",
+            "afterShellExecution",
+            "afterMCPExecution",
+            "stop",
+        ),
+        lambda command: {"command": command},
+        nested=False,
+        head=(("version", 1),),
+        advice="windows of Cursor that are open do not have the hooks: start them again; the hooks follow its "
+        "documentation and were not run with it: look whether a turn is recorded with scopes hooks status cursor",
     ),
 )

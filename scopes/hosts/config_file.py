@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import new_id
@@ -20,6 +20,7 @@ from scopes.errors import Busy, Inaccessible, Refused
 State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
 Change: TypeAlias = Callable[[str], str]
 _SHOW = "show what to add: --print"
+_ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --print"
 
 
 class FileChange(NamedTuple):
@@ -53,6 +54,13 @@ def read_text(path: str) -> str | None:
         raise Refused(f"{path} is not UTF-8", hint=_SHOW) from error
 
 
+def require_inside(path: str, project: str) -> None:
+    """Raise Refused if links, which may be somebody else's in a project, lead to a file outside of it."""
+    real = os.path.realpath(path)
+    if not real.startswith(os.path.join(os.path.realpath(project), "")):
+        raise Refused(f"{path} is outside of the project: a link leads to {real}", hint="delete the link")
+
+
 def parse_json(text: str | None, path: str) -> dict[str, Any]:
     """Return the object in a JSON file; an empty one for an empty or missing file.
 
@@ -65,8 +73,7 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
         document = json.loads(text, object_pairs_hook=_unique)
         json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
     except (ValueError, RecursionError) as error:
-        hint = "it may have comments, which would be lost; add the entry yourself: --print"
-        raise Refused(f"{path} is not plain JSON: {error}", hint=hint) from error
+        raise Refused(f"{path} is not plain JSON: {error}", hint=_ADD_YOURSELF) from error
     if not isinstance(document, dict):
         raise Refused(f"{path} has no JSON object", hint=_SHOW)
     return document
@@ -87,23 +94,34 @@ def find_object(document: dict[str, Any], keys: Sequence[str], path: str) -> dic
     for key in keys:
         found = found.setdefault(key, {})
         if not isinstance(found, dict):
-            raise Refused(f"{key!a} in {path} is no object", hint=_SHOW)
+            raise Refused(f"{key!a} in {path} is not an object", hint=_SHOW)
     result: dict[str, Any] = found
     return result
 
 
-def save(path: str, before: str | None, after: str, *, purpose: str = "", keep: bool = True) -> str | None:
+@contextmanager
+def advise_removal(what: str) -> Iterator[None]:
+    """Say which entry the user can take out, where the hint of an error is about adding it."""
+    try:
+        yield
+    except (Refused, Inaccessible) as error:
+        if error.hint in {_SHOW, _ADD_YOURSELF}:
+            error.hint = f"take it out yourself: {what}"
+        raise
+
+
+def save(path: str, before: str | None, after: str, *, keep: bool = True) -> str | None:
     """Replace the text of a file, which was `before`, and keep that; return the path of the kept file.
 
-    Permissions stay, and a symbolic link stays one. `purpose` is added to the name of the kept file. Without `keep`,
-    an earlier kept file stays: it has no entry of ours.
+    Permissions stay, and a symbolic link stays one. Without `keep`, an earlier kept file stays: it has no entry of
+    ours.
 
     Raises:
         Busy: somebody else has changed the file meanwhile.
         Inaccessible: a permission is missing, or the disk is full.
     """
     final = os.path.realpath(path)
-    backup = _backup_of(path, purpose)
+    backup = backup_of(path)
     try:
         os.makedirs(os.path.dirname(final), exist_ok=True)
         mode = 0o600 if before is None else stat.S_IMODE(os.stat(final).st_mode)
@@ -117,7 +135,7 @@ def save(path: str, before: str | None, after: str, *, purpose: str = "", keep: 
     return backup if keep and before is not None else None
 
 
-def take_back(path: str, current: str, change: Change, removed: str, *, purpose: str = "") -> str | None:
+def take_back(path: str, current: str, change: Change, removed: str) -> str | None:
     """Undo a change of a file: restore the bytes of before if only this change was made since, else write `removed`.
 
     A file that the change has made is deleted. Returns the path of the kept file; None if nothing need be kept.
@@ -125,20 +143,29 @@ def take_back(path: str, current: str, change: Change, removed: str, *, purpose:
     Raises:
         Busy, Inaccessible: as `save`.
     """
-    backup = _backup_of(path, purpose)
-    kept = _read_kept(backup)
+    backup = backup_of(path)
+    kept = read_kept(backup)
     if kept is not None and _gives(change, kept, current):
-        save(path, current, kept, purpose=purpose, keep=False)
+        save(path, current, kept, keep=False)
         _remove(backup)
         return None
     if kept is None and _gives(change, "", current):
-        _require_unchanged(path, current)
-        try:
-            os.unlink(os.path.realpath(path))
-        except OSError as error:
-            raise Inaccessible(f"cannot delete {path}: {error.strerror}", hint="delete it") from error
+        delete(path, current)
         return None
-    return save(path, current, removed, purpose=purpose)
+    return save(path, current, removed)
+
+
+def delete(path: str, before: str) -> None:
+    """Delete a file, which was `before`.
+
+    Raises:
+        Busy, Inaccessible: as `save`.
+    """
+    _require_unchanged(path, before)
+    try:
+        os.unlink(os.path.realpath(path))
+    except OSError as error:
+        raise Inaccessible(f"cannot delete {path}: {error.strerror}", hint="delete it") from error
 
 
 def _gives(change: Change, before: str, after: str) -> bool:
@@ -148,11 +175,13 @@ def _gives(change: Change, before: str, after: str) -> bool:
         return False
 
 
-def _backup_of(path: str, purpose: str) -> str:
-    return f"{os.path.realpath(path)}.before-scopes{purpose}"
+def backup_of(path: str) -> str:
+    """Return the path of the file as it was before the first entry of ours."""
+    return f"{os.path.realpath(path)}.before-scopes"
 
 
-def _read_kept(path: str) -> str | None:
+def read_kept(path: str) -> str | None:
+    """Return the text of a file that was kept; None if there is none that can be read."""
     try:
         return read_text(path)
     except (Inaccessible, Refused):

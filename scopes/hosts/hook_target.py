@@ -5,6 +5,8 @@ A target is an object, so that hooks of another kind (`git`) need no more than o
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -38,6 +40,33 @@ def hook_words(place: HookPlace, name: str) -> list[str]:
     return words if place.store is None else [*words, "--store", place.store]
 
 
+def describe_outdated(place: HookPlace, commands: Iterable[Sequence[str]], missing: Iterable[str] = ()) -> str:
+    """Return how hooks differ from those that `install` would write: other programs and stores, and missing hooks.
+
+    commands: the words that the hooks run.
+    """
+    parts = []
+    wanted = [] if place.store is None else ["--store", place.store]
+    for words in commands:
+        position = next((at for at in range(len(words)) if tuple(words[at : at + 2]) == RUN), len(words))
+        program, store = list(words[:position]), list(words[position + 3 :])
+        if program != list(place.command):
+            parts.append(f"it starts {_program_of(program)}, not {_program_of(place.command)}")
+        if store != wanted:
+            parts.append(f"it records into {_store_of(store)}, not {_store_of(wanted)}")
+    parts += [f"the hook for {event} is missing" for event in missing]
+    return "; ".join(dict.fromkeys(parts)) or "it is of another version"
+
+
+def _program_of(words: Sequence[str]) -> str:
+    """Return the interpreter and the program, without the options between them."""
+    return shlex.join([*words[:1], *words[1:][-1:]])
+
+
+def _store_of(options: Sequence[str]) -> str:
+    return options[1] if len(options) > 1 else "the store of the agent's directory"
+
+
 class HookState(NamedTuple):
     """How the hooks of one target are.
 
@@ -45,6 +74,7 @@ class HookState(NamedTuple):
     detail: why it is not as it should be; empty if it is
     last: the time of the last turn that a hook has recorded, or tried to
     problem: why the last turn was not recorded; None if it was
+    trailers: of git, whether commits of agents get a trailer
     """
 
     target: str
@@ -53,6 +83,7 @@ class HookState(NamedTuple):
     detail: str = ""
     last: str | None = None
     problem: str | None = None
+    trailers: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, Refused
-from scopes.hosts.config_file import State, find_object, format_json, parse_json, read_text, save, take_back
+from scopes.hosts.config_file import (
+    State,
+    advise_removal,
+    find_object,
+    format_json,
+    parse_json,
+    read_text,
+    require_inside,
+    save,
+    take_back,
+)
+from scopes.hosts.json_entries import has_entries, take_out
 from scopes.result import Result
 
 NAME = "scopes"
@@ -26,12 +37,14 @@ class Host(NamedTuple):
     file: its configuration, from the home directory, or from the project if it begins with `./`
     keys: where the servers are in it
     entry: what describes the command of a server there
+    advice: what the user has to do then
     """
 
     name: str
     file: str
     keys: tuple[str, ...]
     entry: Callable[[Sequence[str]], dict[str, Any]]
+    advice: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +53,7 @@ class HostConfigured(Result):
 
     backup: the file as it was before; None if it did not exist or was not changed.
     text: the entry as it is in the file.
+    advice: what is left to do in the host; None if nothing is.
     """
 
     host: str
@@ -47,6 +61,7 @@ class HostConfigured(Result):
     state: State
     text: str
     backup: str | None = None
+    advice: str | None = None
 
 
 def _command(words: Sequence[str]) -> dict[str, Any]:
@@ -56,16 +71,41 @@ def _command(words: Sequence[str]) -> dict[str, Any]:
 HOSTS = {
     host.name: host
     for host in (
-        Host("claude-code", ".claude.json", ("mcpServers",), lambda words: {"type": "stdio", **_command(words)}),
-        Host("codex", ".codex/config.toml", ("mcp_servers",), _command),
-        Host("gemini", ".gemini/settings.json", ("mcpServers",), _command),
+        Host(
+            "claude-code",
+            ".claude.json",
+            ("mcpServers",),
+            lambda words: {"type": "stdio", **_command(words)},
+            "sessions of Claude Code that are running do not have it: start them again",
+        ),
+        Host(
+            "codex",
+            ".codex/config.toml",
+            ("mcp_servers",),
+            _command,
+            "sessions of Codex that are running do not have it: start them again",
+        ),
+        Host(
+            "gemini",
+            ".gemini/settings.json",
+            ("mcpServers",),
+            _command,
+            "sessions of Gemini CLI that are running do not have it: start them again",
+        ),
         Host(
             "opencode",
             ".config/opencode/opencode.json",
             ("mcp",),
             lambda words: {"type": "local", "command": list(words), "enabled": True},
+            "sessions of OpenCode that are running do not have it: start them again",
         ),
-        Host("vscode", "./.vscode/mcp.json", ("servers",), lambda words: {"type": "stdio", **_command(words)}),
+        Host(
+            "vscode",
+            "./.vscode/mcp.json",
+            ("servers",),
+            lambda words: {"type": "stdio", **_command(words)},
+            "VS Code starts the server after you have trusted it: run its command MCP: List Servers",
+        ),
     )
 }
 
@@ -87,27 +127,35 @@ def install(host: str, command: Sequence[str], *, home: str, project: str, only_
     if path.endswith(".toml"):
         return _install_toml(found, path, entry, only_show=only_show)
     before = read_text(path)
-    old = find_object(parse_json(before, path), found.keys, path).get(NAME)
+    document = parse_json(before, path)
+    is_first = not has_entries(document)
+    old = find_object(document, found.keys, path).get(NAME)
     text = json.dumps(_nested(found.keys, {NAME: entry}), indent=2)
     if only_show or old == entry:
         return HostConfigured(host=host, file=path, state="shown" if only_show else "unchanged", text=text)
-    backup = save(path, before, _add_json(before, found, path, entry), keep=old is None)
-    return HostConfigured(host=host, file=path, state="added" if old is None else "replaced", text=text, backup=backup)
+    backup = save(path, before, _add_json(before, found, path, entry), keep=is_first)
+    return _configured(found, path, old, text, backup)
 
 
 def remove(host: str, *, home: str, project: str) -> HostConfigured:
     """Take the server out of the configuration of a host; raises as `install`."""
     found = find_host(host)
     path = path_of(found, home, project)
-    if path.endswith(".toml"):
-        return _remove_toml(found, path)
-    before = read_text(path)
-    document = parse_json(before, path)
-    old = find_object(document, found.keys, path).pop(NAME, None)
-    if old is None or before is None:
-        return HostConfigured(host=host, file=path, state="absent", text="")
-    backup = take_back(path, before, lambda text: _add_json(text, found, path, old), format_json(document))
+    with advise_removal(f"{'.'.join((*found.keys, NAME))} in {path}"):
+        if path.endswith(".toml"):
+            return _remove_toml(found, path)
+        before = read_text(path)
+        document = parse_json(before, path)
+        old = find_object(document, found.keys, path).pop(NAME, None)
+        if old is None or before is None:
+            return HostConfigured(host=host, file=path, state="absent", text="")
+        backup = take_out(path, before, document)
     return HostConfigured(host=host, file=path, state="removed", text=json.dumps(old, indent=2), backup=backup)
+
+
+def _configured(host: Host, path: str, old: object, text: str, backup: str | None) -> HostConfigured:
+    state: State = "added" if old is None else "replaced"
+    return HostConfigured(host=host.name, file=path, state=state, text=text, backup=backup, advice=host.advice)
 
 
 def find_host(name: str) -> Host:
@@ -122,9 +170,15 @@ def find_host(name: str) -> Host:
 
 
 def path_of(host: Host, home: str, project: str) -> str:
-    """Return the path of the configuration of a host."""
+    """Return the path of the configuration of a host.
+
+    Raises:
+        Refused: it is one of a project, and a link leads out of it.
+    """
     if host.file.startswith("./"):
-        return os.path.join(project, host.file[2:])
+        path = os.path.join(project, host.file[2:])
+        require_inside(path, project)
+        return path
     return os.path.join(home, host.file)
 
 
@@ -153,8 +207,7 @@ def _install_toml(host: Host, path: str, entry: Mapping[str, Any], *, only_show:
     if _toml_servers(changed, path, host).get(NAME) != entry:
         raise Refused(f"{path} cannot be changed safely", hint="show what to add: --print")
     backup = save(path, before, changed, keep=old is None)
-    state: State = "added" if old is None else "replaced"
-    return HostConfigured(host=host.name, file=path, state=state, text=block, backup=backup)
+    return _configured(host, path, old, block, backup)
 
 
 def _remove_toml(host: Host, path: str) -> HostConfigured:
@@ -173,7 +226,7 @@ def _toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise Refused(f"{path} is not valid TOML: {error}", hint="mend it first") from error
     if not isinstance(servers, dict):
-        raise Refused(f"{host.keys[0]!a} in {path} is no table", hint="show what to add: --print")
+        raise Refused(f"{host.keys[0]!a} in {path} is not a table", hint="show what to add: --print")
     return servers
 
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from string import Template
+from typing import Any
 
 from scopes.errors import Inaccessible, Refused
-from scopes.hosts.config_file import FileChange, State, read_text, save, take_back
-from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, hook_words
+from scopes.hosts.config_file import FileChange, State, advise_removal, delete, read_text, save
+from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, describe_outdated, hook_words
 
 _MARK = "// Written by: scopes hooks install opencode"
-_COMMAND = re.compile(r"^const command = \[.*\]$", re.MULTILINE)
+_COMMAND = re.compile(r"^const command = (\[.*\])$", re.MULTILINE)
+_ADVICE = "sessions of OpenCode that are running do not have the plugin: start them again"
 _PLUGIN = Template(
     """\
 $mark
@@ -71,7 +74,7 @@ class OpenCodePlugin:
             return HooksChanged(target=self.name, changes=(FileChange(path, "unchanged", text),))
         save(path, before, text, keep=False)
         state: State = "added" if before is None else "replaced"
-        return HooksChanged(target=self.name, changes=(FileChange(path, state, text),))
+        return HooksChanged(target=self.name, changes=(FileChange(path, state, text),), advice=_ADVICE)
 
     def status(self, place: HookPlace) -> HookState:
         """Return how the plugin is."""
@@ -84,17 +87,18 @@ class OpenCodePlugin:
         if before is None:
             return HookState(self.name, "missing", path)
         if before != _text(place):
-            return HookState(self.name, "outdated", path, f"bring it up to date: scopes hooks install {self.name}")
+            return HookState(self.name, "outdated", path, _describe_difference(before, place))
         return HookState(self.name, "installed", path)
 
     def remove(self, place: HookPlace) -> HooksChanged:
         """Delete the plugin; as `HookTarget.remove`."""
         path = _path(place)
-        before = read_text(path)
-        _require_ours(before, path)
-        if before is None:
-            return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
-        take_back(path, before, lambda _: before, "")
+        with advise_removal(f"delete {path}, if it is of scopes"):
+            before = read_text(path)
+            _require_ours(before, path)
+            if before is None:
+                return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
+            delete(path, before)
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed"),))
 
 
@@ -106,6 +110,16 @@ def _path(place: HookPlace) -> str:
 
 def _text(place: HookPlace) -> str:
     return _PLUGIN.substitute(mark=_MARK, command=json.dumps(hook_words(place, "opencode")))
+
+
+def _describe_difference(text: str, place: HookPlace) -> str:
+    """Return what another program or store a plugin has; it may also be one of an older version."""
+    found = _COMMAND.search(text)
+    words: Any = None
+    with suppress(ValueError):
+        words = json.loads(found[1]) if found is not None else None
+    is_command = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    return describe_outdated(place, [words] if is_command else [])
 
 
 def _require_ours(text: str | None, path: str) -> None:

@@ -132,7 +132,7 @@ def split_members(text: str) -> dict[str, str]:
     """Return the members of a JSON object, each value as it is written.
 
     Raises:
-        ValueError: the text is no JSON object.
+        ValueError: the text is not a JSON object.
     """
     members: dict[str, str] = {}
     at = _skip(text, text.index("{") + 1)

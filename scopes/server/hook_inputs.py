@@ -4,7 +4,9 @@ Shapes, all JSON on standard input: Claude Code and Codex `{session_id, transcri
 with `agent_transcript_path` for a sub-agent (code.claude.com/docs/en/hooks, developers.openai.com/codex/hooks, and
 codex-rs/hooks/schema/generated; `transcript_path` may be null); Gemini CLI the same with `timestamp`
 (docs/hooks/reference.md); our plugin for OpenCode `{session_id, cwd, hook_event_name, export}`. Codex gives the program
-of its older setting `notify` one argument: `{"type": "agent-turn-complete", "thread-id", "cwd", ...}`.
+of its older setting `notify` one argument: `{"type": "agent-turn-complete", "thread-id", "cwd", ...}`. Cursor
+`{conversation_id, generation_id, workspace_roots, hook_event_name, ...}` (cursor.com/docs/agent/hooks, documented and
+not run): what its hooks were told is in the file of `cursor_journal`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
+from scopes.server.cursor_journal import journal_of
 
 _THREAD = re.compile(r"[0-9A-Za-z-]{8,64}")
 _DATE = re.compile(r"\d{2}|\d{4}")
@@ -51,7 +54,7 @@ def read_turn(target: str, data: bytes, environ: Mapping[str, str], home: str) -
     except (ValueError, RecursionError) as error:
         raise Invalid(f"the input of the hook is not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise Invalid("the input of the hook is no JSON object")
+        raise Invalid("the input of the hook is not a JSON object")
     turn = read(document, environ, home)
     if not turn.paths and turn.exported is None:
         raise Invalid(f"the input of the hook names no transcript (event {turn.event!a}, session {turn.session!a})")
@@ -82,9 +85,17 @@ def _read_opencode(document: Mapping[str, Any], _environ: Mapping[str, str], _ho
     return _turn(document, ())._replace(exported=data)
 
 
+def _read_cursor(document: Mapping[str, Any], environ: Mapping[str, str], _home: str) -> HookTurn:
+    conversation, roots = _text(document, "conversation_id"), document.get("workspace_roots")
+    cwd = _path({"cwd": roots[0]}, "cwd") if isinstance(roots, list) and roots else None
+    turn = _turn(document, (journal_of(conversation, environ),))
+    return turn._replace(session=conversation, cwd=cwd)
+
+
 _READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, str], str], HookTurn]] = {
     "claude-code": _read_transcripts,
     "codex": _read_codex,
+    "cursor": _read_cursor,
     "gemini": _read_transcripts,
     "opencode": _read_opencode,
 }

@@ -64,7 +64,7 @@ def check_hooks(place: HookPlace, state_directory: str) -> tuple[Check, ...]:
         if state.problem is not None:
             found.append(Check(name, "warning", f"the last turn was not recorded: {state.problem}", "scopes import"))
         elif state.condition == "outdated":
-            found.append(Check(name, "warning", "outdated", f"scopes hooks install {state.target}"))
+            found.append(Check(name, "warning", f"outdated: {state.detail}", f"scopes hooks install {state.target}"))
         elif state.condition == "unreadable":
             found.append(Check(name, "warning", state.detail, "mend the file"))
         elif state.condition == "installed":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +21,7 @@ from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesErro
 from scopes.ids import ConversationId
 from scopes.importers.results import Imported
 from scopes.result import Note, Result
+from scopes.tokens.cache_files import read_cache_file, write_file
 
 ImportFile: TypeAlias = Callable[[str], Imported]
 QUIET_SECONDS = 0.3
@@ -28,6 +29,8 @@ LONGEST_SECONDS = 3.0
 EVERY_SECONDS = 1.0
 RETRY_SECONDS = 10.0
 _MAX_PID_LENGTH = 8
+_DIGEST_LENGTH = 32
+_MAX_NOTES = 1000  # notes that are remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +158,21 @@ def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[Sou
     ]
 
 
+def new_notes(directory: str, store: str, notes: Sequence[Note]) -> Sequence[Note]:
+    """Return the notes that were not returned at an earlier start, and remember them.
+
+    Sessions without their parents, for example, are the same at each start. What cannot be remembered is told again.
+    """
+    path = _path_of(directory, store, "notes")
+    known = (read_cache_file(path) or b"").decode("ascii", "replace").split()
+    digests = [_digest(f"{note.text}\n{note.hint}") for note in notes]
+    if not set(digests) <= set(known):
+        kept = [*digests, *(digest for digest in known if digest not in digests)][:_MAX_NOTES]
+        with suppress(OSError):
+            write_file(path, "\n".join(kept).encode())
+    return [note for note, digest in zip(notes, digests, strict=True) if digest not in known]
+
+
 @contextmanager
 def watch_lock(directory: str, store: str) -> Iterator[None]:
     """Hold the lock of the only watcher of a store; the file has the number of its process.
@@ -163,8 +181,7 @@ def watch_lock(directory: str, store: str) -> Iterator[None]:
         Busy: another process watches for this store.
         Inaccessible: the lock cannot be written.
     """
-    name = sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    path = os.path.join(directory, f"watch-{name}.lock")
+    path = _path_of(directory, store, "lock")
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -181,3 +198,11 @@ def watch_lock(directory: str, store: str) -> Iterator[None]:
         raise Busy(f"process {holder} watches for this store already", hint=f"end it first: kill {holder}") from error
     finally:
         os.close(descriptor)
+
+
+def _path_of(directory: str, store: str, ending: str) -> str:
+    return os.path.join(directory, f"watch-{_digest(os.path.realpath(store))}.{ending}")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_LENGTH]

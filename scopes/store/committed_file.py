@@ -48,7 +48,7 @@ class Commit:
         Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
 
         Raises:
-            Corrupt: the file is no regular file, or larger than `max_bytes`.
+            Corrupt: the file is not a regular file, or larger than `max_bytes`.
             Inaccessible: the repository cannot be read.
         """
         try:
@@ -57,7 +57,7 @@ class Commit:
                 return None
             is_link = entry.filemode == pygit2.enums.FileMode.LINK
             if is_link or not isinstance(entry, pygit2.Blob) or entry.size > max_bytes:
-                raise Corrupt(f"{path} of {self.revision!a} is no file of at most {max_bytes >> 20} MiB")
+                raise Corrupt(f"{path} of {self.revision!a} is not a file of at most {max_bytes >> 20} MiB")
             return bytes(entry.data)
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(error) from error

@@ -115,3 +115,21 @@ def test_writing_out_needs_neither_the_importers_nor_the_terminals_libraries(sto
     """Start-up: only what the command uses."""
     names = imported("--store", store, "conv", "export", "conv-001")
     assert [name for name in names if name.startswith(("scopes.importers", "rich", "pydantic", "markdown_it"))] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("conv-001", "--notes", "--output", "x"), "--notes writes into the project, and no file"),
+        (("conv-001", "--notes", "--force"), "--notes writes into the project, and no file"),
+        (("conv-001/main",), "are those of a whole conversation"),
+        (("conv-001", "--source", "a"), "only original bytes have a source"),
+    ],
+)
+def test_what_records_of_agent_trace_do_not_heed_is_refused(store, tmp_path, words, problem):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    done = export(store, *words, "--format", "agent-trace", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem in done.stderr
+    assert not os.path.exists(tmp_path / "x")
+    assert not os.path.exists(tmp_path / ".git/refs/notes")

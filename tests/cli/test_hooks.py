@@ -158,3 +158,51 @@ def test_the_command_that_hooks_run_is_no_command_for_people():
 
 def test_codex_users_are_asked_to_trust_the_hook():
     assert "trust" in read_json("hooks", "install", "codex", kind="hooks-changed")["advice"]
+
+
+@each_target
+def test_in_a_pipe_what_is_left_to_do_is_a_note(target):
+    done = run("hooks", "install", target)
+    assert all(os.path.isabs(line) for line in done.stdout.splitlines())
+    if target == "git":
+        assert done.stderr == ""
+        return
+    assert done.stderr.startswith("note: ")
+    assert ("trust" if target == "codex" else "start them again") in done.stderr
+    assert run("hooks", "install", target).stderr == ""
+
+
+def test_the_status_shows_whether_commits_get_trailers(project):
+    run("hooks", "install", "git", "--trailer")
+    assert row_of("git")["trailers"] is True
+    assert run("hooks", "status", "git").stdout.split("\t")[-1] == "on\n"
+    done = run("hooks", "install", "git")
+    assert "hint: without it: scopes hooks install git --no-trailer" in done.stderr
+    run("hooks", "install", "git", "--no-trailer")
+    assert row_of("git")["trailers"] is False
+    assert run("hooks", "status", "git").stdout.split("\t")[-1] == "off\n"
+    assert "trailers" not in row_of("codex")
+
+
+@pytest.mark.parametrize("option", ["--trailer", "--no-trailer"])
+def test_only_git_has_trailers(option):
+    assert "hooks install git --trailer" in run("hooks", "install", "codex", option, code=2).stderr
+
+
+@each_target
+def test_status_and_doctor_name_the_store_of_an_outdated_hook(target, tmp_path):
+    other = str(tmp_path / "other.git")
+    run("--store", other, "hooks", "install", target)
+    done = run("hooks", "status", target)
+    assert f"it records into {other}, not {os.environ['SCOPES_STORE']}" in done.stdout.split("\t")[3]
+    assert f"scopes hooks install {target}" in done.stderr
+    checks = {check["name"]: check for check in json.loads(run("doctor", "--json").stdout)["checks"]}
+    assert other in checks[f"hooks of {target}"]["detail"]
+
+
+def test_to_remove_hooks_from_a_file_with_comments_the_advice_can_be_followed(sealed_world):
+    (sealed_world / ".claude").mkdir()
+    (sealed_world / ".claude/settings.json").write_text("{} // mine\n")
+    done = run("hooks", "remove", "claude-code", code=1)
+    assert "--print" not in done.stderr
+    assert "hint: take it out yourself" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conversation import Conversation
 from tests.cli.running import PRODUCT, command_line, environment
 from tests.handover.sessions import Home
-from tests.importers.formats.claude_code.logs import SESSION
+from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.support.store import open_store
 
 FAKE = '#!/bin/sh\nprintf "in %s:" "$PWD"\nprintf " %s" "$@"\nprintf "\\n"\nexit 7\n'
@@ -66,7 +66,7 @@ def test_on_a_terminal_with_print_nothing_is_started(shop):
 def test_a_program_that_is_not_installed_is_an_error(shop):
     code, shown = on_terminal(shop, shop.conversation, "--in", "codex")
     assert code == 4
-    assert "error: codex is not in PATH" in shown
+    assert f"error: cannot resume {shop.conversation}/main: codex is not in PATH" in shown
 
 
 def test_in_a_pipe_the_line_is_printed_and_nothing_is_started(shop):
@@ -78,6 +78,44 @@ def test_without_a_name_the_newest_conversation_of_the_project_goes_on(shop):
     done = in_pipe(shop, "-C", shop.project, "resume", "--session", "new", "--in", "codex")
     assert done.returncode == 0, done.stderr
     assert "history conv-002/main --for-prompt" in done.stdout
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "home"])
+def test_without_a_name_no_conversation_of_another_project_is_taken(shop, tmp_path, place):
+    """An agent would start in that project, and nobody asked for it."""
+    (tmp_path / "elsewhere").mkdir()
+    done = in_pipe(shop, "-C", str(tmp_path / place), "resume")
+    assert (done.returncode, done.stdout) == (4, "")
+    error, newest, listed = done.stderr.splitlines()
+    assert error == f"error: there is no conversation of {tmp_path}/{place}"
+    assert newest == f"hint: the newest of all is conv-002, of {shop.project}: scopes resume conv-002"
+    assert listed.endswith("list them: scopes list")
+    assert in_pipe(shop, "-C", str(tmp_path / place), "resume", "conv-002").returncode == 0
+
+
+def test_in_the_home_directory_a_conversation_from_there_goes_on(shop):
+    shop.project = shop.path
+    shop.log = Log("22222222-2222-4333-8444-555555555555")
+    shop.user(None, "tidy up")
+    shop.file = shop.file.replace(SESSION, "22222222-2222-4333-8444-555555555555")
+    shop.write()
+    done = in_pipe(shop, "-C", shop.path, "resume", "--session", "new", "--in", "codex")
+    assert "history conv-003/main --for-prompt" in done.stdout
+
+
+def test_in_an_empty_store_there_is_nothing_to_go_on_with(tmp_path):
+    line = command_line("--store", str(tmp_path / "new.git"), "init", table=PRODUCT)
+    subprocess.run(line, check=True, env=environment(), capture_output=True)
+    line = command_line("--store", str(tmp_path / "new.git"), "resume", table=PRODUCT)
+    done = subprocess.run(line, capture_output=True, text=True, env=environment(), check=False)
+    assert done.returncode == 4
+    assert "there is no conversation in this store" in done.stderr
+
+
+def test_the_help_names_the_ways_to_go_on(shop):
+    words = " ".join(in_pipe(shop, "resume", "--help").stdout.split())
+    assert "--session own" in words
+    assert "--session new" in words
 
 
 def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
@@ -95,7 +133,8 @@ def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
 
 def test_as_json_the_command_is_a_list_of_words(shop):
     error = shop.run.run_refused("resume", shop.conversation, "--session", "own", code=1)
-    assert error["message"] == "cannot open the session: claude-code no longer has the session"
+    reason = "its session cannot be opened: claude-code no longer has the session"
+    assert error["message"] == f"cannot resume {shop.conversation}/main: {reason}"
     made = shop.run.run("resume", shop.conversation, "--in", "pi", "--prompt", "go on", "--json")
     assert (made["kind"], made["session"], made["command"][0]) == ("resumption", "new", "pi")
     assert made["command"][1].endswith("go on")
@@ -108,3 +147,11 @@ def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
         assert os.path.isfile(done.stdout.strip())
         assert in_pipe(shop, "-C", shop.project, "skills", "remove", "claude-code", *options).returncode == 0
         assert not os.path.exists(done.stdout.strip())
+
+
+def test_in_a_pipe_a_skill_that_is_kept_for_others_has_a_note(shop):
+    for agent in ("codex", "agents"):
+        assert "note: agents read their skills" in in_pipe(shop, "skills", "install", agent).stderr
+    done = in_pipe(shop, "skills", "remove", "codex")
+    assert done.stderr == "note: it stays for agents; to delete it: scopes skills remove agents\n"
+    assert os.path.isfile(done.stdout.strip())

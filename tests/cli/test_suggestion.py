@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.cli.command_line import split_words
-from scopes.cli.suggestion import did_you_mean, nearest, unknown_word
+from scopes.cli.suggestion import did_you_mean, nearest, suggest_member, unknown_word
 from scopes.cli.table import TABLE
+from scopes.errors import Busy, Invalid
+from tests.cli.running import PRODUCT, scopes
 
 VERBS = [node.path[-1] for node in TABLE.members(("conversations",))]
 
@@ -101,3 +103,34 @@ def test_a_group_suggests_its_own_word_for_adding_something():
     assert hint("facts", "new") == "did you mean scopes facts propose?"
     assert hint("proposals", "add") == "did you mean scopes proposals create?"
     assert hint("add") == "did you mean scopes append?"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("hooks instal", "hooks install"),
+        ("mcp instal", "mcp install"),
+        ("mcp remov gemini", "mcp remove"),
+        ("acp lgo", "acp log"),
+        ("acp stat --since x", "acp stats"),
+        ("collaborate shwo", "collaborate show"),
+        ("decisions accpt", "conv decisions accept"),
+    ],
+)
+def test_a_command_is_suggested_also_where_the_group_is_a_command_itself(words, meant):
+    done = scopes(*words.split(), table=PRODUCT)
+    assert done.returncode in {2, 4}
+    assert f"hint: did you mean scopes {meant}?\n" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["mcp 7", "acp opencode", "mcp --htp", "acp", "collaborate --type x instal", "bogus"])
+def test_other_mistakes_keep_their_hints(words):
+    error = Invalid("wrong", hint="as it was")
+    suggest_member(TABLE, words.split(), error)
+    assert error.hint == "as it was"
+
+
+def test_an_error_that_is_no_mistake_of_the_user_keeps_its_hint():
+    error = Busy("busy", hint="as it was")
+    suggest_member(TABLE, ["mcp", "instal"], error)
+    assert error.hint == "as it was"

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from tests.cli.running import PRODUCT, command_line, environment, scopes
+from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
 
@@ -108,6 +109,22 @@ def test_a_signal_ends_it_with_success(agent, watch, number):
     assert running.end(number) == (0, "")
 
 
+def test_in_the_background_of_a_script_only_a_term_signal_ends_it(agent, watch):
+    """A shell that is not interactive starts what ends with `&` with SIGINT ignored."""
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.1", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    running.row()
+    running.begin()
+    running.process.send_signal(signal.SIGINT)
+    agent.turn(2)
+    assert running.row()["messages"] == 2
+    assert running.end(signal.SIGTERM) == (0, "")
+
+
+def test_the_help_says_how_to_end_it_in_the_background():
+    assert "kill PID" in " ".join(scopes("watch", "--help", table=PRODUCT).stdout.split())
+
+
 def test_a_signal_that_the_parent_ignores_stays_ignored(agent, watch):
     """`nohup scopes watch`."""
     agent.turn(1)
@@ -127,6 +144,49 @@ def test_once_imports_what_is_there_and_ends(agent):
     agent.turn(2)
     assert scopes("watch", "--once", "--json", table=PRODUCT).stdout.count("\n") == 1
     assert agent.texts() == texts_of(1, 2)
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "empty", "missing"])
+def test_once_with_nothing_to_import_fails_as_an_import_does(tmp_path, name):
+    (tmp_path / "plain.txt").write_text("hello\n")
+    (tmp_path / "empty").mkdir()
+    done, same = (scopes(*words, str(tmp_path / name), table=PRODUCT) for words in (("watch", "--once"), ("import",)))
+    assert done.returncode == same.returncode == (4 if name == "missing" else 7)
+    assert name in done.stderr
+    assert done.stderr.partition("\n")[0].count("error:") == 1
+
+
+def test_once_says_which_of_several_files_it_could_not_import(agent, tmp_path):
+    agent.turn(1)
+    (tmp_path / "plain.txt").write_text("hello\n")
+    words = (str(agent.session), str(tmp_path / "plain.txt"))
+    for rows in (1, 0):
+        done = scopes("watch", "--once", *words, table=PRODUCT)
+        assert done.stdout.count("\n") == rows
+        assert f"note: {tmp_path}/plain.txt: unknown format" in done.stderr
+        assert done.returncode == scopes("import", *words, table=PRODUCT).returncode == 1
+
+
+def test_a_named_file_that_is_no_transcript_yet_is_watched_with_a_note(agent, watch, tmp_path):
+    (tmp_path / "later.jsonl").write_text("hello\n")
+    running = watch(str(tmp_path / "later.jsonl"), "--json", "--poll", "0.1")
+    assert running.process.stderr.readline() == f"note: {tmp_path}/later.jsonl: unknown format\n"
+    assert running.process.stderr.readline().startswith("hint: ")
+    running.begin()
+    agent.turn(1)
+    shutil.copy(agent.session, tmp_path / "later.jsonl")
+    assert running.row()["messages"] == 2
+
+
+def test_a_note_about_transcripts_comes_at_the_first_start_only(sealed_world):
+    folder = sealed_world / ".codex/sessions/2026/01/01"
+    folder.mkdir(parents=True)
+    fork = Rollout(THREAD, forked_from_id=PARENT).turn().user("prompt").say("answer")
+    (folder / f"rollout-2026-01-01T10-00-00-{THREAD}.jsonl").write_bytes(fork.data())
+    first, second = (scopes("watch", "--once", table=PRODUCT) for _ in range(2))
+    assert f"continues {PARENT}, which is not imported" in first.stderr
+    assert (second.returncode, second.stderr) == (0, "")
+    assert "which is not imported" in scopes("import", str(folder), table=PRODUCT).stderr
 
 
 def test_once_without_any_agent_is_no_error(sealed_world):
@@ -265,3 +325,15 @@ def test_a_unit_starts_this_program_with_the_store(manager, sealed_world):
 
 def test_another_service_manager_is_a_mistake_of_usage():
     assert scopes("watch", "--print-unit", "runit", table=PRODUCT).returncode == 2
+
+
+@pytest.mark.parametrize("option", [("--print-unit", "systemd"), ("--poll", "5")])
+def test_an_option_that_says_the_opposite_of_once_is_refused(option):
+    done = scopes("watch", "--once", *option, table=PRODUCT)
+    assert done.returncode == 2
+    assert f"--once cannot be combined with {option[0]}" in done.stderr
+
+
+def test_a_unit_that_could_not_run_is_not_printed():
+    done = scopes("watch", "--poll", "0", "--print-unit", "systemd", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")

@@ -26,7 +26,7 @@ class Hooked(Project):
         self.started = os.path.join(os.path.dirname(self.directory), "started")
         self.program = os.path.join(os.path.dirname(self.directory), "scopes program")
         write_program(self.program, f'echo "$@" >> "{self.started}"\n')
-        self.target = GitHooks(trailer=trailer)
+        self.target = GitHooks(trailer=trailer or None)
         if install:
             self.target.install(self.place())
 

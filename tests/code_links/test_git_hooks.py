@@ -86,6 +86,46 @@ def test_the_trailer_has_a_hook_of_its_own_that_stays(project):
     assert project.hooks() == {}
 
 
+def test_a_plain_installation_leaves_the_trailer_and_says_so(project):
+    GitHooks(trailer=True).install(project.place())
+    assert project.target.status(project.place()).trailers is True
+    changed = project.target.install(project.place())
+    assert "prepare-commit-msg" in project.hooks()
+    (note,) = changed.notes
+    assert "Scopes-Turn" in note.text
+    assert note.hint.endswith("scopes hooks install git --no-trailer")
+
+
+def test_the_trailer_can_be_switched_off_again(project):
+    hook(project, "prepare-commit-msg", "exit 0\n")
+    before = project.hooks()
+    GitHooks(trailer=True).install(project.place())
+    changed = GitHooks(trailer=False).install(project.place())
+    assert states(changed)["prepare-commit-msg"] == "removed"
+    assert project.hooks()["prepare-commit-msg"] == before["prepare-commit-msg"]
+    assert project.target.status(project.place()).trailers is False
+    assert project.target.install(project.place()).notes == ()
+    assert "prepare-commit-msg" not in states(GitHooks(trailer=False).install(project.place()))
+
+
+def test_where_no_hooks_are_there_is_nothing_to_say_about_trailers(project):
+    assert project.target.status(project.place()).trailers is None
+
+
+def test_outdated_hooks_are_described_by_their_program_and_their_store(project):
+    place = project.place()
+    old = place._replace(command=("/old/scopes",), store="/old.git")
+    GitHooks(trailer=True).install(old)
+    detail = project.target.status(place).detail
+    assert detail.startswith("it starts /old/scopes, not ")
+    assert detail.endswith(
+        f"it records into /old.git, not {place.store or 'the store of the agent' + chr(39) + 's directory'}"
+    )
+    assert detail.count("it starts") == 1
+    os.unlink(os.path.join(project.directory, ".git/hooks/post-rewrite"))
+    assert "the hook for post-rewrite is missing" in project.target.status(old).detail
+
+
 def test_print_shows_the_scripts_and_writes_nothing(project):
     changed = project.target.install(project.place(), print_only=True)
     assert changed.shown

@@ -255,3 +255,27 @@ def test_a_block_with_memory_never_exceeds_its_budget(repository, exact, cap):
     assert exact.tokenizer.count(block.text) == block.tokens <= cap
     assert block.messages
     assert ("Staging" in block.text) != any("no room for" in note.text for note in block.notes)
+
+
+TIGHT = 300
+
+
+@pytest.mark.parametrize(
+    ("memory", "exchange", "missing"),
+    [
+        (True, True, "the memory and what other agents said last"),
+        (True, False, "the memory"),
+        (False, True, "what other agents said last"),
+        (False, False, None),
+    ],
+)
+def test_only_what_there_is_can_have_no_room(repository, exact, memory, exchange, missing):
+    if memory:
+        add(repository, "\N{TEST TUBE}" * 60, agent="codex")
+    if exchange:
+        say(repository, new(repository).id, "I looked at it. " * 20, author={"name": "codex", "kind": "agent"})
+    conversation = new(repository).id
+    talk(repository, 4, conversation=conversation, length=30)
+    block = history(repository, conversation, exact, with_memory=True, max_tokens=TIGHT)
+    notes = [note.text for note in block.notes if "as well" in note.text]
+    assert notes == ([] if missing is None else [f"{TIGHT} tokens have no room for {missing} as well"])

@@ -10,7 +10,7 @@ import pytest
 from scopes.clock import new_id, now
 from scopes.conversation.branch import branch
 from scopes.conversation.rewind import rewind
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover import resume as resume_module
 from scopes.ids import AgentName
 from scopes.model.message import Author, Message, text_parts
@@ -151,6 +151,27 @@ def test_a_directory_that_is_gone_is_an_error_with_a_cure(home):
     assert error.value.hint == "run the agent elsewhere: --directory DIR"
 
 
+def test_a_directory_that_was_given_may_never_have_been_there(home, tmp_path):
+    with pytest.raises(Refused, match=f"the directory {tmp_path}/nope does not exist"):
+        home.resume(directory=str(tmp_path / "nope"))
+
+
+@pytest.mark.parametrize(
+    "options", [{"directory": "/nope"}, {"session": "own", "agent": "pi"}, {"session": "new", "max_tokens": 0}]
+)
+def test_every_error_names_the_conversation(home, options):
+    with pytest.raises(ScopesError, match=r"^cannot resume conv-001/main: "):
+        home.resume(**options)
+
+
+def test_without_a_name_the_newest_conversation_of_the_directory_goes_on(home, repository):
+    history(repository, "main: a b")
+    assert home.resume(None, here=home.project).conversation == "conv-001"
+    with pytest.raises(NotFound, match=f"there is no conversation of {home.path}") as error:
+        home.resume(None, here=home.path)
+    assert "scopes list" in error.value.hint
+
+
 def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
     """An agent reads settings of its directory that name programs."""
     monkeypatch.setattr(os, "getuid", lambda: 12345)
@@ -244,3 +265,27 @@ def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
     )
     words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--max-tokens)(20000)"
     assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'
+
+
+def test_a_directory_that_is_a_file_is_refused(home, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Refused, match="is not a directory"):
+        home.resume(directory=str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("recorded", ["shop", "/work/\x1b[31m", "../shop"])
+def test_a_recorded_directory_that_is_no_plain_path_is_not_used(home, recorded):
+    """It comes from a transcript, which may be somebody else's."""
+    log = Log("22222222-2222-4333-8444-555555555555")
+    log.user("x", cwd=recorded)
+    path = f"{os.path.dirname(home.file)}/22222222-2222-4333-8444-555555555555.jsonl"
+    with open(path, "wb") as file:
+        file.write(log.data())
+    home.import_file(path)
+    assert home.resume("conv-002", agent="codex").directory is None
+
+
+def test_a_conversation_with_a_damaged_root_is_named(home, monkeypatch):
+    monkeypatch.setattr(resume_module, "find_root_commit", lambda *_: None)
+    with pytest.raises(NotFound, match="cannot resume conv-001/main: its root is damaged"):
+        home.resume()

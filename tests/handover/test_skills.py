@@ -72,6 +72,86 @@ def test_with_print_nothing_is_written(top):
     assert os.listdir(top) == []
 
 
+def read(changed):
+    with open(changed.file) as file:
+        return file.read()
+
+
+def test_a_shared_folder_keeps_the_skill_for_the_others(top):
+    for agent in ("codex", "agents"):
+        added = install_skill(agent, top, project=False)
+    assert "\n  installed-for: agents codex\n" in read(added).split("---\n")[1]
+    kept = remove_skill("codex", top, project=False)
+    assert kept.state == "kept"
+    assert kept.advice == "it stays for agents; to delete it: scopes skills remove agents"
+    assert "\n  installed-for: agents\n" in read(added)
+    assert remove_skill("codex", top, project=False).state == "kept"
+    assert remove_skill("agents", top, project=False).state == "removed"
+    assert not os.path.exists(added.file)
+
+
+def test_the_others_of_a_project_are_named_with_the_option_for_it(top):
+    install_skill("agents", top, project=True)
+    assert remove_skill("codex", top, project=True).advice.endswith(": scopes skills remove agents --project")
+
+
+def test_with_force_a_shared_skill_is_deleted_for_all(top):
+    path = install_skill("agents", top, project=False).file
+    assert remove_skill("codex", top, project=False, force=True).state == "removed"
+    assert not os.path.exists(path)
+
+
+def test_of_a_file_that_does_not_say_for_whom_it_is_the_others_are_named(top):
+    """Files of older versions do not say it."""
+    path = install_skill("agents", top, project=False).file
+    with open(path) as file:
+        text = file.read().replace("  installed-for: agents\n", "")
+    with open(path, "w") as file:
+        file.write(text)
+    removed = remove_skill("codex", top, project=False)
+    assert (removed.state, removed.advice) == ("removed", "it was also that of agents")
+
+
+def test_a_folder_of_one_agent_names_nobody(top):
+    assert "installed-for" not in install_skill("claude-code", top, project=False).text
+
+
+def test_a_list_of_agents_in_the_text_is_not_one_of_the_header(top):
+    path = install_skill("agents", top, project=False).file
+    with open(path, "a") as file:
+        file.write("\n---\n\n  installed-for: codex\n")
+    assert "\n  installed-for: agents\n" in install_skill("agents", top, project=False).text
+
+
+@pytest.mark.parametrize("change", [install_skill, remove_skill])
+@pytest.mark.parametrize("linked", [".claude", ".claude/skills", ".claude/skills/scopes"])
+def test_a_link_out_of_the_project_is_refused(tmp_path, change, linked):
+    """A project may come from somebody else, and its links lead where they want."""
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    outside.mkdir()
+    (project / linked).parent.mkdir(parents=True)
+    os.symlink(outside, project / linked)
+    with pytest.raises(Refused, match="is outside of the project"):
+        change("claude-code", str(project), project=True)
+    assert list(outside.iterdir()) == []
+
+
+def test_links_inside_the_project_and_in_a_home_directory_are_followed(tmp_path):
+    (tmp_path / "dotfiles").mkdir()
+    for top in (tmp_path / "home", tmp_path / "project"):
+        top.mkdir()
+    (tmp_path / "project/dotfiles").mkdir()
+    os.symlink(tmp_path / "dotfiles", tmp_path / "home/.claude")
+    os.symlink("dotfiles", tmp_path / "project/.claude")
+    assert install_skill("claude-code", str(tmp_path / "home"), project=False).state == "added"
+    assert install_skill("claude-code", str(tmp_path / "project"), project=True).state == "added"
+
+
+def test_what_is_left_to_do_is_shown_once(top):
+    assert "when they start" in install_skill("gemini", top, project=False).advice
+    assert install_skill("gemini", top, project=False).advice is None
+
+
 def test_mistakes_are_named(top):
     with pytest.raises(Invalid, match="not an agent with skills") as error:
         install_skill("vim", top, project=False)
@@ -100,7 +180,42 @@ def test_every_command_of_the_skill_exists(top):
     text = install_skill("claude-code", top, project=False, only_show=True).text
     lines = re.findall(r"^    scopes (.+)$", text, re.MULTILINE)
     assert len(lines) >= 10
+    assert any(line.startswith("why src/") for line in lines)
     for line in lines:
         words = line.split()
         paths = {tuple(words[:n]) for n in (1, 2)} | {("conversations", *words[:n]) for n in (1, 2)}
         assert paths & set(TABLE.commands), line
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(top, monkeypatch):
+    def refuse(path, exist_ok):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "makedirs", refuse)
+        with pytest.raises(Inaccessible, match=r"cannot make .*scopes: Read-only"):
+            install_skill("claude-code", top, project=False)
+
+
+def test_a_file_that_cannot_be_deleted_is_an_error(top, monkeypatch):
+    path = install_skill("claude-code", top, project=False).file
+
+    def refuse(path):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        with pytest.raises(Inaccessible, match=r"cannot delete .*SKILL.md: Read-only"):
+            remove_skill("claude-code", top, project=False)
+    assert os.path.exists(path)
+
+
+def test_bytes_of_somebody_else_in_a_shared_file_stay(top):
+    """A file that was changed with another encoding is written again as it is, without one agent in its list."""
+    for agent in ("agents", "codex"):
+        path = install_skill(agent, top, project=False).file
+    with open(path, "ab") as file:
+        file.write(b"\xff\n")
+    assert remove_skill("codex", top, project=False).state == "kept"
+    with open(path, "rb") as file:
+        assert file.read().endswith(b"\xff\n")

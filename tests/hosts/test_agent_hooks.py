@@ -11,6 +11,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
 from scopes.hosts.hook_target import HookPlace
+from scopes.importers.formats.cursor.format import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
 TARGETS = {target.name: target for target in AGENT_HOOKS}
@@ -54,8 +55,8 @@ def test_every_event_runs_the_program_with_the_agent_and_nothing_else(target, pl
     target.install(place)
     for event in target.events:
         (entry,) = entries(target, place)[event]
-        (hook,) = entry["hooks"]
-        assert hook["type"] == "command"
+        (hook,) = entry["hooks"] if target.nested else [entry]
+        assert hook.get("type", "command") == "command"
         assert shlex.split(hook["command"]) == [*place.command, "hooks", "run", target.name]
 
 
@@ -128,7 +129,8 @@ def test_there_is_nothing_to_remove_where_nothing_was_installed(target, place):
 def test_the_store_that_was_named_is_that_of_the_hook(target, place):
     target.install(place._replace(store="/stores/work notes.git"))
     (entry,) = entries(target, place)[target.events[0]]
-    assert shlex.split(entry["hooks"][0]["command"])[-2:] == ["--store", "/stores/work notes.git"]
+    (hook,) = entry["hooks"] if target.nested else [entry]
+    assert shlex.split(hook["command"])[-2:] == ["--store", "/stores/work notes.git"]
 
 
 def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):
@@ -144,8 +146,8 @@ def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"hooks": []}', "is no object"),
-        ('{"hooks": {"Stop": {}}}', "is no list"),
+        ('{"hooks": []}', "is not an object"),
+        ('{"hooks": {"Stop": {}}}', "is not a list"),
         ("{ // mine\n}", "is not plain JSON"),
     ],
 )
@@ -179,11 +181,70 @@ def test_the_directory_of_an_agent_can_be_moved(place, tmp_path, name, variable)
     assert file_of(TARGETS[name], moved).startswith(str(tmp_path / "moved"))
 
 
-def test_only_codex_asks_for_more():
-    """Codex runs no hook before the user has trusted it."""
-    assert [target.name for target in AGENT_HOOKS if target.advice] == ["codex"]
+@every_target
+def test_what_is_left_to_do_is_shown_once(target, place):
+    """Codex runs no hook before the user has trusted it; others have read their configuration already."""
+    advice = target.install(place).advice
+    assert ("trust" if target.name == "codex" else "start them again") in advice
+    assert target.install(place).advice is None
+    assert target.remove(place).advice is None
+
+
+@every_target
+def test_an_outdated_hook_is_described_by_its_program_and_its_store(target, place):
+    target.install(place._replace(command=("/old/python", "-P", "/old/scopes/__main__.py"), store="/old store.git"))
+    assert target.status(place).detail == (
+        "it starts /old/python /old/scopes/__main__.py, not '/opt/my programs/python' /lib/scopes/__main__.py; "
+        "it records into /old store.git, not the store of the agent's directory"
+    )
+    assert target.status(place._replace(store="/new.git")).detail.endswith("into /old store.git, not /new.git")
+
+
+@every_target
+def test_a_hook_that_is_missing_is_named(target, place):
+    target.install(place)
+    document = json.loads(read(target, place))
+    del document["hooks"][target.events[-1]]
+    write(target, place, document)
+    assert target.status(place).condition == "outdated"
+    assert target.status(place).detail == f"the hook for {target.events[-1]} is missing"
+
+
+@every_target
+def test_two_hooks_for_one_event_are_outdated(target, place):
+    target.install(place)
+    document = json.loads(read(target, place))
+    document["hooks"][target.events[0]] *= 2
+    write(target, place, document)
+    assert target.status(place).condition == "outdated"
+    assert states(target.install(place)) == ["replaced"]
+    assert len(entries(target, place)[target.events[0]]) == 1
+
+
+def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(place):
+    target = TARGETS["claude-code"]
+    write(target, place, "{ // mine\n}")
+    with pytest.raises(Refused) as error:
+        target.remove(place)
+    assert "--print" not in error.value.hint
+    assert "take it out yourself" in error.value.hint
+    assert "`hooks run claude-code`" in error.value.hint
 
 
 def test_a_command_with_an_open_quote_is_not_ours():
     assert not is_hook_command("scopes hooks run codex 'x", "codex")
     assert is_hook_command("/a/scopes hooks run codex --store x", "codex")
+
+
+def test_the_file_of_cursor_has_the_version_that_it_asks_for(place):
+    """cursor.com/docs/agent/hooks: version 1, and entries without a list of their own."""
+    target = TARGETS["cursor"]
+    target.install(place)
+    document = json.loads(read(target, place))
+    assert (document["version"], list(document)) == (1, ["version", "hooks"])
+    target.remove(place)
+    assert not os.path.exists(file_of(target, place))
+
+
+def test_the_hooks_of_cursor_are_the_events_that_its_format_reads():
+    assert TARGETS["cursor"].events == EVENTS

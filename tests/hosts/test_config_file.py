@@ -9,7 +9,17 @@ import pytest
 
 from scopes.errors import Busy, Inaccessible, Refused
 from scopes.hosts import config_file
-from scopes.hosts.config_file import find_object, format_json, parse_json, read_text, save, take_back
+from scopes.hosts.config_file import (
+    advise_removal,
+    delete,
+    find_object,
+    format_json,
+    parse_json,
+    read_text,
+    require_inside,
+    save,
+    take_back,
+)
 
 ODD = '{"z" : 1.50,\n\t"a":[1 ,2]}\r\n'
 
@@ -140,5 +150,69 @@ def test_an_object_is_found_or_made_but_never_put_over_something_else():
     document = {"a": {"b": 1}}
     find_object(document, ["a", "c"], "settings")["d"] = 1
     assert document == {"a": {"b": 1, "c": {"d": 1}}}
-    with pytest.raises(Refused, match="is no object"):
+    with pytest.raises(Refused, match="is not an object"):
         find_object(document, ["a", "b"], "settings")
+
+
+def test_a_file_that_is_not_utf_8_is_refused(path):
+    with open(path, "wb") as file:
+        file.write(b'{"a": "\xff"}')
+    with pytest.raises(Refused, match="is not UTF-8"):
+        read_text(path)
+
+
+def test_a_kept_file_that_cannot_be_read_is_not_put_back(path):
+    write(path, ODD)
+    install(path)
+    with open(f"{path}.before-scopes", "wb") as file:
+        file.write(b"\xff")
+    remove(path)
+    assert json.loads(read_text(path)) == {"z": 1.5, "a": [1, 2]}
+
+
+def test_a_file_that_cannot_be_deleted_is_named(path, monkeypatch):
+    install(path)
+
+    def refuse(name):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(config_file.os, "unlink", refuse)
+        with pytest.raises(Inaccessible, match=r"cannot delete .*: Read-only") as error:
+            delete(path, read_text(path))
+    assert error.value.hint == "delete it"
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_deleted(path):
+    write(path, "{}")
+    with pytest.raises(Busy):
+        delete(path, '{"a": 1}')
+    assert read_text(path) == "{}"
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (Refused("x", hint="show what to add: --print"), "take it out yourself: the entry"),
+        (Inaccessible("x", hint="delete it"), "delete it"),
+        (Busy("x", hint="show what to add: --print"), "show what to add: --print"),
+    ],
+)
+def test_only_hints_about_adding_become_hints_about_removing(error, hint):
+    with pytest.raises(type(error)) as caught, advise_removal("the entry"):
+        raise error
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(("name", "inside"), [("a/b.json", True), ("out/b.json", False), ("in/b.json", True)])
+def test_a_path_is_inside_by_where_its_links_lead(tmp_path, name, inside):
+    project = tmp_path / "project"
+    (project / "a").mkdir(parents=True)
+    (tmp_path / "project-2").mkdir()
+    os.symlink(tmp_path / "project-2", project / "out")
+    os.symlink("a", project / "in")
+    if inside:
+        require_inside(str(project / name), str(project))
+    else:
+        with pytest.raises(Refused, match="is outside of the project"):
+            require_inside(str(project / name), str(project))

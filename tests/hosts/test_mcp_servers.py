@@ -110,9 +110,9 @@ def test_a_table_after_the_entry_stays(home):
         ("vscode", "{\n  // mine\n}", "is not plain JSON"),
         ("gemini", '{"a": 1, "a": 2}', "a key is repeated"),
         ("gemini", "[]", "has no JSON object"),
-        ("gemini", '{"mcpServers": []}', "is no object"),
+        ("gemini", '{"mcpServers": []}', "is not an object"),
         ("codex", "= 1", "is not valid TOML"),
-        ("codex", "mcp_servers = 1", "is no table"),
+        ("codex", "mcp_servers = 1", "is not a table"),
         ("codex", 'mcp_servers = {scopes = {command = "x"}}', "cannot be taken out safely"),
         ("codex", "mcp_servers = {other = {}}", "is not valid TOML"),
     ],
@@ -160,3 +160,31 @@ def test_an_unknown_host_is_refused_with_the_known_ones(home):
     with pytest.raises(Invalid) as error:
         set_up("emacs", home)
     assert "claude-code, codex" in error.value.hint
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_is_left_to_do_in_the_host_is_shown_once(host, home):
+    assert ("trusted" if host == "vscode" else "start them again") in set_up(host, home).advice
+    assert set_up(host, home).advice is None
+    assert remove(host, home=home, project=home).advice is None
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "codex"])
+def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(host, home):
+    write(host, home, "{ // mine\n}")
+    with pytest.raises(Refused) as error:
+        remove(host, home=home, project=home)
+    keys = ".".join((*HOSTS[host].keys, "scopes"))
+    assert error.value.hint == f"take it out yourself: {keys} in {file_of(host, home)}"
+
+
+@pytest.mark.parametrize("linked", [".vscode", ".vscode/mcp.json"])
+def test_a_link_out_of_the_project_is_refused(tmp_path, linked):
+    """A project may come from somebody else; a link in a home directory is the user's."""
+    (tmp_path / "project" / linked).parent.mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    os.symlink(tmp_path / "outside" / ("" if linked == ".vscode" else "x.json"), tmp_path / "project" / linked)
+    for change in (lambda **places: install("vscode", COMMAND, **places), lambda **places: remove("vscode", **places)):
+        with pytest.raises(Refused, match="is outside of the project"):
+            change(home=str(tmp_path), project=str(tmp_path / "project"))
+    assert list((tmp_path / "outside").iterdir()) == []

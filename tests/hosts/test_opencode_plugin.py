@@ -127,3 +127,27 @@ def test_nothing_that_goes_wrong_reaches_opencode(place, tmp_path, info):
     """The program is gone, or the session is."""
     done = run_plugin(place, tmp_path, "/nowhere/python", info=info)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_outdated_plugin_is_described_by_its_program_and_its_store(place):
+    TARGET.install(place._replace(command=("/old/scopes",), store=None))
+    detail = TARGET.status(place).detail
+    assert detail.startswith("it starts /old/scopes, not ")
+    assert detail.endswith("it records into the store of the agent's directory, not /stores/x.git")
+
+
+@pytest.mark.parametrize("command", ["[broken]", '["/opt/scopes", 1]'])
+def test_a_plugin_with_another_command_is_of_another_version(place, command):
+    TARGET.install(place)
+    lines = [
+        f"const command = {command}" if line.startswith("const command") else line for line in read(place).split("\n")
+    ]
+    with open(path_of(place), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    state = TARGET.status(place)
+    assert (state.condition, state.detail) == ("outdated", "it is of another version")
+
+
+def test_users_of_opencode_are_asked_to_start_it_again(place):
+    assert "start them again" in TARGET.install(place).advice
+    assert TARGET.install(place).advice is None

@@ -79,7 +79,7 @@ def test_unknown_branch_metadata_is_written_back(document):
 
 @pytest.mark.parametrize("fork", ["\uff10", "", "a" * 39, "A" * 40, "\ud800", "../x"])
 def test_a_fork_that_is_no_commit_is_none_and_is_written_back(fork):
-    """The store may come from another person: the object database crashes on what is no object id."""
+    """The store may come from another person: the object database crashes on what is not an object id."""
     data = encoding.dump({"v": 1, "created": "c", "status": "active", "fork": fork})
     assert decode_branch_entry(data).fork is None
     assert encode_branch_entry(decode_branch_entry(data)) == data

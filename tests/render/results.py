@@ -707,6 +707,7 @@ HOST = HostConfigured(
     file="/home/carol/.claude.json",
     state="added",
     text='{\n  "mcpServers": {\n    "scopes": {\n      "command": "scopes"\n    }\n  }\n}',
+    advice="start it again",
 )
 RESUMED = Resumption(
     conversation=CONVERSATION, branch="main", agent="claude-code", session="own",
@@ -715,20 +716,22 @@ RESUMED = Resumption(
     shell="cd /home/carol/shop && claude --resume 11111111-2222-4333-8444-555555555555",
 )  # fmt: skip
 SKILL = SkillChanged(
-    agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n"
-)
+    agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n",
+    advice="start it again",
+)  # fmt: skip
 HOOK_FILE = "/home/carol/.codex/hooks.json"
 HOOKS = HooksChanged(
     target="codex", changes=(FileChange(HOOK_FILE, "added", '{\n  "hooks": {}\n}'),), advice="trust them: /hooks"
 )
 HOOK_STATES = (
     HookState("claude-code", "installed", "/home/carol/.claude/settings.json", last="2025-12-31T23:58:00.5Z"),
-    HookState("codex", "outdated", HOOK_FILE, "bring it up to date: scopes hooks install codex"),
+    HookState("codex", "outdated", HOOK_FILE, "it records into /home/carol/old.git, not the store of the agent's directory"),
     HookState(
         "gemini", "installed", "/home/carol/.gemini/settings.json", last="2025-12-31T22:00:00Z",
         problem="cannot write the store: No space left on device",
     ),
     HookState("opencode", "missing", "/home/carol/.config/opencode/plugins/scopes.js"),
+    HookState("git", "installed", "/home/carol/shop/.git/hooks", trailers=True),
 )  # fmt: skip
 AGENT = Agent(
     number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
@@ -1397,9 +1400,10 @@ SAMPLES = {
         "added": SKILL,
         "replaced": replace(SKILL, state="replaced"),
         "unchanged": replace(SKILL, state="unchanged"),
-        "removed": replace(SKILL, state="removed"),
-        "absent": replace(SKILL, state="absent", text=""),
-        "shown": replace(SKILL, state="shown"),
+        "removed": replace(SKILL, state="removed", advice=None),
+        "kept": replace(SKILL, state="kept", advice="it stays for agents"),
+        "absent": replace(SKILL, state="absent", text="", advice=None),
+        "shown": replace(SKILL, state="shown", advice=None),
     },
     "mcp": {
         "added": HOST,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.errors import Invalid
-from scopes.server.hook_inputs import read_turn
+from scopes.server.hook_inputs import find_session_file, read_turn
 
 CLAUDE = {
     "session_id": "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f",
@@ -53,6 +53,16 @@ OPENCODE = {
     "session_id": "ses_dea810842ffeD2pC5WagR9mhtC",
     "cwd": "/work/shop",
     "export": {"info": {"id": "ses_dea810842ffeD2pC5WagR9mhtC"}, "messages": []},
+}
+
+
+CURSOR = {
+    "conversation_id": "668320d2-2fd8-4888-b33c-2a466fec86e7",
+    "generation_id": "490b90b7-a2ce-4c2c-bb76-cb77b125df2f",
+    "hook_event_name": "stop",
+    "workspace_roots": ["/work/shop", "/work/docs"],
+    "status": "completed",
+    "loop_count": 0,
 }
 
 
@@ -135,7 +145,7 @@ def test_text_that_is_not_valid_unicode_passes():
         (b"", "is not JSON"),
         (b"\xff", "is not JSON"),
         (b"[" * 100_000, "is not JSON"),
-        (b"[]", "is no JSON object"),
+        (b"[]", "is not a JSON object"),
         (b"{}", "names no transcript"),
         (b'{"transcript_path": "relative.jsonl"}', "names no transcript"),
         (b'{"transcript_path": ["/a"]}', "names no transcript"),
@@ -155,3 +165,44 @@ def test_an_export_that_is_no_object_is_refused():
 def test_an_unknown_agent_is_refused():
     with pytest.raises(Invalid, match="has no hooks"):
         read("emacs", CLAUDE)
+
+
+def test_the_end_of_a_turn_of_cursor_names_the_file_of_its_events():
+    turn = read("cursor", CURSOR, {"XDG_STATE_HOME": "/state"})
+    assert (turn.event, turn.session, turn.cwd) == ("stop", CURSOR["conversation_id"], "/work/shop")
+    assert turn.paths == ("/state/scopes/cursor/668320d2-2fd8-4888-b33c-2a466fec86e7.jsonl",)
+
+
+@pytest.mark.parametrize("roots", [None, [], [7], "x", ["relative"]])
+def test_a_window_of_cursor_without_a_folder_has_no_directory(roots):
+    assert read("cursor", {**CURSOR, "workspace_roots": roots}).cwd is None
+
+
+THREAD = "01a2157e-d70f-7c52-8e27-5916229d7d14"
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "variable"),
+    [
+        ("codex", f".codex/sessions/2026/11/26/rollout-2026-11-26T01-36-03-{THREAD}.jsonl", "CODEX_HOME"),
+        ("claude-code", f".claude/projects/-work-shop/{THREAD}.jsonl", "CLAUDE_CONFIG_DIR"),
+    ],
+)
+def test_the_file_of_a_session_is_found_where_its_agent_keeps_it(tmp_path, target, name, variable):
+    (tmp_path / name).parent.mkdir(parents=True)
+    assert find_session_file(target, THREAD, {}, str(tmp_path)) is None
+    (tmp_path / name).touch()
+    assert find_session_file(target, THREAD, {}, str(tmp_path)) == str(tmp_path / name)
+    assert find_session_file(target, THREAD, {variable: str(tmp_path / "other")}, str(tmp_path)) is None
+    moved = {variable: str(tmp_path / name.partition("/")[0])}
+    assert find_session_file(target, THREAD, moved, "/nowhere") == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("session", ["../../x", "", "*", "a/b", "x" * 65])
+def test_a_session_id_that_could_be_a_path_is_not_looked_for(tmp_path, session):
+    (tmp_path / ".claude/projects/x").mkdir(parents=True)
+    assert find_session_file("claude-code", session, {}, str(tmp_path)) is None
+
+
+def test_agents_whose_files_are_named_otherwise_are_not_searched(tmp_path):
+    assert find_session_file("gemini", THREAD, {}, str(tmp_path)) is None

@@ -293,6 +293,29 @@ def test_a_session_of_many_megabytes_passes_through_the_input(agent):
     agent.wait_for(lambda: [len(text) for text in agent.texts()] == [8 << 20, len("answer 1")])
 
 
+@pytest.mark.parametrize(("target", "mebibytes"), [("claude-code", 16), ("opencode", 128)])
+def test_an_input_that_no_agent_has_is_read_to_its_end_and_not_kept(agent, target, mebibytes):
+    """An agent that got a broken pipe could report an error of its hook."""
+    command = agent.commands[0].replace("claude-code", target)
+    script = f"dd if=/dev/zero bs=1M count={mebibytes + 8} 2>/dev/null | ({command}; cat | wc -c)"
+    done = agent.run(script)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"0", b"")
+    event = agent.wait_for_event("failed")
+    assert event["error"] == f"the input of the hook is larger than {mebibytes} MiB"
+    assert "scopes import" in event["hint"]
+
+
+def test_only_the_beginning_of_a_large_input_is_in_memory(monkeypatch):
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin:
+        thread = threading.Thread(target=lambda: (os.write(writer, b"x" * (3 << 20)), os.close(writer)))
+        thread.start()
+        monkeypatch.setattr("sys.stdin", stdin)
+        kept = hook_runner._read_input(1 << 20)
+        thread.join()
+    assert 1 << 20 < len(kept) < 3 << 20
+
+
 def test_gemini_names_its_file_and_its_turns_are_added(agent):
     path = agent.home / ".gemini/tmp/shop/chats/session-2026-11-26T01-36-3fda4e25.jsonl"
     path.parent.mkdir(parents=True)
@@ -368,7 +391,7 @@ def test_an_agent_that_never_stops_writing_does_not_wait_for_the_hook(monkeypatc
     try:
         with os.fdopen(reader) as stdin:
             monkeypatch.setattr("sys.stdin", stdin)
-            assert hook_runner._read_input().strip() == b""
+            assert hook_runner._read_input(1 << 20).strip() == b""
         assert thread.is_alive()
     finally:
         stopped.set()

@@ -10,7 +10,16 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.errors import Busy, CannotImport, Inaccessible, NotFound
-from scopes.server.watch import EVERY_SECONDS, LONGEST_SECONDS, QUIET_SECONDS, RETRY_SECONDS, Watcher, watch_lock
+from scopes.result import Note
+from scopes.server.watch import (
+    EVERY_SECONDS,
+    LONGEST_SECONDS,
+    QUIET_SECONDS,
+    RETRY_SECONDS,
+    Watcher,
+    new_notes,
+    watch_lock,
+)
 
 
 class World:
@@ -137,3 +146,32 @@ def test_a_state_directory_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(Inaccessible, match="cannot lock"), watch_lock(str(tmp_path / "file"), "/stores/a"):
         pass
+
+
+def notes_at_start(tmp_path, *texts, store="store"):
+    notes = [Note(text) for text in texts]
+    return [note.text for note in new_notes(str(tmp_path), str(tmp_path / store), notes)]
+
+
+def test_a_note_of_an_earlier_start_is_not_shown_again(tmp_path):
+    assert notes_at_start(tmp_path, "a", "b") == ["a", "b"]
+    assert notes_at_start(tmp_path, "b", "c") == ["c"]
+    assert notes_at_start(tmp_path, "a", "b", "c") == []
+
+
+def test_notes_are_remembered_for_each_store(tmp_path):
+    assert notes_at_start(tmp_path, "a") == ["a"]
+    assert notes_at_start(tmp_path, "a", store="other") == ["a"]
+
+
+def test_notes_that_cannot_be_remembered_are_shown_again(tmp_path):
+    (tmp_path / "state").write_text("a file")
+    assert notes_at_start(tmp_path / "state", "a") == ["a"]
+    assert notes_at_start(tmp_path / "state", "a") == ["a"]
+
+
+def test_only_so_many_notes_are_remembered(tmp_path):
+    notes_at_start(tmp_path, *(str(number) for number in range(1500)))
+    (file,) = tmp_path.glob("watch-*.notes")
+    assert len(file.read_bytes().split()) == 1000
+    assert notes_at_start(tmp_path, "0") == []

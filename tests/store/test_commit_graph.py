@@ -169,7 +169,7 @@ def test_a_file_that_is_cut_at_any_byte_is_the_same_as_none(repository, line, tm
 
 
 def list_everything(graph):
-    """Compare all pairs of commits of a graph; fail if an answer is no list of its commits."""
+    """Compare all pairs of commits of a graph; fail if an answer is not a list of its commits."""
     size = graph._fanout[-1]
     for one, two in itertools.product(range(size), repeat=2):
         found = graph.list_merge_bases(one, two)

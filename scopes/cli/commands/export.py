@@ -69,11 +69,24 @@ def export(
     if notes and export_format != "agent-trace":
         raise Invalid("only records of Agent Trace become notes", hint="add --format agent-trace")
     if export_format == "agent-trace":
+        _check_trace_options(where, output, source, force=force, notes=notes)
         return _export_traces(invocation, where, output, force=force, notes=notes)
     exported = run_export(
         invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
     )
     return invocation.show(exported if to_stdout else save(exported, output, force=force))
+
+
+def _check_trace_options(where: str, output: str, source: str | None, *, force: bool, notes: bool) -> None:
+    """Raise Invalid if an option or a branch is given that records of Agent Trace do not heed."""
+    if source is not None:
+        raise Invalid("only original bytes have a source to choose", hint="add --format original")
+    conversation, slash, _ = where.partition("/")
+    if slash:
+        hint = f"all branches: scopes export {conversation} --format agent-trace"
+        raise Invalid("records of Agent Trace are those of a whole conversation", hint=hint)
+    if notes and (force or output != STANDARD_OUTPUT):
+        raise Invalid("--notes writes into the project, and no file", hint="leave out --notes, or --output and --force")
 
 
 def _export_traces(invocation: Invocation, where: str, output: str, *, force: bool, notes: bool) -> int:
@@ -82,7 +95,7 @@ def _export_traces(invocation: Invocation, where: str, output: str, *, force: bo
     with index_progress(invocation) as on_progress:
         result = run(
             invocation.repository(),
-            where.partition("/")[0],
+            where,
             directory=invocation.cwd,
             index_directory=invocation.index_directory,
             on_progress=on_progress,

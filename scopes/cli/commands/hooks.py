@@ -13,7 +13,7 @@ from scopes.errors import Invalid
 from scopes.server.hook_status import find_target
 from scopes.server.hook_status import hooks_status as read_status
 
-_TARGETS = "claude-code, codex, gemini, opencode, or git"
+_TARGETS = "claude-code, codex, gemini, cursor, opencode, or git"
 
 
 def hooks_install(
@@ -21,8 +21,12 @@ def hooks_install(
     target: Annotated[str, usage.Argument(metavar="AGENT", help=_TARGETS)],
     only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
     trailer: Annotated[
-        bool, usage.Option("--trailer", help="With git: also add the trailer Scopes-Turn to commits of agents")
-    ] = False,
+        bool | None,
+        usage.Option(
+            "--trailer/--no-trailer",
+            help="With git: add the trailer Scopes-Turn to commits of agents, or stop that (default: as before)",
+        ),
+    ] = None,
 ) -> int:
     """Record every turn of an agent as soon as it ends.
 
@@ -33,16 +37,21 @@ def hooks_install(
     import.
 
     Everything else in the configuration stays, and the file as it was is kept beside it with the ending
-    .before-scopes-hooks; scopes hooks remove takes the hook out. A file with comments is not changed: use --print and
+    .before-scopes; scopes hooks remove takes the hook out. A file with comments is not changed: use --print and
     add the hook yourself. What a hook runs is scopes hooks run AGENT, which reads what the agent tells it. Codex runs a
     new hook only after you have trusted it. For agents without hooks there is scopes watch.
+
+    Cursor tells its hooks what was asked, answered, edited and run. That is kept in the state directory, in a file for
+    each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were not
+    run with it.
 
     With git the hooks are post-commit and post-rewrite of the repository around the current directory, or of its
     core.hooksPath: they record which session of an agent made a commit, by the variables of the shells of agents, and
     follow commits that git makes again. No commit waits for that or fails by it. A hook that is there is kept with the
     ending .before-scopes and still runs. See scopes show --commits, scopes log --commit and scopes why. Nothing is
     written into commits, but with --trailer the line `Scopes-Turn: MESSAGE`, which names the prompt: then a commit of
-    Claude Code or Codex waits until its session is imported, some tenths of a second.
+    Claude Code or Codex waits until its session is imported, some tenths of a second. A later installation leaves that
+    as it is, unless --no-trailer is given.
 
     Examples:
       scopes hooks install claude-code
@@ -51,9 +60,11 @@ def hooks_install(
       scopes hooks install git
     """
     invocation: Invocation = context.obj
-    if trailer and target != GIT:
+    found = find_target(target)
+    if trailer is not None and target != GIT:
         raise Invalid(f"--trailer is for commits, and {target!a} makes none", hint="scopes hooks install git --trailer")
-    found = GitHooks(trailer=True) if trailer else find_target(target)
+    if target == GIT:
+        found = GitHooks(trailer=trailer)
     return invocation.show(found.install(hook_place(invocation), print_only=only_show))
 
 
@@ -64,7 +75,8 @@ def hooks_status(
     """Show the hooks of agents, and what they did last.
 
     The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
-    it would start another scopes, or use another store, than one that was installed now.
+    it starts another scopes, or uses another store, than one that was installed now would; then the problem names both.
+    Of git it also shows whether commits get trailers.
 
     Examples:
       scopes hooks status

@@ -10,7 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Inaccessible, NotFound
 from scopes.handover.agents import find_program
-from scopes.handover.resume import MAX_TOKENS, NEWEST, SESSIONS, ResumeRequest, User
+from scopes.handover.resume import MAX_TOKENS, SESSIONS, ResumeRequest, User, naming
 from scopes.handover.resume import resume as plan_resume
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 def resume(
     context: usage.Context,
     conversation: Annotated[
-        str,
+        str | None,
         usage.Argument(
             metavar="[CONV[/BRANCH]]",
             help="The conversation or one of its branches (default: the newest of this project)",
             show_default=False,
         ),
-    ] = NEWEST,
+    ] = None,
     agent: Annotated[
         str | None, usage.Option("--in", metavar="AGENT", help="Go on in this agent instead of the one it came from")
     ] = None,
     session: Annotated[
-        str, usage.Option("--session", metavar="WHICH", help="The agent's own session, a new one, or auto")
+        str, usage.Option("--session", metavar="WHICH", help="own, new, or auto: its own session if that fits")
     ] = SESSIONS[0],
     prompt: Annotated[str, usage.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
     directory: Annotated[
@@ -47,8 +47,12 @@ def resume(
     On a terminal the agent is started, in the directory of the conversation. In a pipe, or with --print, its command is
     printed as a line for a shell. The agent opens its own session if that still exists and has every message of the
     branch. Else it begins a new one, and the first prompt is the recorded history, fenced as data: branches, merges and
-    conversations of other agents go on that way. --in chooses another agent: claude-code, codex, gemini, opencode, pi
-    or qwen.
+    conversations of other agents go on that way. --session own opens its own session also if the branch has more, and
+    is refused if that cannot be; --session new begins a new one in any case. --in chooses another agent: claude-code,
+    codex, gemini, opencode, pi or qwen.
+
+    Without CONV it is the newest conversation of the project around the current directory. One of another project has
+    to be named.
 
     Examples:
       scopes conv resume
@@ -59,14 +63,16 @@ def resume(
     """
     invocation: Invocation = context.obj
     request = ResumeRequest(
-        where=conversation, agent=agent, session=session, prompt=prompt, directory=directory, max_tokens=max_tokens
-    )
+        where=conversation, here=invocation.cwd, agent=agent, session=session, prompt=prompt, directory=directory,
+        max_tokens=max_tokens,
+    )  # fmt: skip
     user = User(invocation.environ, invocation.home, _store_options(invocation))
     tokenizer = tokenizer_for(invocation, None, strict=False)
     found = plan_resume(invocation.repository(), request, tokenizer, user)
     if only_print or invocation.wants_data or not (invocation.interactive and invocation.stdout.isatty()):
         return invocation.show(found)
-    return _start(invocation, found)
+    with naming(f"{found.conversation}/{found.branch}"):
+        return _start(invocation, found)
 
 
 def _store_options(invocation: Invocation) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ def skills_install(
     """Teach an agent when and how to use scopes.
 
     A short file, SKILL.md, is written into the folder where the agent looks for skills. The agent reads its first lines
-    at start, and the rest when a task fits. agents is the folder that several agents share.
+    at start, and the rest when a task fits. agents is the folder that several agents share, codex among them. With
+    --project a link that leads out of the project is refused.
 
     Examples:
       scopes skills install claude-code
@@ -40,9 +41,13 @@ def skills_remove(
     context: usage.Context,
     agent: Agent,
     project: InProject = False,
-    force: Annotated[bool, usage.Option("--force", help="Delete it even if scopes did not write it")] = False,
+    force: Annotated[
+        bool, usage.Option("--force", help="Delete it even if scopes did not write it, or others use it")
+    ] = False,
 ) -> int:
     """Delete the skill file of an agent.
+
+    A file in a shared folder that was also installed for another agent stays for that one.
 
     Examples:
       scopes skills remove claude-code

@@ -26,6 +26,7 @@ _COLUMNS = (
     Column("Last turn", "time"),
     Column("Problem", flexible=True),
     Column("File", flexible=True, paths=True),
+    Column("Trailers"),
 )
 
 
@@ -42,9 +43,9 @@ def render_hooks_changed(result: HooksChanged, view: View) -> None:
         write_outcome(view, change.file, _SENTENCES.get(change.state, "{file}").format(file=change.file))
         if view.terminal and change.backup is not None:
             write_hint(view, f"the file as it was: {change.backup}")
+    if result.advice is not None:
+        view.aside(result.advice)
     if view.terminal and any(change.state in {"added", "replaced"} for change in result.changes):
-        if result.advice is not None:
-            write_hint(view, result.advice)
         write_hint(view, f"take them out with: scopes hooks remove {result.target}")
 
 
@@ -52,6 +53,10 @@ def render_hooks_changed(result: HooksChanged, view: View) -> None:
 def render_hooks_status(result: HooksStatus, view: View) -> None:
     """Write a row for each target."""
     view.rows(_COLUMNS, ((row.target, *_cells(row, view)) for row in result.hooks), title="Hooks")
+    for row in result.hooks:
+        if row.condition == "outdated":
+            cure = f"to bring it up to date: scopes hooks install {row.target}"
+            view.aside(f"{row.target} is outdated: {row.detail}; {cure}")
 
 
 def _cells(row: HookState, view: View) -> tuple[str | Span, ...]:
@@ -62,4 +67,5 @@ def _cells(row: HookState, view: View) -> tuple[str | Span, ...]:
         short_time(view, row.last),
         Span(problem, "bad" if row.problem else ""),
         row.file,
+        "" if row.trailers is None else "on" if row.trailers else "off",
     )

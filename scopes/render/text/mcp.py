@@ -31,6 +31,8 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
         return
     sentence = _SENTENCES.get(result.state, "{file}")
     write_outcome(view, result.file, sentence.format(file=result.file))
+    if result.advice is not None:
+        view.aside(result.advice)
     if not view.terminal:
         return
     if result.state in {"added", "replaced"}:

@@ -16,6 +16,7 @@ _SENTENCES = {
     "replaced": "Replaced {file}",
     "unchanged": "{file} is up to date",
     "removed": "Deleted {file}",
+    "kept": "Kept {file}",
     "absent": "{file} does not exist",
 }
 
@@ -28,5 +29,7 @@ def render_skill_changed(result: SkillChanged, view: View) -> None:
             view.line(line)
         return
     write_outcome(view, result.file, _SENTENCES.get(result.state, "{file}").format(file=result.file))
+    if result.advice is not None:
+        view.aside(result.advice)
     if view.terminal and result.state in {"added", "replaced"}:
         write_hint(view, f"delete it with: scopes skills remove {result.agent}")

@@ -29,7 +29,10 @@ def format_hooks_changed(result: HooksChanged) -> dict[str, object]:
 
 @to_wire.register
 def format_hooks_status(result: HooksStatus) -> dict[str, object]:
-    """Return a row for each target; without `last` if no turn has ended since, without `problem` if it is recorded."""
+    """Return a row for each target; without `last` if no turn has ended since, without `problem` if it is recorded.
+
+    Only git has `trailers`.
+    """
     return {
         "kind": "hooks-status",
         "hooks": [
@@ -40,6 +43,7 @@ def format_hooks_status(result: HooksStatus) -> dict[str, object]:
                 detail=row.detail or None,
                 last=row.last,
                 problem=row.problem,
+                trailers=row.trailers,
             )
             for row in result.hooks
         ],

@@ -21,4 +21,5 @@ def format_host_configured(result: HostConfigured) -> dict[str, object]:
         state=result.state,
         entry=result.text or None,
         backup=result.backup,
+        advice=result.advice,
     )

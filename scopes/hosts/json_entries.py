@@ -1,0 +1,111 @@
+"""Take an entry of scopes out of a JSON configuration; several may be in one file, such as a server and hooks.
+
+The file from before the first entry is kept next to it. Once the last entry is out, its bytes come back if nothing but
+our entries has changed since, in whatever order they came and went. Else the file is written without the entry, and
+objects and lists that only we had made go too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+from scopes.errors import Refused
+from scopes.hosts.config_file import backup_of, delete, format_json, parse_json, read_kept, save
+from scopes.hosts.program import is_program
+
+_PARENTS = ("hooks", "mcpServers", "mcp", "servers")  # the keys of objects with our entries
+_COMMANDS = (["hooks", "run"], ["mcp"])
+_OPTION = "--store"  # the one that may come before the command
+Document = dict[str, Any]
+
+
+def has_entries(document: Document) -> bool:
+    """Return True if a configuration has a hook or a server of ours."""
+    return any(_is_ours(each) for key in _PARENTS for each in _walk(document.get(key)))
+
+
+def take_out(path: str, before: str, document: Document, head: Mapping[str, Any] | None = None) -> str | None:
+    """Replace a file, which was `before`, by `document`, which is the same without one of our entries.
+
+    head: what a new file has besides the entry
+    Returns the path of the file as it was; None if nothing need be kept.
+
+    Raises:
+        Busy, Inaccessible: as `save`.
+    """
+    kept = read_kept(backup_of(path))
+    first = _parse(kept, path)
+    if has_entries(document):
+        save(path, before, format_json(_pruned(document, first)), keep=False)
+        return None
+    is_same = _is_formatted(before, path) and _is_same(document, first, head or {})
+    if is_same and kept is not None:
+        save(path, before, kept, keep=False)
+        with suppress(OSError):
+            os.unlink(backup_of(path))
+        return None
+    if is_same:
+        delete(path, before)
+        return None
+    return save(path, before, format_json(_pruned(document, first)))
+
+
+def _is_same(document: Document, first: Document, head: Mapping[str, Any]) -> bool:
+    """Return True if two documents differ by no more than what is made for an entry."""
+    rest = {key: value for key, value in document.items() if key in first or (key, value) not in head.items()}
+    return json.dumps(_pruned(rest, {})) == json.dumps(_pruned(first, {}))
+
+
+def _pruned(document: Document, first: Document) -> Document:
+    """Return a document without the empty objects and lists for our entries, unless `first` has them too."""
+    document = deepcopy(document)
+    for key in _PARENTS:
+        found, known = document.get(key), first.get(key)
+        if isinstance(found, dict):
+            for name in [name for name, value in found.items() if value == []]:
+                if not (isinstance(known, dict) and name in known):
+                    del found[name]
+        if found == {} and key not in first:
+            del document[key]
+    return document
+
+
+def _parse(text: str | None, path: str) -> Document:
+    try:
+        return parse_json(text, path)
+    except Refused:
+        return {}
+
+
+def _is_formatted(text: str, path: str) -> bool:
+    return text == format_json(parse_json(text, path))
+
+
+def _walk(value: Any) -> Iterator[Document]:
+    """Yield the objects in a value, to the depth of hooks in the entries of an event."""
+    level = [value]
+    for _ in range(6):
+        found = [each for each in level if isinstance(each, dict)]
+        yield from found
+        lists = [each for each in level if isinstance(each, list)]
+        level = [item for each in found for item in each.values()] + [item for each in lists for item in each]
+
+
+def _is_ours(entry: Document) -> bool:
+    command, arguments = entry.get("command"), entry.get("args", [])
+    if isinstance(command, str) and isinstance(arguments, list):
+        with suppress(ValueError):
+            command = [*(shlex.split(command) if not arguments else [command]), *arguments]
+    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        return False
+    for position, word in enumerate(command):
+        if word == _OPTION:
+            command = command[:position] + command[position + 2 :]
+            break
+    return any(is_program(command, words) for words in _COMMANDS)

@@ -1,0 +1,59 @@
+"""Keep what the hooks of Cursor are told, in a file for each conversation, which the end of a turn imports.
+
+Cursor's own store is a database that changes with its versions; the inputs of its hooks are documented.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Mapping
+
+from scopes.clock import now
+from scopes.errors import Invalid
+from scopes.importers.formats.cursor.names import MARK, NAME, STOP
+from scopes.store.discovery import state_directory
+
+_CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+def journal_of(conversation: str, environ: Mapping[str, str]) -> str:
+    """Return the path of the file of a conversation.
+
+    Raises:
+        Invalid: the id could be a path.
+    """
+    if not _CONVERSATION.fullmatch(conversation):
+        raise Invalid(f"{conversation[:100]!a} is not the id of a conversation of Cursor")
+    return os.path.join(state_directory(environ), NAME, f"{conversation}.jsonl")
+
+
+def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
+    """Append an event to the file of its conversation; return True if it ends a turn.
+
+    Raises:
+        Invalid: it is not the input of a hook.
+        OSError: it cannot be written.
+    """
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"the input of the hook is not JSON: {error}") from error
+    conversation = document.get("conversation_id") if isinstance(document, dict) else None
+    if not isinstance(conversation, str):
+        raise Invalid("the input of the hook names no conversation")
+    path = journal_of(conversation, environ)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    line = json.dumps({MARK: NAME, "time": now(), "input": document}).encode("ascii") + b"\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        size = os.fstat(descriptor).st_size
+        if os.write(descriptor, line) < len(line):  # a full disk: no half line stays before the next one
+            os.ftruncate(descriptor, size)
+            raise OSError(28, "No space left on device")
+    finally:
+        os.close(descriptor)
+    return bool(document.get("hook_event_name") == STOP)
