@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from scopes.code_links.commit_facts import CommitFacts, resolve_commit
 from scopes.code_links.commit_record import CommitRecord
-from scopes.code_links.link import CodeLink
+from scopes.code_links.link import CodeLink, LinkRole
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, conversations_of, open_linker
-from scopes.code_links.turns import TurnMessage, list_turn_messages, messages_of_turn
+from scopes.code_links.linked_turns import TurnFinder
+from scopes.code_links.turns import list_turn_messages, messages_of_turn
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId, MessageId
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
+_ROLES: Final[Mapping[LinkRole, str]] = {"made": "made in", "wrote": "lines written in"}
 
 
 class CommitTurns(NamedTuple):
@@ -36,7 +38,7 @@ def find_commit_turns(
     conversation: str | None = None,
     on_progress: Progress = lambda _done, _all: None,
 ) -> CommitTurns:
-    """Return the turns that made a commit or wrote lines of it, in the conversation that has the surest link.
+    """Return the turn that made a commit and those that wrote lines of it, in the conversation with the surest link.
 
     revision: the commit in the project around `directory`
     conversation: look in this conversation only
@@ -50,10 +52,11 @@ def find_commit_turns(
         linked = link_revision(linker, revision)
         links = require_links(linked, wanted)
         first = links[0].conversation
-        tips = list_branch_tips(repository, first).values()
-        turns = list_turn_messages(repository, tips)
-        found = [message for link in links if link.conversation == first for message in _turn_of(turns, link)]
-        return CommitTurns(first, frozenset(found), (*linker.notes, *_note_others(links, first)))
+        own = TurnFinder(repository, linker.index).links_of(linked, first)
+        messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
+        found = [message for link in own for turn in link.turns for message in messages_of_turn(messages, turn.message)]
+        notes = (*linker.notes, _note_turns(linked.facts, first, own), *_note_others(links, first))
+        return CommitTurns(first, frozenset(found), notes)
 
 
 def link_revision(linker: CommitLinker, revision: str) -> LinkedCommit:
@@ -91,8 +94,18 @@ def require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple[
     raise NotFound(f"{whom} {verb} linked to {name}", hint=hint)
 
 
-def _turn_of(turns: Sequence[TurnMessage], link: CodeLink) -> list[MessageId]:
-    return [] if link.message is None else messages_of_turn(turns, link.message)
+def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequence[CodeLink]) -> Note:
+    """Return a note that says which of the turns made a commit, and which wrote lines of it."""
+    roles = {
+        role: sorted({turn.number for link in links if link.role == role for turn in link.turns}) for role in _ROLES
+    }
+    told = [
+        f"{_ROLES[role]} {plural(len(turns), 'turn')} {', '.join(map(str, turns))}"
+        for role, turns in roles.items()
+        if turns
+    ]
+    text = f"{_name(facts)}: {'; '.join(told) or 'no turn is known'}"
+    return Note(text, f"the evidence: scopes show {conversation} --commits")
 
 
 def _note_others(links: Sequence[CodeLink], first: ConversationId) -> tuple[Note, ...]:

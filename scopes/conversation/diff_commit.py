@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.clock import parse_time
+from scopes.code_links.commit_lines import lines_by_path
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.edits import base_name_of
@@ -83,7 +84,7 @@ def diff_commit(
         linked = link_revision(linker, revision)
         names = conversations_of(require_links(linked, wanted))
         files = tuple(
-            _account(linker.index, linked, path, lines, names) for path, lines in _lines_by_path(linked).items()
+            _account(linker.index, linked, path, lines, names) for path, lines in lines_by_path(linked.added).items()
         )
         return CommitAccount(
             commit=linked.facts.commit,
@@ -92,13 +93,6 @@ def diff_commit(
             files=files,
             notes=linker.notes,
         )
-
-
-def _lines_by_path(linked: LinkedCommit) -> Mapping[str, list[AddedLine]]:
-    found: dict[str, list[AddedLine]] = {}
-    for line in () if linked.added is None else linked.added.added:
-        found.setdefault(line.path, []).append(line)
-    return found
 
 
 def _account(

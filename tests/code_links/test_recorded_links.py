@@ -59,7 +59,7 @@ def test_a_commit_leads_to_the_call_of_the_session_that_made_it(project, session
     project.record()
     (link,) = links_of(project, made).links
     assert (link.conversation, link.role, link.level, link.turn) == ("conv-001", "made", "certain", 2)
-    assert (link.evidence[0].kind, link.evidence[0].text) == ("recorded", "made in a shell of this session")
+    assert (link.evidence[0].kind, link.evidence[0].text) == ("recorded", "recorded in a shell of this session")
     assert call in str(text_of(project, link).parts)
 
 
@@ -159,7 +159,11 @@ def test_a_commit_in_the_time_of_a_turn_is_likely_of_it(project, session):
     session.import_now(project.repository)
     turn_of(project, "conv-001", lambda: project.commit("one"))
     (link,) = links_of(project, project.head()).links
-    assert (link.level, link.turn, link.evidence[0].text) == ("likely", 1, "HEAD moved to it in this turn")
+    assert (link.level, link.turn, link.evidence[0].text) == (
+        "likely",
+        1,
+        "recorded in this turn, in which HEAD moved to it",
+    )
 
 
 def test_a_commit_in_the_time_of_two_turns_is_of_neither_for_sure(project, session, tmp_path):

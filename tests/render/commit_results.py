@@ -12,7 +12,7 @@ from scopes.render.view_options import ViewOptions
 from tests.render.with_options import WithOptions
 
 _COMMIT, _GONE = "3f2a" * 10, "9b7d" * 10
-_RECORDED = Evidence("recorded", "made in a shell of this session", "toolu_01")
+_RECORDED = Evidence("recorded", "recorded in a shell of this session", "toolu_01")
 _CONTENT = Evidence("content", "41 lines of 3 edits", "toolu_02", 0.82)
 _MADE = CodeLink(
     commit=_COMMIT, conversation="conv-001", message="aaaaaaaaaaaaaaaaaaaaaaaaaa", turn=5, role="made", level="certain",
@@ -24,7 +24,7 @@ _WROTE = CodeLink(
 )  # fmt: skip
 _LATER = CodeLink(
     commit=_GONE, conversation="conv-001", role="made", level="likely",
-    evidence=(Evidence("recorded", "HEAD moved to it in this turn"),),
+    evidence=(Evidence("recorded", "recorded in this turn, in which HEAD moved to it"),),
 )  # fmt: skip
 COMMITS = ConversationCommits(
     conversation="conv-001",
