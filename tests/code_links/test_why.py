@@ -80,6 +80,16 @@ def test_a_short_prompt_comes_with_what_it_agreed_to_and_the_longer_prompt_befor
     assert answer.longer_prompt == "can we have a command that lists the branches?"
 
 
+def test_a_prompt_with_an_instruction_of_its_own_agreed_to_nothing(world, project):
+    """Whatever the answer before it says: the prompt itself is the reason for the line."""
+    begin(project)
+    session = world.claude().prompt("does the program have a version?").say("No. I would add a file VERSION.")
+    session.prompt("add a command that shows the status, and do not touch anything else")
+    add(session).commit("Add status command")
+    (answer,) = world.line("app.py:9", session).answers
+    assert (answer.turn, answer.agreed_to, answer.longer_prompt) == (2, None, None)
+
+
 def test_the_turn_that_wrote_a_line_counts_and_not_the_one_that_committed_it(world, project):
     begin(project)
     session = world.claude().prompt("add a status command, please, to app.py")

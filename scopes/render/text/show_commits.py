@@ -21,7 +21,6 @@ _COLUMNS = (
 )  # fmt: skip
 _LEVELS: dict[str, Style] = {"certain": "good", "likely": "warn", "candidate": "dim"}
 _INDENT = 9
-_GONE = "on no branch of this project"
 
 
 @render_text.register
@@ -37,7 +36,7 @@ def render_conversation_commits(result: ConversationCommits, view: View) -> None
     current = [row for row in result.commits if row.replaced_by not in shown]
     view.line(f"{counted(len(current), 'commit')} of ", Span(result.conversation, "branch"))
     for row in current:
-        gone = (Span(f" ({_state(row, SHORT_ID_LENGTH)})", "dim"),) if row.is_gone else ()
+        gone = (Span(f" ({_describe_gone(row)})", "dim"),) if row.is_gone else ()
         name = Span(row.commit[:SHORT_ID_LENGTH], "id")
         view.line(name, " ", row.subject, "  ", short_time(view, row.authored), *gone)
         for link in row.links:
@@ -59,10 +58,17 @@ def _cells(row: CommitRow, link: CodeLink) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
 
 
-def _state(row: CommitRow, length: int | None = None) -> str:
+def _state(row: CommitRow) -> str:
     if row.replaced_by is not None:
-        return f"replaced by {row.replaced_by[:length]}"
-    return _GONE if row.is_gone else "current"
+        return f"replaced by {row.replaced_by}"
+    return "gone" if row.is_gone else "current"
+
+
+def _describe_gone(row: CommitRow) -> str:
+    """Return why a commit is not one of the project any more; that which replaced it is not shown."""
+    if row.replaced_by is not None:
+        return f"replaced by {row.replaced_by[:SHORT_ID_LENGTH]}"
+    return "on no branch of this project"
 
 
 def _turns(link: CodeLink) -> str:
