@@ -100,11 +100,28 @@ def test_a_revision_is_asked_for_with_rev(project):
     assert why(project, "app.py:1", code=1).stdout.split("\t")[2] == "none"
 
 
+@pytest.mark.parametrize("target", ["app.py:5:12", "app.py:5:", "app.py:5:1:"])
+def test_a_line_may_be_given_as_editors_and_compilers_print_it(project, target):
+    assert why(project, target).stdout == why(project, "app.py:5").stdout
+
+
+def test_a_file_with_a_colon_in_its_name_is_found_in_the_working_tree_and_in_a_revision(project):
+    project.git("mv", "app.py", "app.py:5")
+    project.commit("A name like a line")
+    assert why(project, "app.py:5:5").stdout.split("\t")[2] == "certain"
+    project.git("mv", "app.py:5", "app.py")
+    project.commit("And back")
+    assert why(project, "app.py:5", "--rev", "HEAD~1").stdout.splitlines()[0].split("\t")[0] == "1"
+    assert why(project, "app.py:5", "--rev", "HEAD").stdout.split("\t")[0] == "5"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "error", "cure"),
     [
         ((), 2, "Missing argument", None),
         (("app.py:9-2",), 2, "names no lines", "FILE:3-9"),
+        (("app.py:abc",), 2, "'abc' in 'app.py:abc' is not a line", "FILE:LINE:COLUMN"),
+        (("gone.py:abc",), 4, "there is no file gone.py:abc", "git ls-files"),
         (("app.py:99",), 2, "app.py has 8 lines, not 99", "give a line"),
         (("gone.py:1",), 4, "there is no file gone.py", "git ls-files"),
         (("app.py", "--rev", "v9"), 4, "there is no commit v9", "git log"),

@@ -384,6 +384,13 @@ def test_a_line_beyond_the_end_is_an_error_that_tells_the_number_of_lines(world,
         world.why("app.py:50")
 
 
+def test_a_file_without_lines_is_an_error_that_names_it(world, project):
+    begin(project, "empty", "")
+    world.take(world.claude().prompt("hello"))
+    with pytest.raises(Invalid, match="the file empty has no lines"):
+        world.why("empty")
+
+
 def test_an_empty_store_is_an_error_that_names_the_import(world, project):
     begin(project)
     with pytest.raises(NotFound, match="no conversation") as error:
