@@ -61,6 +61,8 @@ class RecordedCommits:
     def __init__(self, repository: Repository, worktree: Worktree | None = None) -> None:
         self._repository = repository
         self._worktree = worktree
+        # Before the records: what is taken over meanwhile is then in both, instead of in neither.
+        self._left = [] if worktree is None else list_pending(worktree)
         self._records = CommitRecords(repository)
         self._names = NamesOfUuids(repository)
         self._sessions: dict[str, tuple[ConversationId, tuple[Oid, ...]] | None] = {}
@@ -123,13 +125,12 @@ class RecordedCommits:
     @cached_property
     def _pending(self) -> list[CommitRecord]:
         worktree = self._worktree
-        return [] if worktree is None else list(pending_records(worktree, list_pending(worktree)))
+        return [] if worktree is None else list(pending_records(worktree, self._left))
 
     @cached_property
     def _pending_pairs(self) -> list[tuple[CommitId, CommitId]]:
         """What hooks have left of commits that git made again, in the order in which it did."""
-        pending = [] if self._worktree is None else list_pending(self._worktree)
-        return [pair for each in pending for pair in each.rewritten]
+        return [pair for each in self._left for pair in each.rewritten]
 
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
         """Yield the records of a commit, of those that git made again as this one, and of those with its identity."""

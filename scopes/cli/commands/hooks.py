@@ -64,7 +64,8 @@ def hooks_status(
     """Show the hooks of agents, and what they did last.
 
     The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
-    it would start another scopes, or use another store, than one that was installed now.
+    it would start another scopes, or use another store, than one that was installed now. In a pipe the hooks of an
+    agent are installed, outdated, missing or unreadable.
 
     Examples:
       scopes hooks status

@@ -31,9 +31,9 @@ _COLUMNS = (
 _NAMES: dict[WhyLevel, tuple[str, Style]] = {
     "certain": ("certain", "good"),
     "likely": ("likely", "good"),
-    "other-session": ("other session", "good"),
+    "other-session": ("other-session", "good"),
     "near": ("near", "warn"),
-    "commit-only": ("commit only", "warn"),
+    "commit-only": ("commit-only", "warn"),
     "unsure": ("unsure", "warn"),
     "none": ("none", "dim"),
 }
