@@ -13,6 +13,7 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.store.open_repository import open_repository
 from tests.cli.running import PRODUCT, scopes
 from tests.code_links.agent_session import ClaudeSession
+from tests.support.pipes import named_pipe
 from tests.support.worktrees import Project
 
 
@@ -189,3 +190,23 @@ def test_a_commit_that_was_amended_is_listed_below_the_new_one_and_is_marked(pro
     assert states == {old: f"replaced by {project.head()}", project.head(): "current"}
     shown = json.loads(run("show", "conv-001", "--commits", "--json"))["commits"]
     assert [each.get("replaced_by") for each in shown if each["is_gone"]] == [project.head()]
+
+
+@pytest.mark.parametrize("name", ["refs/notes/ai", "packed-refs"])
+def test_a_pipe_in_place_of_a_ref_is_named_and_nothing_waits_for_it(project, run, session, name):
+    session.prompt("Add one function")
+    session.commit("one function")
+    run("import", str(session.path))
+    with named_pipe(f"{project.directory}/.git/{name}"):
+        for words in (["show", "conv-001", "--commits"], ["log", "--commit", "HEAD"], ["why", "one.py:1"]):
+            assert f"{name}: it is a named pipe" in run(*words, code=8)
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "scopes-hooks/pending/pipe"])
+def test_a_pipe_that_is_not_needed_changes_nothing(project, run, session, name):
+    session.prompt("Add one function")
+    _, made = session.commit("one function")
+    run("import", str(session.path))
+    with named_pipe(f"{project.directory}/.git/{name}"):
+        assert run("show", "conv-001", "--commits").startswith(made)
+        assert "Add one function" in run("log", "--commit", "HEAD")
