@@ -9,6 +9,7 @@ import pytest
 from scopes.code_links.edit_index import open_edit_index
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.why import WhyRequest, why
+from tests.code_links.hooked import Hooked
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, CodexSession, Project
 from tests.support.random_ids import spread_ids
@@ -65,3 +66,16 @@ def world(tmp_path, repository):
 @pytest.fixture
 def project(world):
     return world.project
+
+
+@pytest.fixture
+def hooked(tmp_path, repository):
+    """A project with the hooks of scopes, which record into the store, and without a commit."""
+    return Hooked(tmp_path / "project", repository)
+
+
+@pytest.fixture
+def hooked_with_base(hooked):
+    """The same project with one commit of a person."""
+    hooked.commit("base")
+    return hooked

@@ -19,17 +19,12 @@ from scopes.store.refs import COMMITS
 from scopes.store.repository import Caller
 from tests.code_links.hooked import CLAUDE, CODEX, Hooked, write_program
 from tests.support.pipes import named_pipe
-from tests.support.store import assert_sound, make_store
+from tests.support.store import assert_sound
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
-
-
-@pytest.fixture
-def project(tmp_path, repository):
-    return Hooked(tmp_path / "project", repository)
+def project(hooked):
+    return hooked
 
 
 def who(project, commit):

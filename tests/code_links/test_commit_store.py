@@ -23,15 +23,9 @@ from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.store.refs import COMMITS
 from scopes.store.transactions import exclusive_write
-from tests.support.store import make_store
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 SAME = "5" * 32
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
 
 
 def record(commit=A, session="s", **fields):
