@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.code_links.commit_facts import CommitFacts
 from scopes.code_links.link import CodeLink, LinkRole
 from scopes.code_links.linked_commits import conversations_of
 from scopes.code_links.linked_turns import TurnFinder
-from scopes.code_links.turns import list_turn_messages, messages_of_turn
+from scopes.code_links.turns import TurnMessage, list_turn_messages, messages_of_turn
 from scopes.conversation.linked_revision import RevisionRequest, name_commit, open_revision
+from scopes.history.messages import read_body
 from scopes.history.revisions import list_branch_tips
+from scopes.history.sub_agents import spawner_of
 from scopes.ids import ConversationId, MessageId
 from scopes.result import Note, plural
 from scopes.store.repository import Repository
@@ -41,9 +43,23 @@ def find_commit_turns(
         first = found.links[0].conversation
         own = TurnFinder(repository, found.linker.index).links_of(found.commit, first)
         messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
-        wanted = [name for link in own for turn in link.turns for name in messages_of_turn(messages, turn.message)]
+        turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
+        wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
         about = _note_turns(found.commit.facts, first, own)
         return CommitTurns(first, frozenset(wanted), (*found.linker.notes, about, *_note_others(found.links, first)))
+
+
+def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:
+    """Yield the messages of the turn that a message is in, and of the one in which its sub-agent was started."""
+    heads = {each.head.id: each.head for each in messages}
+    seen: set[MessageId] = set()
+    wanted: MessageId | None = message
+    while wanted in heads and wanted not in seen:
+        turn = messages_of_turn(messages, wanted)
+        seen.update(turn)
+        yield from turn
+        spawner = spawner_of(read_body(repository, heads[turn[0]]))
+        wanted = None if spawner is None else MessageId(spawner)
 
 
 def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequence[CodeLink]) -> Note:

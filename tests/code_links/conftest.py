@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -36,6 +37,18 @@ class World:
         """Import sessions."""
         if sessions:
             import_paths(self.repository, *[session.save(self.folder) for session in sessions])
+
+    def take_with_sub_agent(self, session, agent, call_id):
+        """Import a session and that of a sub-agent which a call of it has started."""
+        main = session.save(self.folder)
+        path = main.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
+        path.parent.mkdir(parents=True)
+        for record in agent.records:
+            record.update(isSidechain=True, agentId="a1b2c3d")
+        agent.save(self.folder.with_name("other")).rename(path)
+        described = {"agentType": "general-purpose", "toolUseId": call_id}
+        path.with_name("agent-a1b2c3d.meta.json").write_text(json.dumps(described))
+        import_paths(self.repository, main, path)
 
     def why(self, target, *sessions, **options):
         """Import sessions, and return the result for a file or lines of one."""

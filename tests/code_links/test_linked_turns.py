@@ -7,6 +7,9 @@ import pytest
 from scopes.code_links.link import CodeLink, LinkedTurn
 from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.linked_turns import MAX_NAMED, TurnFinder, with_own_turn
+from scopes.conversation.commit_turns import find_commit_turns
+from scopes.conversation.linked_revision import RevisionRequest
+from scopes.conversation.log import LogFilter, log
 
 GREETING = "def greeting_of(name):\n    return 'good morning, ' + name\n"
 PARTING = "def parting_of(name):\n    return 'good night, ' + name\n"
@@ -79,6 +82,25 @@ def test_files_of_a_commit_that_a_person_made_are_not_those_of_a_command(world, 
     session.bash("echo 'version 1.2.3 of this program' > VERSION")
     project.commit("Greet people")
     assert [link.evidence[0].kind for link in links_of(world, session)] == ["content"]
+
+
+def test_the_log_of_a_commit_by_a_sub_agent_has_the_prompt_of_the_person_too(world):
+    session = world.claude().prompt("let a sub-agent write the greeting")
+    session._call("Task", {"description": "write", "prompt": "write it", "subagent_type": "general-purpose"})
+    call_id = session._call_id
+    agent = world.claude("agent")
+    agent.id = session.id
+    agent.prompt("write it").write("greeting.py", GREETING).say("done")
+    session._result("done", {"status": "completed", "agentId": "a1b2c3d", "prompt": "write it"})
+    session.prompt("something else, please").say("Yes?").prompt("commit it").commit("Greet people")
+    world.take_with_sub_agent(session, agent, call_id)
+    request = RevisionRequest(revision="HEAD", directory=str(world.project.path), index_directory=world.index_directory)
+    turns = find_commit_turns(world.repository, request)
+    shown = log(world.repository, "conv-001", all_branches=True, only=LogFilter(messages=turns.messages)).items
+    subjects = {entry.head.subject for entry in shown}
+    assert {"let a sub-agent write the greeting", "write it", "commit it"} <= subjects
+    assert "something else, please" not in subjects
+    assert turns.notes[0].text.endswith("made in turn 3; lines written in turn 1")
 
 
 def test_a_merge_has_its_links_without_lines(world, project):
