@@ -96,6 +96,47 @@ def check_regular(path: str, limit: int | None = None, *, allow_directory: bool 
         raise _too_large(limit, path)
 
 
+def check_tree(path: str) -> None:
+    """Check the files that another program reads below a directory: they must be regular files or directories.
+
+    Symbolic links are followed, also to directories, each directory once. Links that lead nowhere are left out, and
+    directories that are missing or cannot be listed.
+
+    Raises:
+        UnusableFile: there is a named pipe, a socket or a device, at which the program would wait or read for ever.
+    """
+    seen: set[tuple[int, int]] = set()
+    waiting = [path]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            entries = os.scandir(directory)
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    waiting += _follow(entry.path, seen)
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    check_regular(entry.path)
+
+
+def _follow(path: str, seen: set[tuple[int, int]]) -> list[str]:
+    """Return the directory that a link leads to, unless it was seen before; check what else it may lead to."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []  # it leads nowhere, or to itself
+    place = (status.st_dev, status.st_ino)
+    if stat.S_ISDIR(status.st_mode) and place not in seen:
+        seen.add(place)
+        return [path]
+    check_regular(path, allow_directory=True)
+    return []
+
+
 def _irregular(kind: int, path: str) -> UnusableFile:
     names = {
         stat.S_IFDIR: (errno.EISDIR, "it is a directory"),

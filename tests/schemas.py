@@ -23,7 +23,7 @@ from scopes.conversation.cat import MessageView
 from scopes.conversation.log import LogEntry
 from scopes.model.message import TYPED_KINDS, payload_key
 from scopes.render.dispatch import render_text
-from scopes.render.fields import find_rows_key
+from scopes.render.fields import find_joined_keys, find_rows_key
 from scopes.render.view import PlainView
 from tests.render.rendering import document
 from tests.render.results import SAMPLES
@@ -389,7 +389,7 @@ def make_schemas() -> dict[str, Any]:
 # The commands whose text in a pipe is a table with one row for each thing.
 ROW_COMMANDS = {
     path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
-} | {"memory search", "memory actions", "tokens status", "verify", "doctor"}  # fmt: skip
+} | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status"}  # fmt: skip
 ROW_COMMANDS -= {"conversations cat"}
 
 
@@ -428,6 +428,9 @@ def _document_schema(name: str, shape: Shape) -> dict[str, Any]:
     )
     if rows in schema["properties"]:
         schema["x-rows"] = rows
+    joined = [key for key in find_joined_keys({"kind": name}) if key in schema["properties"]]
+    if joined:
+        schema["x-joined"] = joined
     return schema
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.cli.arguments import LATEST
 from scopes.cli.invocation import Invocation
 from scopes.ids import MessageId
 from scopes.loading import load
 from scopes.render.progress import progress
+
+if TYPE_CHECKING:
+    from scopes.conversation.linked_revision import RevisionRequest
 
 Progress: TypeAlias = "Callable[[int, int], None]"
 
@@ -34,16 +37,21 @@ def find_commit_messages(invocation: Invocation, revision: str, where: str) -> t
         NotFound: there is no such commit, or no conversation is linked to it.
     """
     with index_progress(invocation) as on_progress:
-        found = load("scopes.conversation.commit_turns:find_commit_turns")(
-            invocation.repository(),
-            revision,
-            directory=invocation.cwd,
-            index_directory=invocation.index_directory,
-            conversation=conversation_of(where),
-            on_progress=on_progress,
-        )
+        request = revision_request(invocation, revision, conversation_of(where), on_progress)
+        found = load("scopes.conversation.commit_turns:find_commit_turns")(invocation.repository(), request)
     invocation.add_notes(found.notes)
     return found.conversation, found.messages
+
+
+def revision_request(
+    invocation: Invocation, revision: str, conversation: str | None, on_progress: Progress
+) -> RevisionRequest:
+    """Return the request for a commit of the project around the current directory."""
+    request: RevisionRequest = load("scopes.conversation.linked_revision:RevisionRequest")(
+        revision=revision, directory=invocation.cwd, index_directory=invocation.index_directory,
+        conversation=conversation, on_progress=on_progress,
+    )  # fmt: skip
+    return request
 
 
 def conversation_of(where: str) -> str | None:

@@ -56,6 +56,8 @@ def read_rows(path: tuple[str, ...]) -> Rows:
         rows = document.get("x-rows")
         row = document if rows is None else document["properties"][rows].get("items", {})
         fields |= dict.fromkeys(_walk_fields(row))
+        for list_name in document.get("x-joined", ()):
+            fields |= dict.fromkeys(_walk_fields(row["properties"][list_name]["items"]))
     absent = command.get("absent", ())
     return Rows(
         tuple(command["columns"]), tuple(command["hidden"]), tuple(each for each in fields if each not in absent)

@@ -1,7 +1,9 @@
 """Link a commit of the project with conversations: by the call that made it, else by its content.
 
 The thresholds were chosen on 742 commits with known sessions. Time alone links nothing: it makes a small share likely,
-and it rules out lines that are equal by accident. Trailers and notes are claims of others, which content overrules.
+and it rules out lines that are equal by accident. After the last message of a session nobody saw it make the commit:
+its lines may be boilerplate that somebody else wrote again, so such a link is likely at most. Trailers and notes are
+claims of others, which content overrules.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from scopes.code_links.commit_calls import made_commit
-from scopes.code_links.content_match import ContentShare, match_content
+from scopes.code_links.content_match import AFTER_SECONDS, ContentShare, match_content
 from scopes.code_links.edit_index import EditIndex, IndexedCall
 from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
 from scopes.code_links.project_commits import ProjectCommit
@@ -24,6 +26,7 @@ FEW_LINES: Final = 6  # lines with a hash: with fewer, older edits have them by 
 FEW_LINES_SECONDS: Final = 6 * 3600.0
 LIKELY_SHARE: Final = 0.05
 LIKELY_SECONDS: Final = 3600.0  # between the end of a turn and the commit
+_UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def link_commit(
@@ -91,6 +94,10 @@ def _wrote(
 ) -> CodeLink:
     edits = len(share.calls)
     text = f"{share.lines:,} {plural(share.lines, 'line')} of {edits:,} {plural(edits, 'edit')}"
+    quiet = index.quiet_seconds(conversation, commit.author_time, LIKELY_SECONDS)
+    is_later = quiet > AFTER_SECONDS
+    if is_later:
+        text += f", {in_words(quiet)} after the session was last active"
     return CodeLink(
         commit=commit.id,
         repository=repository,
@@ -98,14 +105,24 @@ def _wrote(
         message=share.last.message,
         turn=index.turn(share.last.turn).number,
         role="wrote",
-        level=_level(index, commit, conversation, share),
+        level=_level(index, commit, conversation, share, is_later=is_later),
         evidence=(Evidence("content", text, share.last.call_id, round(share.share, 3)),),
     )
 
 
-def _level(index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare) -> LinkLevel:
+def _level(
+    index: EditIndex, commit: ProjectCommit, conversation: ConversationId, share: ContentShare, *, is_later: bool
+) -> LinkLevel:
+    """Return how sure a link by content is; `is_later` if the session had ended, or rested, before the commit."""
     age = commit.author_time - share.last.time
     if share.share >= CERTAIN_SHARE and age <= (FEW_LINES_SECONDS if share.lines < FEW_LINES else CERTAIN_SECONDS):
-        return "certain"
+        return "likely" if is_later else "certain"
     active = share.share >= LIKELY_SHARE and index.is_active(conversation, commit.author_time, LIKELY_SECONDS)
     return "likely" if active else "candidate"
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration in its largest unit: `7 hours`."""
+    name, size = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
+    count = int(seconds // size)
+    return f"{count:,} {plural(count, name)}"

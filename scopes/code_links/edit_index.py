@@ -52,6 +52,10 @@ _CALL_MESSAGES: Final = """
 _ACTIVE: Final = """
     SELECT 1 FROM turn JOIN conversation ON conversation.number = turn.conversation
     WHERE conversation.id = ? AND turn.turn > 0 AND began <= ? AND ended >= ? LIMIT 1"""
+_LAST_MESSAGE: Final = """
+    SELECT conversation.last, coalesce(max(min(turn.ended, ?)), 0.0)
+    FROM turn JOIN conversation ON conversation.number = turn.conversation
+    WHERE conversation.id = ? AND began <= ?"""
 _BATCH: Final = 500  # parameters of one statement
 
 
@@ -176,6 +180,13 @@ class EditIndex:
         """Return True if a turn of a conversation began before a time, and ended not longer than `slack` before it."""
         found = self._connection.execute(_ACTIVE, (conversation, time + TOLERANCE, time - slack)).fetchone()
         return found is not None
+
+    def quiet_seconds(self, conversation: ConversationId, time: float, rest: float) -> float:
+        """Return how long a conversation had no message at a time; 0 if it went on, after not more than `rest`."""
+        last, before = self._connection.execute(_LAST_MESSAGE, (time, conversation, time + TOLERANCE)).fetchone()
+        quiet = time - float(before)
+        has_ended = last is None or float(last) <= time
+        return quiet if has_ended or quiet > rest else 0.0
 
 
 def _read_call(command: str, began: float, ended: float, printed: str) -> CommitCall:

@@ -26,6 +26,7 @@ from scopes.code_links.git_hook_scripts import (
     parse_script,
 )
 from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
+from scopes.code_links.project_git import check_repository, unusable_files
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, describe_outdated
@@ -123,6 +124,8 @@ def _find_hooks(place: HookPlace) -> tuple[Worktree, str]:
         raise NotFound(f"{place.cwd} is not in a git repository", hint="change to a working tree of the project")
     if program is None:
         raise Inaccessible("the git program is not installed", hint="install git")
+    with unusable_files(worktree.shared):
+        check_repository(worktree.shared)
     done = subprocess.run(
         [program, "rev-parse", "--git-path", "hooks"],
         cwd=worktree.directory,
@@ -206,8 +209,9 @@ def _prepare(worktree: Worktree, directory: str) -> None:
             raise Refused(f"{path} is a link, and scopes makes none", hint="delete it")
     os.makedirs(pending_directory(worktree), exist_ok=True)
     if not os.path.isdir(directory):
-        with open(os.path.join(top, _MADE), "w", encoding="ascii"):
-            os.makedirs(directory)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # waits for no reader of a pipe
+        os.close(os.open(os.path.join(top, _MADE), flags, 0o666))
+        os.makedirs(directory)
 
 
 def _write_hook(path: str, text: str, ours: Script | None) -> FileChange:

@@ -73,7 +73,9 @@ class KnownLinks:
                 copies = find_copies(self._repository, name)
             for revision in copies[:1]:
                 turn = list_turn_messages(self._repository, [revision.oid])[-1]
-                link = _candidate(facts.commit, revision.conversation, Evidence("trailer", f"Scopes-Turn: {name}"))
+                link = _candidate(
+                    facts.commit, revision.conversation, Evidence("trailer", f"trailer Scopes-Turn: {name}")
+                )
                 yield replace(link, role="made", message=turn.head.id, turn=turn.number)
 
     def _claimed_links(self, commit: CommitId) -> Iterator[CodeLink]:

@@ -6,13 +6,13 @@ up to six above and below it that the same commit added to the file and that hav
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from scopes.code_links.commit_links import LIKELY_SHARE, main_link
 from scopes.code_links.content_match import AFTER_SECONDS
-from scopes.code_links.edit_index import EditIndex, IndexedEdit
+from scopes.code_links.edit_index import IndexedEdit
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import CodeLink
@@ -27,6 +27,13 @@ FEW_EDITS: Final = 4  # a line that not more edits have tells something without 
 RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made: of older edits, most are wrong
 OTHER_SECONDS: Final = 48 * 3600.0  # before a commit that another conversation made
 MAX_CANDIDATES: Final = 20
+
+
+class EditSource(Protocol):
+    """What edits are looked up in: the index, or what was read from it for all lines of a file."""
+
+    def find_edits(self, hashes: Iterable[int], base_name: str, before: float) -> dict[int, list[IndexedEdit]]:
+        """Return edits by the hashes of their lines, see `EditIndex.find_edits`."""
 
 
 class LineHashes(NamedTuple):
@@ -114,7 +121,7 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
     return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten)
 
 
-def match_line(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
+def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
     """Find the edits of a line of a file that a commit added."""
     matches = find_matches(index, path, hashes, commit.author_time)
     level = judge(matches, commit)
@@ -125,13 +132,13 @@ def match_line(index: EditIndex, path: str, hashes: LineHashes, commit: CommitCo
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
 
 
-def _find_amended(index: EditIndex, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
+def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
     """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
     matches = find_matches(index, path, hashes, commit.rewritten or commit.author_time)
     return tuple(match for match in matches if match.has_line and commit.agrees(match))
 
 
-def find_matches(index: EditIndex, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
+def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
     """Return the edits that have the line or one of its neighbours, the last one first."""
     wanted = hashes.neighbours if hashes.line is None else hashes.neighbours | {hashes.line}
     found = index.find_edits(wanted, base_name_of(path), author_time + AFTER_SECONDS)

@@ -3,7 +3,8 @@
 A repository can name programs in its configuration, attributes and hooks, and new versions of git add new ones. So git
 never reads the project's configuration, and never its working tree: it runs in a private directory outside of the
 project with a configuration written here, and reaches the project's objects and refs through links. Nothing is written
-into the project.
+into the project. Git waits for ever at a named pipe that is in place of a ref or an object, so a repository with one is
+refused.
 
 Two settings are read as text and checked, because answers depend on them: the format of the object ids, and
 `blame.ignoreRevsFile`.
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from typing import IO, Final
 
 from scopes.errors import Inaccessible, NotFound
-from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
+from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, check_tree, read_regular
 from scopes.store.git_program import find_git, git_environment
 from scopes.store.projects import find_repository
 
@@ -47,6 +48,8 @@ _CONFIG: Final = """\
 _SHARED: Final = ("objects", "refs")
 _FILES: Final = ("packed-refs", "shallow", "reftable")
 _GIT_LINE: Final = 4096
+_MAX_ALTERNATES: Final = 1 << 16  # bytes
+_MAX_STEPS: Final = 5  # from one directory of objects to another; git follows no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ def open_project_git(repository: ProjectRepository) -> Iterator[ProjectGit]:
     """Prepare a private directory in which git reads a project's repository; it is removed at the end of the block.
 
     Raises:
-        Inaccessible: git is not installed, or the directory cannot be made.
+        Inaccessible: git is not installed, the directory cannot be made, or the repository has a file that is none.
     """
     program = find_git()
     if program is None:
@@ -183,14 +186,58 @@ def open_project_git(repository: ProjectRepository) -> Iterator[ProjectGit]:
     except OSError as error:
         raise Inaccessible(f"cannot make a directory for git: {error.strerror}", hint="set TMPDIR") from error
     try:
-        _fill(path, repository)
-        yield ProjectGit(repository, program, path)
-    except OSError as error:
-        raise Inaccessible(
-            f"cannot read {repository.shared}: {error.strerror}", hint="check its permissions"
-        ) from error
+        with unusable_files(repository.shared):
+            check_repository(repository.shared)
+            _fill(path, repository)
+            yield ProjectGit(repository, program, path)
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def check_repository(shared: str) -> None:
+    """Check that git can read the files of a repository without waiting for ever.
+
+    Raises:
+        UnusableFile: one is a named pipe, a socket or a device.
+        OSError: one cannot be looked at.
+    """
+    for name in ("config", *_FILES):
+        check_regular(os.path.join(shared, name), allow_directory=True)
+    for name in ("refs", "reftable"):
+        check_tree(os.path.join(shared, name))
+    objects = [os.path.join(shared, "objects")]
+    for _ in range(_MAX_STEPS):
+        for directory in objects:
+            check_tree(directory)
+        objects = [path for directory in objects for path in _list_alternates(directory)]
+
+
+def _list_alternates(objects: str) -> list[str]:
+    """Return the further directories in which git looks for objects."""
+    try:
+        data = read_regular(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES)
+    except FileNotFoundError:
+        return []
+    lines = (
+        os.fsdecode(line) for line in data.splitlines() if line and not line.startswith(b"#") and b"\0" not in line
+    )
+    return [os.path.join(objects, line) for line in lines]
+
+
+@contextmanager
+def unusable_files(directory: str) -> Iterator[None]:
+    """Name the file of a repository that cannot be read; the directory if the error names none.
+
+    Raises:
+        Inaccessible: in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        cure = (
+            "git would wait for it for ever: delete it" if isinstance(error, UnusableFile) else "check its permissions"
+        )
+        raise Inaccessible(f"cannot read {error.filename or directory}: {error.strerror}", hint=cure) from error
 
 
 def _fill(path: str, repository: ProjectRepository) -> None:

@@ -1,6 +1,7 @@
 """What was asked for in a turn: the prompt, the end of the answer that it agreed to, and the last longer prompt.
 
 Every fifth turn that edits files was asked for in a few characters, such as `yes`: the prompt alone says nothing then.
+Any other prompt, also a short one such as `fix the tests`, says itself what was asked for, and agrees to no answer.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from scopes.code_links.approvals import is_approval
 from scopes.code_links.conversation_edits import SHORT_PROMPT
 from scopes.code_links.edit_index import IndexedTurn
 from scopes.errors import Corrupt, NotFound
@@ -26,7 +28,7 @@ _REMINDER = compile_lazily(r"(?s)<system-reminder>.*?</system-reminder>|<ide_\w+
 class Request(NamedTuple):
     """What a person asked for; texts are None if there is none.
 
-    agreed_to: the end of the answer before the prompt
+    agreed_to: the end of the answer before the prompt, if the prompt approves of it
     longer_prompt: the last prompt before a short one that was not short itself
     """
 
@@ -40,7 +42,7 @@ def read_request(repository: Repository, turn: IndexedTurn) -> Request:
     prompt = _read(repository, turn.prompt)
     if prompt is None:
         return Request()
-    answer = _read(repository, turn.agreed_to)
+    answer = _read(repository, turn.agreed_to) if is_approval(prompt) else None
     is_short = len(prompt) < SHORT_PROMPT
     longer = _read(repository, turn.long_prompt) if is_short else None
     return Request(prompt[:MAX_PROMPT], None if answer is None else end_of(answer), longer and longer[:MAX_PROMPT])

@@ -61,6 +61,8 @@ class RecordedCommits:
     def __init__(self, repository: Repository, worktree: Worktree | None = None) -> None:
         self._repository = repository
         self._worktree = worktree
+        # Before the records: what is taken over meanwhile is then in both, instead of in neither.
+        self._left = [] if worktree is None else list_pending(worktree)
         self._records = CommitRecords(repository)
         self._names = NamesOfUuids(repository)
         self._sessions: dict[str, tuple[ConversationId, tuple[Oid, ...]] | None] = {}
@@ -86,7 +88,7 @@ class RecordedCommits:
         return RecordedLinks(_lower_rivals(links.values()), tuple(unknown.values()), self._records.notes)
 
     def commits_of(self, conversation: ConversationId) -> dict[CommitId, CommitRecord]:
-        """Return the recorded commits of a conversation, each with one of its records, in the order of time."""
+        """Return the recorded commits of a conversation, each with its earliest record, in the order of time."""
         found: dict[CommitId, CommitRecord] = {}
         for key in {*self._records.session_keys(), *(each.session_key for each in self._pending)}:
             session = None if key is None else self._resolve(key)
@@ -94,8 +96,26 @@ class RecordedCommits:
                 continue
             records = [each for commit in self._records.commits_of(key) for each in self._records.find(commit)]
             own = (each for each in (*records, *self._pending) if each.session_key == key)
-            found |= {record.commit: record for record in own}
+            for record in own:
+                found[record.commit] = min(found.get(record.commit, record), record, key=_moment)
         return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+
+    def replacements_of(self, commits: Iterable[CommitId]) -> dict[CommitId, CommitId]:
+        """Return the earlier commits that git made again as one of these, with the newest one that each became."""
+        wanted = list(commits)
+        found: dict[CommitId, list[CommitId]] = {}
+        for new in wanted:
+            for old in self._list_earlier(new):
+                found.setdefault(old, []).append(new)
+        return {old: next((each for each in news if each not in found), news[-1]) for old, news in found.items()}
+
+    def _list_earlier(self, commit: CommitId) -> list[CommitId]:
+        """Return the commits that git made again as this one, also those that hooks have left only, nearest first."""
+        earlier = dict.fromkeys((commit, *self._records.list_earlier(commit)))
+        for old, new in reversed(self._pending_pairs):
+            if new in earlier:
+                earlier.setdefault(old)
+        return list(earlier)[1:]
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -105,16 +125,17 @@ class RecordedCommits:
     @cached_property
     def _pending(self) -> list[CommitRecord]:
         worktree = self._worktree
-        return [] if worktree is None else list(pending_records(worktree, list_pending(worktree)))
+        return [] if worktree is None else list(pending_records(worktree, self._left))
+
+    @cached_property
+    def _pending_pairs(self) -> list[tuple[CommitId, CommitId]]:
+        """What hooks have left of commits that git made again, in the order in which it did."""
+        return [pair for each in self._left for pair in each.rewritten]
 
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
         """Yield the records of a commit, of those that git made again as this one, and of those with its identity."""
         seen: set[CommitRecord] = set()
-        earlier = {commit: "", **{each: f", made again from {each[:8]}" for each in self._records.list_earlier(commit)}}
-        pending_pairs = [] if self._worktree is None else [p for e in list_pending(self._worktree) for p in e.rewritten]
-        for old, new in reversed(pending_pairs):
-            if new in earlier:
-                earlier.setdefault(old, f", made again from {old[:8]}")
+        earlier = {commit: "", **{each: f", made again from {each[:8]}" for each in self._list_earlier(commit)}}
         same = [] if identity is None else self._records.list_same(identity)
         same += [each.commit for each in self._pending if identity is not None and each.identity == identity]
         text = "; {} has the same author, time and subject"
@@ -132,9 +153,9 @@ class RecordedCommits:
         conversation, tips = session
         message = self._find_message(tips, record)
         if record.recorded_by == "hook":
-            text = f"made in a shell of this session{found.detour}"
+            text = f"recorded in a shell of this session{found.detour}"
         else:
-            text = f"HEAD moved to it in this turn{found.detour}"
+            text = f"recorded in this turn, in which HEAD moved to it{found.detour}"
         return CodeLink(
             commit=commit,
             conversation=conversation,
@@ -234,6 +255,10 @@ def _level(record: CommitRecord, *, has_hook: bool) -> LinkLevel:
     if record.is_shared or not record.is_new_commit:
         return "likely"
     return "certain"
+
+
+def _moment(record: CommitRecord) -> tuple[int, str]:
+    return parse_time(record.at) or 0, record.recorded_by
 
 
 def _join(one: CodeLink, other: CodeLink) -> CodeLink:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from scopes.clock import format_seconds, now_nanoseconds
@@ -24,13 +26,18 @@ from scopes.code_links.line_match import (
 )
 from scopes.code_links.link import CodeLink, CommitId
 from scopes.code_links.project_commits import ProjectCommit, read_project_commits, read_seconds
-from scopes.code_links.project_git import ProjectGit, ProjectGitFailed, open_project_git
+from scopes.code_links.project_git import (
+    ProjectGit,
+    ProjectGitFailed,
+    find_project_repository,
+    open_project_git,
+)
 from scopes.code_links.recorded_links import RecordedCommits
-from scopes.code_links.target import ProjectFile, Target, find_file, parse_target
+from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, parse_target
 from scopes.code_links.why_answers import AnswerWriter
 from scopes.code_links.why_result import Why, WhyCommit, WhyLines
 from scopes.code_links.working_lines import map_lines, split_lines
-from scopes.errors import Inaccessible, Invalid, NotFound
+from scopes.errors import Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import ConversationId
 from scopes.regular_file import UnusableFile, read_regular
 from scopes.result import Note
@@ -46,7 +53,7 @@ _IMPORT: Final = "import the sessions of your agents: scopes import"
 class WhyRequest:
     """What is asked for.
 
-    target: FILE, FILE:LINE or FILE:FIRST-LAST, relative to the current directory `cwd`
+    target: FILE, FILE:LINE, FILE:FIRST-LAST or FILE:LINE:COLUMN, relative to the current directory `cwd`
     revision: the commit in which the lines are; None for the working tree
     candidates: how many further turns to name
     """
@@ -70,9 +77,11 @@ def why(
         Invalid: the file has not so many lines.
         Inaccessible: git failed or is not installed.
     """
-    target = parse_target(request.target, request.cwd)
-    file = find_file(target.file, request.cwd)
-    with open_project_git(file.repository) as git:
+    with open_project_git(find_project_repository(find_directory(request.target, request.cwd))) as git:
+        is_committed = partial(_is_committed, git, request)
+        places = (is_committed,) if request.revision is not None else (partial(_is_working, request), is_committed)
+        target = parse_target(request.target, *places)
+        file = find_file(target.file, request.cwd)
         source = _read_source(git, file, request.revision)
         first, last = _check_lines(file, target, len(source.lines))
         with open_edit_index(index_directory, repository, on_progress) as index:
@@ -111,6 +120,19 @@ class FoundLines:
     commit: WhyCommit | None = None
     author_time: float = 0.0
     links: tuple[CodeLink, ...] = ()
+
+
+def _is_working(request: WhyRequest, name: str) -> bool:
+    return os.path.lexists(os.path.join(request.cwd, name))
+
+
+def _is_committed(git: ProjectGit, request: WhyRequest, name: str) -> bool:
+    """Return True if there is a file with a name in the revision in question."""
+    try:
+        path = find_file(name, request.cwd).path
+    except ScopesError:
+        return False
+    return git.find("cat-file", "-e", "--end-of-options", f"{request.revision or 'HEAD'}:{path}") is not None
 
 
 def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _Source:
@@ -167,7 +189,7 @@ def _read_working(file: ProjectFile) -> bytes | None:
 def _check_lines(file: ProjectFile, target: Target, count: int) -> tuple[int, int]:
     """Return the first and the last line in question."""
     if count == 0:
-        raise Invalid(f"{file.path} is empty")
+        raise Invalid(f"the file {file.path} has no lines", hint="ask for a file with lines, or give another --rev")
     first, last = target.lines or (1, count)
     if first > count:
         raise Invalid(f"{file.path} has {count:,} lines, not {first:,}", hint="give a line that it has")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from scopes.code_links.commit_commands import CommitCommands, call_of
 from scopes.code_links.commit_links import main_link
 from scopes.code_links.content_match import AFTER_SECONDS
-from scopes.code_links.edit_index import EditIndex, IndexedCall, IndexedTurn
+from scopes.code_links.edit_index import EditIndex, IndexedTurn
 from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
 from scopes.code_links.prompts import Request, read_request
-from scopes.code_links.turn_commands import FoundCommand, find_command
 from scopes.code_links.why_result import WhyAnswer, WhyLines
 from scopes.result import plural
 from scopes.store.repository import Repository
@@ -30,7 +30,7 @@ class AnswerWriter:
         self._index = index
         self._candidates = candidates
         self._requests: dict[int, Request] = {}
-        self._commands: dict[tuple[str, str], FoundCommand | None] = {}
+        self._commands = CommitCommands(repository, index)
 
     def write(self, file: str, found: FoundLines) -> WhyLines:
         """Return the result for adjacent lines."""
@@ -86,12 +86,13 @@ class AnswerWriter:
 
     def _of_commit(self, found: FoundLines, link: CodeLink) -> WhyAnswer:
         """Return the answer for a line that no edit has: a command, else the last edit of the commit, else its call."""
-        call = _call_of(self._index, found, link)
-        command = None if call is None or found.commit is None else self._command(call, found.commit.path)
-        number = None if command is None or command.prompt is None else self._index.turn_of_prompt(command.prompt)
+        call = call_of(self._index, found.author_time, link)
+        command = None if call is None or found.commit is None else self._commands.find(call, found.commit.path)
         wrote = next((each for each in found.links if _wrote_too(each, link)), link)
-        if number is None:
-            number = _turn_of(self._index, found, wrote) if command is None else call and call.turn
+        if call is None or command is None:
+            number = _turn_of(self._index, found, wrote)
+        else:
+            number = self._commands.turn_of(call, command)
         turn = None if number is None else self._index.turn(number)
         request = Request() if turn is None or number is None else self._request(number, turn)
         return WhyAnswer(
@@ -107,13 +108,6 @@ class AnswerWriter:
             command=None if command is None else command.command,
             made=link.role == "made",
         )
-
-    def _command(self, call: IndexedCall, path: str) -> FoundCommand | None:
-        key = call.oid, path
-        if key not in self._commands:
-            ends = self._index.commit_call_messages(call.conversation)
-            self._commands[key] = find_command(self._repository, call.oid, path, ends)
-        return self._commands[key]
 
     def _of_link(self, link: CodeLink) -> WhyAnswer:
         """Return the candidate that a link of the commit is."""
@@ -141,19 +135,13 @@ def _seconds_before(author_time: float, edit_time: float) -> float | None:
     return max(0.0, round(author_time - edit_time, 1)) if edit_time < author_time + AFTER_SECONDS else None
 
 
-def _call_of(index: EditIndex, found: FoundLines, link: CodeLink) -> IndexedCall | None:
-    """Return the call that made the commit; None if the link does not rest on one."""
-    wanted = {evidence.call_id for evidence in link.evidence if evidence.kind == "call"}
-    return next((call for call in index.find_commit_calls(found.author_time) if call.call_id in wanted), None)
-
-
 def _wrote_too(link: CodeLink, main: CodeLink) -> bool:
     return link.role == "wrote" and link.conversation == main.conversation
 
 
 def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
     """Return the number of the row of the turn of a link: that of its call, else by the number that it names."""
-    call = _call_of(index, found, link)
+    call = call_of(index, found.author_time, link)
     number = index.turn_of_call(link.conversation, link.evidence[0].call_id) if call is None else call.turn
     if number is None and link.turn:
         number = index.turn_at(link.conversation, link.turn, found.author_time)

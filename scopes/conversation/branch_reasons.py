@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import KIND_TRAILER, author_kind_of, message_id_of
-from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
+from scopes.history.sources import TRACKING, find_source_record
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.path_encoding import encode_component
 from scopes.store.objects import Commit
@@ -58,16 +57,7 @@ def find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid
     for ref in repository.list_refs(TRACKING) if encoded else ():
         key, _, component = ref.removeprefix(TRACKING).partition("/")
         name = encoded.get(component)
-        record = None if name is None else _read_source(repository, f"{SOURCES}{key}")
+        record = None if name is None else find_source_record(repository, key)
         if name is not None and record is not None and root in {record.root, *record.more_roots}:
             found[name] = record.native_id
     return found
-
-
-def _read_source(repository: Repository, ref: str) -> SourceRecord | None:
-    """Return the record of a source; None if there is none, or it is damaged."""
-    commit = repository.find_ref(ref)
-    try:
-        return None if commit is None else read_source_record(repository, Oid(commit))
-    except (Corrupt, NotFound):
-        return None

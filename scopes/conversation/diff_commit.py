@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.clock import parse_time
+from scopes.code_links.commit_lines import lines_by_path
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import CommitId
-from scopes.code_links.linked_commits import LinkedCommit, conversations_of, open_linker
+from scopes.code_links.linked_commits import LinkedCommit, conversations_of
 from scopes.code_links.project_commits import AddedLine
-from scopes.conversation.commit_turns import link_revision, require_links
-from scopes.history.revisions import resolve_conversation
+from scopes.conversation.linked_revision import RevisionRequest, open_revision
 from scopes.ids import ConversationId
 from scopes.result import Result
 from scopes.store.repository import Repository
 
-Progress = Callable[[int, int], None]
 _SECOND = 1_000_000_000
 
 
@@ -65,12 +63,7 @@ class CommitAccount(Result):
 
 def diff_commit(
     repository: Repository,
-    revision: str,
-    *,
-    directory: str,
-    index_directory: str,
-    conversation: str | None = None,
-    on_progress: Progress = lambda _done, _all: None,
+    request: RevisionRequest,
 ) -> CommitAccount:
     """Compare the lines that a commit added with those that the edits of its conversations added.
 
@@ -78,27 +71,19 @@ def diff_commit(
         NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
         Inaccessible: git is not installed, or cannot read the project.
     """
-    wanted = None if conversation is None else resolve_conversation(repository, conversation)
-    with open_linker(repository, index_directory, directory, on_progress) as linker:
-        linked = link_revision(linker, revision)
-        names = conversations_of(require_links(linked, wanted))
+    with open_revision(repository, request) as found:
+        linked, index = found.commit, found.linker.index
+        names = conversations_of(found.links)
         files = tuple(
-            _account(linker.index, linked, path, lines, names) for path, lines in _lines_by_path(linked).items()
+            _account(index, linked, path, lines, names) for path, lines in lines_by_path(linked.added).items()
         )
         return CommitAccount(
             commit=linked.facts.commit,
             subject=linked.facts.subject,
             conversations=names,
             files=files,
-            notes=linker.notes,
+            notes=found.linker.notes,
         )
-
-
-def _lines_by_path(linked: LinkedCommit) -> Mapping[str, list[AddedLine]]:
-    found: dict[str, list[AddedLine]] = {}
-    for line in () if linked.added is None else linked.added.added:
-        found.setdefault(line.path, []).append(line)
-    return found
 
 
 def _account(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from scopes.code_links.commit_record import CommitRecord, is_commit_id
 from scopes.code_links.link import CodeLink, CommitId
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, open_linker
+from scopes.code_links.linked_turns import TurnFinder, with_own_turn
 from scopes.code_links.project_commits import all_commits
 from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
 from scopes.code_links.recorded_links import RecordedCommits
@@ -31,7 +32,8 @@ class CommitRow:
     """A commit of the project and what links it to the conversation, the surest link first.
 
     authored: when it was first made, RFC 3339; None if that is not known
-    is_gone: it is recorded, and the project around the current directory does not have it
+    is_gone: it is recorded, and no branch or tag of the project around the current directory has it
+    replaced_by: the commit as which git made it again, by amending or rebasing it, if it is gone since
     """
 
     commit: CommitId
@@ -39,6 +41,7 @@ class CommitRow:
     authored: str | None
     links: tuple[CodeLink, ...]
     is_gone: bool = False
+    replaced_by: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +84,17 @@ def show_commits(
 def _search(repository: Repository, name: ConversationId, linker: CommitLinker) -> ConversationCommits:
     recorded = linker.known.recorded.commits_of(name)
     commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
+    turns = TurnFinder(repository, linker.index)
     found = {
         each.facts.commit: row
         for each in linker.link(dict.fromkeys((*recorded, *commits)))
-        if (row := _row(each, name)) is not None
+        if (row := _row(each, turns.links_of(each, name))) is not None
     }
     missing = [record for commit, record in recorded.items() if commit not in found]
-    rows = [*found.values(), *_recorded_rows(linker.known.recorded, name, missing)]
+    gone = _find_unreachable(linker.git, [commit for commit in recorded if commit in found])
+    rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
+    rows += _recorded_rows(linker.known.recorded, name, missing)
+    rows = _mark_replaced(linker.known.recorded, rows)
     notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
     places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
     ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
@@ -103,6 +110,23 @@ def _list_commits(git: ProjectGit, since: int) -> tuple[list[CommitId], bool]:
     return [], False
 
 
+def _find_unreachable(git: ProjectGit, commits: Sequence[CommitId]) -> set[CommitId]:
+    """Return those of some commits of the project that no branch or tag has; they are there until git deletes them."""
+    if not commits:
+        return set()
+    given = "".join(f"{commit}\n" for commit in commits).encode()
+    with suppress(ProjectGitFailed):
+        lines = git.run("rev-list", "--stdin", "--not", *all_commits(), stdin=given).decode("ascii", "replace")
+        return set(commits) & {CommitId(line) for line in lines.split()}
+    return set()
+
+
+def _mark_replaced(recorded: RecordedCommits, rows: Sequence[CommitRow]) -> list[CommitRow]:
+    """Return rows in which those of commits that are gone name the commit as which git made them again."""
+    replaced = recorded.replacements_of(row.commit for row in rows)
+    return [replace(row, replaced_by=replaced.get(row.commit) if row.is_gone else None) for row in rows]
+
+
 def _first_time(repository: Repository, name: ConversationId) -> int:
     """Return when a conversation began, in seconds, with an hour to spare."""
     commits = walk_newest_first(repository, list_branch_tips(repository, name).values())
@@ -110,8 +134,7 @@ def _first_time(repository: Repository, name: ConversationId) -> int:
     return max(0, min((time for time in times if time), default=0) - _BEFORE_SECONDS)
 
 
-def _row(linked: LinkedCommit, name: ConversationId) -> CommitRow | None:
-    links = tuple(link for link in best_links(linked.links) if link.conversation == name)
+def _row(linked: LinkedCommit, links: tuple[CodeLink, ...]) -> CommitRow | None:
     facts = linked.facts
     return (
         CommitRow(commit=facts.commit, subject=facts.subject, authored=facts.authored, links=links) if links else None
@@ -124,6 +147,6 @@ def _recorded_rows(
     """Yield recorded commits that the project does not have: those of another one, or made again since."""
     for record in records:
         links = recorded.links_of_commit(record.commit).links
-        own = tuple(link for link in best_links(links) if link.conversation == name)
+        own = tuple(with_own_turn(link) for link in best_links(links) if link.conversation == name)
         if own:
             yield CommitRow(commit=record.commit, subject=record.subject, authored=record.at, links=own, is_gone=True)

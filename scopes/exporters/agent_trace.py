@@ -1,6 +1,7 @@
 """Export the commits of a conversation as records of Agent Trace 0.1 (agent-trace.dev), one for each commit.
 
-A record names the lines of the commit that edits of the conversation have. How sure the links are is in `metadata`,
+A record names the lines of the commit that the conversation wrote, the same ones that `why` calls certain or likely,
+or those of another session than the one that committed. How sure the links are is in `metadata`,
 the only place where a record may have fields of its own. On request the records become notes of the project's
 repository, under a ref of scopes and never under that of another program.
 """
@@ -8,17 +9,15 @@ repository, under a ref of scopes and never under that of another program.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
 from scopes import __version__
 from scopes.clock import format_seconds
-from scopes.code_links.content_match import AFTER_SECONDS
+from scopes.code_links.commit_lines import lines_of, match_commit
 from scopes.code_links.edit_index import EditIndex
-from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import CommitId
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, open_linker
 from scopes.code_links.project_commits import AddedLine
@@ -130,9 +129,6 @@ class _RecordWriter:
         model = next((model for link in links if (model := self._model(link.message)) is not None), None)
         if model is not None:
             contributor["model_id"] = model
-        by_path: dict[str, list[AddedLine]] = {}
-        for line in () if linked.added is None else linked.added.added:
-            by_path.setdefault(line.path, []).append(line)
         conversation = {"url": f"urn:uuid:{self._uuid}", "contributor": contributor}
         return {
             "version": VERSION,
@@ -142,29 +138,17 @@ class _RecordWriter:
             "tool": {"name": "scopes", "version": __version__},
             "files": [
                 {"path": path, "conversations": [{**conversation, "ranges": ranges}]}
-                for path, lines in by_path.items()
-                if (ranges := list(self._ranges(linked, path, lines)))
+                for path, lines in self._lines_by_path(linked)
+                if (ranges := list(_ranges(lines)))
             ],
             "metadata": {METADATA: {"links": [{"role": each.role, "level": each.level} for each in links]}},
         }
 
-    def _ranges(self, linked: LinkedCommit, path: str, lines: Sequence[AddedLine]) -> Iterator[dict[str, Any]]:
-        """Yield the ranges of lines that edits have; lines that are too short belong to those around them."""
-        hashes = [hash_line(line.text) for line in lines]
-        before = (0.0 if linked.added is None else linked.added.author_time) + AFTER_SECONDS
-        edits = self._index.find_edits([h for h in hashes if h is not None], base_name_of(path), before)
-        known = {value for value, found in edits.items() if any(each.conversation == self._name for each in found)}
-        run: list[AddedLine] = []
-        last = 0  # the length of the run up to its last line that an edit has
-        for line, value in zip(lines, hashes, strict=True):
-            if run and (line.number != run[-1].number + 1 or (value is not None and value not in known)):
-                yield _range(run[:last])
-                run, last = [], 0
-            if value in known or (run and value is None):
-                run.append(line)
-                last = len(run) if value is not None else last
-        if run:
-            yield _range(run[:last])
+    def _lines_by_path(self, linked: LinkedCommit) -> Iterator[tuple[str, Iterator[AddedLine]]]:
+        """Yield the files of a commit with the lines that the conversation wrote, as `why` tells it."""
+        if linked.added is not None:
+            for path, matched in match_commit(self._index, linked.added, linked.links):
+                yield path, lines_of(matched, self._name)
 
     def _model(self, message: str | None) -> str | None:
         """Return the model of a message with its provider, as models.dev names it; None if that is not known."""
@@ -179,6 +163,18 @@ class _RecordWriter:
 
 def _encode(record: dict[str, Any], indent: int | None = None) -> bytes:
     return json.dumps(record, ensure_ascii=False, indent=indent).encode("utf-8", "backslashreplace")
+
+
+def _ranges(lines: Iterable[AddedLine]) -> Iterator[dict[str, Any]]:
+    """Yield the ranges of adjacent lines."""
+    run: list[AddedLine] = []
+    for line in lines:
+        if run and line.number != run[-1].number + 1:
+            yield _range(run)
+            run = []
+        run.append(line)
+    if run:
+        yield _range(run)
 
 
 def _range(lines: Sequence[AddedLine]) -> dict[str, Any]:

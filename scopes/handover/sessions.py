@@ -6,17 +6,16 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scopes.errors import Corrupt, NotFound
 from scopes.handover.agents import AgentProgram, match_agent
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
-from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key
+from scopes.history.sources import TRACKING, find_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.model.conversation import Root
 from scopes.model.path_encoding import encode_component
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import read_commit
 
 _ACP = "acp"  # the key of `scopes acp` in the entry of a branch and in a message
 
@@ -57,7 +56,7 @@ def _find_live(branch: BranchHandle) -> AgentSession | None:
 
 def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSession | None:
     for key, tip in _walk_tracked(branch, root):
-        record = _read_record(branch.repository, key)
+        record = find_source_record(branch.repository, key)
         agent = None if record is None else match_agent(record.format)
         if record is not None and agent is not None and root_commit in {record.root, *record.more_roots}:
             return AgentSession(agent, record.native_id, record.path, tip)
@@ -76,14 +75,6 @@ def _walk_tracked(branch: BranchHandle, root: Root) -> Iterator[tuple[str, Oid]]
         key = ref[len(TRACKING) :].removesuffix(suffix)
         if ref.endswith(suffix) and "/" not in key and key != own:
             yield key, Oid(oid)
-
-
-def _read_record(repository: Repository, key: str) -> SourceRecord | None:
-    commit = repository.find_ref(f"{SOURCES}{key}")
-    try:
-        return None if commit is None else read_source_record(repository, Oid(commit))
-    except (Corrupt, NotFound):
-        return None
 
 
 def is_kept(session: AgentSession, environ: Mapping[str, str], home: str) -> bool:

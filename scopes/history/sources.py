@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
 from scopes.ids import MessageId, Oid
 from scopes.model import encoding
 from scopes.store.repository import Objects, Repository, read_commit
@@ -68,6 +68,15 @@ def source_key(format_name: str, native_id: str, part: str | None) -> str:
     """Return the key of a source: a hash of its format, native id and part."""
     names = (text.encode("utf-8", "surrogatepass") for text in (format_name, native_id, part or ""))
     return sha256(b"\0".join((b"source", *names))).hexdigest()[:32]
+
+
+def find_source_record(repository: Repository, key: str) -> SourceRecord | None:
+    """Return the description of the stored source with a key; None if there is none, or it is damaged."""
+    commit = repository.find_ref(f"{SOURCES}{key}")
+    try:
+        return None if commit is None else read_source_record(repository, Oid(commit))
+    except (Corrupt, NotFound):
+        return None
 
 
 def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:

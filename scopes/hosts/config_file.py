@@ -16,11 +16,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import new_id
 from scopes.errors import Busy, Inaccessible, Refused
+from scopes.regular_file import read_regular
 
 State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
 Change: TypeAlias = Callable[[str], str]
 _SHOW = "show what to add: --print"
 _ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --print"
+_MAX_BYTES = 64 << 20
 
 
 class FileChange(NamedTuple):
@@ -44,8 +46,7 @@ def read_text(path: str) -> str | None:
         Refused: it is not UTF-8.
     """
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        return read_regular(path, _MAX_BYTES).decode("utf-8")
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -40,9 +40,12 @@ _ROWS = {
     "memory-search": "hits",
     "range-diff": "pairs",
     "search": "messages_found",
+    "hooks-status": "hooks",
     "token-status": "encodings",
     "verification": "findings",
 }
+# Lists of a document, each entry of which is a row together with the rest of the document.
+_JOINED = {"why": ("answers", "candidates")}
 _ENVELOPE = ("scopes", "kind", "notes")
 _IN_PIECES = frozenset({"snippet", "operations"})  # JSON has them in pieces; rows take the column of the text form
 
@@ -56,6 +59,24 @@ def find_rows_key(document: Row) -> str | None:
     return lists[-1] if kind.endswith("-list") and lists else None
 
 
+def find_joined_keys(document: Row) -> tuple[str, ...]:
+    """Return the keys of the lists of a document whose entries are rows together with the rest of it."""
+    return _JOINED.get(str(document["kind"]), ())
+
+
+def _rows_of(document: Row) -> Sequence[Row]:
+    """Return the rows of a document: the entries of a list, or the document itself, perhaps with one entry each."""
+    key = find_rows_key(document)
+    if key is not None:
+        rows: Sequence[Row] = document.get(key, ())
+        return rows
+    return [{**document, **entry} for entry in _joined_entries(document)] or [document]
+
+
+def _joined_entries(document: Row) -> list[Row]:
+    return [entry for key in find_joined_keys(document) for entry in document.get(key, ())]
+
+
 def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, plain: bool = False) -> Iterator[Row]:
     """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced.
 
@@ -63,8 +84,7 @@ def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, pl
     """
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
-        key = find_rows_key(document)
-        yield from _pick(item, options, [document] if key is None else document.get(key, ()), fields, plain=plain)
+        yield from _pick(item, options, _rows_of(document), fields, plain=plain)
 
 
 def reduce_document(document: Row, result: Result, options: ViewOptions, fields: Sequence[str]) -> dict[str, object]:
@@ -73,9 +93,21 @@ def reduce_document(document: Row, result: Result, options: ViewOptions, fields:
     key = find_rows_key(document)
     if key is not None and key not in document:
         return dict(document)  # the last line of a search, which has no rows
-    rows = _pick(result, options, [document] if key is None else document[key], fields)
-    found = [{field: value for field, value in row.items() if value is not None} for row in rows]
-    return envelope | (found[0] if key is None else {key: found})
+    known = {name for entry in _joined_entries(document) for name in entry if name not in document}
+    of_entries = [field for field in fields if field in known]
+    own = [field for field in fields if field not in of_entries]
+    rows = _pick(result, options, [document] if key is None else document[key], own)
+    found = [_without_none(row) for row in rows]
+    joined = {name: document[name] for name in find_joined_keys(document) if of_entries and name in document}
+    entries = {
+        name: [_without_none({field: find_value(entry, field) for field in of_entries}) for entry in entries]
+        for name, entries in joined.items()
+    }
+    return envelope | (found[0] if key is None else {key: found}) | entries
+
+
+def _without_none(row: Row) -> dict[str, object]:
+    return {field: value for field, value in row.items() if value is not None}
 
 
 def find_value(row: Row, field: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import time
 
 import pytest
@@ -11,6 +13,7 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.store.open_repository import open_repository
 from tests.cli.running import PRODUCT, scopes
 from tests.code_links.agent_session import ClaudeSession
+from tests.support.pipes import named_pipe
 from tests.support.worktrees import Project
 
 
@@ -152,3 +155,58 @@ def test_log_and_diff_say_what_is_missing(project, run, session):
     assert "no conversation is linked to commit" in run("log", "--commit", "HEAD", code=4)
     assert "the project has no commit 'nowhere'" in run("diff", "--commit", "nowhere", code=4)
     assert "nothing to compare was given" in run("diff", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "begin"),
+    [
+        (["show", "conv-001", "--commits"], "show", "each turn of a link is a row: "),
+        (["diff", "--commit", "HEAD"], "diff", "In a pipe each line is a row: "),
+        (["diff", "--commit", "HEAD", "--stat"], "diff", "--stat each file: "),
+        (["log", "--commit", "HEAD"], "log", "In a pipe each message is a row: "),
+    ],
+)
+def test_the_help_names_as_many_columns_as_a_row_about_commits_has(project, run, session, words, command, begin):
+    session.prompt("Add one function")
+    session.edit("one.py", "def one_function():\n    return 'the value of one'\n")
+    project.write("one.py", "def one_function():\n    return 'another value of one'\n")
+    session.shell("git add -A && git commit -q -m 'One function'")
+    run("import", str(session.path))
+    done = scopes(*words, table=PRODUCT, cwd=project.directory)
+    text = " ".join(run("help", command).split())
+    columns = re.split("[.;]", text.partition(begin)[2])[0].split(", ")
+    assert len(columns) == len(done.stdout.splitlines()[0].split("\t")) > 1
+
+
+def test_a_commit_that_was_amended_is_listed_below_the_new_one_and_is_marked(project, run, session):
+    run("hooks", "install", "git")
+    session.prompt("Add one function")
+    _, old = session.commit("one function")
+    session.shell("git commit -q --amend -m 'one function, amended'")
+    session.say("Done.")
+    run("import", str(session.path))
+    rows = [line.split("\t") for line in run("show", "conv-001", "--commits").splitlines()]
+    states = {row[0]: row[-1] for row in rows}
+    assert states == {old: f"replaced by {project.head()}", project.head(): "current"}
+    shown = json.loads(run("show", "conv-001", "--commits", "--json"))["commits"]
+    assert [each.get("replaced_by") for each in shown if each["is_gone"]] == [project.head()]
+
+
+@pytest.mark.parametrize("name", ["refs/notes/ai", "packed-refs"])
+def test_a_pipe_in_place_of_a_ref_is_named_and_nothing_waits_for_it(project, run, session, name):
+    session.prompt("Add one function")
+    session.commit("one function")
+    run("import", str(session.path))
+    with named_pipe(f"{project.directory}/.git/{name}"):
+        for words in (["show", "conv-001", "--commits"], ["log", "--commit", "HEAD"], ["why", "one.py:1"]):
+            assert f"{name}: it is a named pipe" in run(*words, code=8)
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "scopes-hooks/pending/pipe"])
+def test_a_pipe_that_is_not_needed_changes_nothing(project, run, session, name):
+    session.prompt("Add one function")
+    _, made = session.commit("one function")
+    run("import", str(session.path))
+    with named_pipe(f"{project.directory}/.git/{name}"):
+        assert run("show", "conv-001", "--commits").startswith(made)
+        assert "Add one function" in run("log", "--commit", "HEAD")

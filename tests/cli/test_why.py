@@ -40,7 +40,7 @@ def project(tmp_path):
 
 def why(project, *words, code=0, **keywords):
     done = scopes("why", *words, table=PRODUCT, cwd=str(project.path), **keywords)
-    assert done.returncode == code, (done.stdout, done.stderr)
+    assert code is None or done.returncode == code, (done.stdout, done.stderr)
     return done
 
 
@@ -69,6 +69,41 @@ def test_a_file_is_a_line_of_json_for_each_answer(project):
 def test_a_template_formats_an_answer(project):
     shown = why(project, "app.py:5", "--format", "{line} {level} {commit} {subject}").stdout
     assert shown == f"5 certain {project.head} Add status command\n"
+
+
+def test_a_template_is_filled_for_each_answer_with_its_fields_and_those_of_the_line(project):
+    shown = why(project, "app.py:5", "--format", "{line} {conversation} {turn}: {prompt} <- {longer_prompt}").stdout
+    assert shown == "5 conv-001 2: yes <- can you show the branches of a store?\n"
+
+
+def test_a_line_without_an_answer_fills_a_template_once_with_nothing_for_the_answer(project):
+    shown = why(project, "app.py:1-5", "--format", "{line}-{last_line} {level} [{conversation}]").stdout
+    assert shown == "1-1 none [-]\n2-5 certain [conv-001]\n"
+
+
+def test_a_field_that_does_not_exist_is_refused_with_those_that_do(project):
+    done = why(project, "app.py:5", "--format", "{answers.conversation}", code=2)
+    assert "there is no field 'answers.conversation' for a template" in done.stderr
+    assert "did you mean {conversation}?" in done.stderr
+    assert "line, last_line" in done.stderr
+
+
+def test_candidates_are_rows_too(project, tmp_path):
+    store = open_store(os.environ["SCOPES_STORE"])
+    first = ClaudeSession(project, "first").prompt("please try a status module").write("lib.py", STATUS)
+    import_paths(store, first.save(tmp_path / "home"))
+    (project.path / "lib.py").unlink()
+    second = ClaudeSession(project, "second").prompt("please write a status module").write("lib.py", STATUS)
+    import_paths(store, second.commit("Status module").save(tmp_path / "home"))
+    shown = why(project, "lib.py:2", "-n", "3", "--format", "{level} {conversation} {turn}").stdout
+    assert shown == "certain conv-003 1\ncertain conv-002 1\n"
+
+
+def test_fields_of_answers_stay_in_their_list_with_json(project):
+    found = json.loads(why(project, "app.py:5", "--json", "--fields", "line,conversation,made_commit").stdout)
+    assert found == {
+        "scopes": 1, "kind": "why", "line": 5, "answers": [{"conversation": "conv-001", "made_commit": True}],
+    }  # fmt: skip
 
 
 def test_fields_select_columns_and_keys(project):
@@ -100,11 +135,28 @@ def test_a_revision_is_asked_for_with_rev(project):
     assert why(project, "app.py:1", code=1).stdout.split("\t")[2] == "none"
 
 
+@pytest.mark.parametrize("target", ["app.py:5:12", "app.py:5:", "app.py:5:1:"])
+def test_a_line_may_be_given_as_editors_and_compilers_print_it(project, target):
+    assert why(project, target).stdout == why(project, "app.py:5").stdout
+
+
+def test_a_file_with_a_colon_in_its_name_is_found_in_the_working_tree_and_in_a_revision(project):
+    project.git("mv", "app.py", "app.py:5")
+    project.commit("A name like a line")
+    assert why(project, "app.py:5:5").stdout.split("\t")[2] == "certain"
+    project.git("mv", "app.py:5", "app.py")
+    project.commit("And back")
+    assert why(project, "app.py:5", "--rev", "HEAD~1").stdout.splitlines()[0].split("\t")[0] == "1"
+    assert why(project, "app.py:5", "--rev", "HEAD").stdout.split("\t")[0] == "5"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "error", "cure"),
     [
         ((), 2, "Missing argument", None),
         (("app.py:9-2",), 2, "names no lines", "FILE:3-9"),
+        (("app.py:abc",), 2, "'abc' in 'app.py:abc' is not a line", "FILE:LINE:COLUMN"),
+        (("gone.py:abc",), 4, "there is no file gone.py:abc", "git ls-files"),
         (("app.py:99",), 2, "app.py has 8 lines, not 99", "give a line"),
         (("gone.py:1",), 4, "there is no file gone.py", "git ls-files"),
         (("app.py", "--rev", "v9"), 4, "there is no commit v9", "git log"),
@@ -132,10 +184,10 @@ def test_a_store_without_conversations_names_the_import(project, tmp_path):
     assert "scopes import" in done.stderr
 
 
-def test_candidates_and_their_number(project):
-    one = why(project, "app.py:5", "--candidates").stdout.splitlines()
-    none = why(project, "app.py:5", "-n", "0").stdout.splitlines()
-    assert (len(one), len(none)) == (1, 1)
+def test_the_number_of_candidates_is_at_least_one(project):
+    assert len(why(project, "app.py:5", "--candidates").stdout.splitlines()) == 1
+    for number in ("0", "-1"):
+        assert "-n" in why(project, "app.py:5", "-n", number, code=2).stderr
 
 
 def test_an_earlier_state_of_the_store_is_refused(project):

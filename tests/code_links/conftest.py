@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from scopes.code_links.edit_index import open_edit_index
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.why import WhyRequest, why
+from tests.code_links.hooked import Hooked
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, CodexSession, Project
 from tests.support.random_ids import spread_ids
@@ -35,6 +37,18 @@ class World:
         """Import sessions."""
         if sessions:
             import_paths(self.repository, *[session.save(self.folder) for session in sessions])
+
+    def take_with_sub_agent(self, session, agent, call_id):
+        """Import a session and that of a sub-agent which a call of it has started."""
+        main = session.save(self.folder)
+        path = main.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
+        path.parent.mkdir(parents=True)
+        for record in agent.records:
+            record.update(isSidechain=True, agentId="a1b2c3d")
+        agent.save(self.folder.with_name("other")).rename(path)
+        described = {"agentType": "general-purpose", "toolUseId": call_id}
+        path.with_name("agent-a1b2c3d.meta.json").write_text(json.dumps(described))
+        import_paths(self.repository, main, path)
 
     def why(self, target, *sessions, **options):
         """Import sessions, and return the result for a file or lines of one."""
@@ -65,3 +79,16 @@ def world(tmp_path, repository):
 @pytest.fixture
 def project(world):
     return world.project
+
+
+@pytest.fixture
+def hooked(tmp_path, repository):
+    """A project with the hooks of scopes, which record into the store, and without a commit."""
+    return Hooked(tmp_path / "project", repository)
+
+
+@pytest.fixture
+def hooked_with_base(hooked):
+    """The same project with one commit of a person."""
+    hooked.commit("base")
+    return hooked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from contextlib import suppress
@@ -12,21 +13,18 @@ import pytest
 
 from scopes.code_links.record_commits import ACTOR
 from scopes.conversation.undo import undo
+from scopes.errors import ScopesError
 from scopes.store.operation_log import walk_operations
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Caller
 from tests.code_links.hooked import CLAUDE, CODEX, Hooked, write_program
-from tests.support.store import assert_sound, make_store
+from tests.support.pipes import named_pipe
+from tests.support.store import assert_sound
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
-
-
-@pytest.fixture
-def project(tmp_path, repository):
-    return Hooked(tmp_path / "project", repository)
+def project(hooked):
+    return hooked
 
 
 def who(project, commit):
@@ -302,16 +300,43 @@ def test_a_hook_writes_through_no_link_that_came_into_the_git_directory(project,
     assert len(os.listdir(tmp_path / "moved/pending")) == 1
 
 
-@pytest.mark.parametrize("content", [None, "-1\n", "1 2\n", "; exit 1\n", ""])
-def test_a_commit_neither_waits_for_a_pipe_nor_trusts_the_number_of_a_process(project, content):
+def test_a_commit_does_not_wait_for_a_pipe(project):
+    with named_pipe(os.path.join(project.directory, ".git/scopes-hooks/starting")):
+        project.commit("one", **CODEX)
+    assert len(project.pending()) == 1
+
+
+@pytest.mark.parametrize("content", ["-1\n", "1 2\n", "; exit 1\n", ""])
+def test_a_commit_does_not_trust_the_number_of_a_process(project, content):
     path = os.path.join(project.directory, ".git/scopes-hooks/starting")
-    if content is None:
-        os.mkfifo(path)
-    else:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(content)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(content)
     project.commit("one", **CODEX)
     assert len(project.pending()) == 1
-    if content is not None:
-        with open(path, encoding="ascii") as file:
-            assert file.read().strip().isdecimal()
+    with open(path, encoding="ascii") as file:
+        assert file.read().strip().isdecimal()
+
+
+def test_a_pipe_among_what_hooks_have_left_is_left_out(project):
+    made = project.commit("one", **CODEX)
+    with named_pipe(os.path.join(project.directory, ".git/scopes-hooks/pending/pipe")):
+        assert [each.commit for each in project.pending()] == [made]
+        project.record()
+    assert who(project, made) == [("codex", "0199-thread", "call_7")]
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "refs/notes/ai"])
+def test_a_commit_is_recorded_without_its_details_if_a_pipe_is_in_place_of_a_file(project, name):
+    made = project.commit("one", **CODEX)
+    with named_pipe(os.path.join(project.directory, ".git", name)):
+        project.record()
+    (record,) = project.records().find(made)
+    assert (record.tool, record.session) == ("codex", "0199-thread")
+
+
+@pytest.mark.parametrize("name", ["config", "scopes-hooks/made-hooks-directory"])
+def test_the_hooks_are_not_installed_where_a_pipe_is_in_place_of_a_file(tmp_path, repository, name):
+    project = Hooked(tmp_path / "project", repository, install=False)
+    shutil.rmtree(f"{project.directory}/.git/hooks")
+    with named_pipe(os.path.join(project.directory, ".git", name)), pytest.raises(ScopesError):
+        project.target.install(project.place())

@@ -53,7 +53,7 @@ def test_the_turns_of_both_links_may_differ(world):
 def test_the_call_comes_before_the_content_of_another_conversation(world):
     one = write(world, "one", *range(6))
     two = world.claude("two").prompt("commit everything, please").commit("Add values")
-    assert brief(links_of(world, one, two)) == [("conv-002", "made", "certain"), ("conv-001", "wrote", "certain")]
+    assert brief(links_of(world, one, two)) == [("conv-002", "made", "certain"), ("conv-001", "wrote", "likely")]
 
 
 def test_an_amended_commit_is_found_by_its_author_time_and_subject(world, project):
@@ -121,21 +121,66 @@ def test_lines_that_are_too_short_do_not_count(world, project):
     assert links_of(world) == ()
 
 
-@pytest.mark.parametrize(("hours", "level"), [(1, "certain"), (48, "certain"), (100, "candidate")])
-def test_many_lines_are_certain_for_three_days(world, project, hours, level):
+@pytest.mark.parametrize(("hours", "level"), [(1, "certain"), (48, "certain"), (100, "likely")])
+def test_many_lines_are_certain_for_three_days_in_a_session_that_goes_on(world, project, hours, level):
     session = write(world, "one", *range(8))
     project.clock.skip(hours=hours)
+    session.prompt("what else is there to do in this project?")
     project.commit("Values")
+    session.say("Nothing.")
     assert brief(links_of(world, session)) == [("conv-001", "wrote", level)]
 
 
-@pytest.mark.parametrize(("hours", "level"), [(1, "certain"), (7, "candidate")])
+@pytest.mark.parametrize(("hours", "level"), [(1, "certain"), (7, "likely")])
 def test_few_lines_are_certain_for_six_hours_only(world, project, hours, level):
     """Single lines such as `if err != nil {` are written again and again."""
     session = write(world, "one", 0, 1)
     project.clock.skip(hours=hours)
+    session.prompt("what else is there to do in this project?")
     project.commit("Values")
+    session.say("Nothing.")
     assert brief(links_of(world, session)) == [("conv-001", "wrote", level)]
+
+
+@pytest.mark.parametrize(
+    ("amount", "level", "words"),
+    [
+        ({"seconds": 30}, "likely", "6 lines of 1 edit, 40 seconds after the session was last active"),
+        ({"hours": 7}, "likely", "6 lines of 1 edit, 7 hours after the session was last active"),
+        ({"days": 2}, "likely", "6 lines of 1 edit, 2 days after the session was last active"),
+        ({"days": 4}, "candidate", "6 lines of 1 edit, 4 days after the session was last active"),
+    ],
+)
+def test_after_the_end_of_a_session_its_lines_are_likely_at_most(world, project, amount, level, words):
+    """Nobody saw the session make the commit, and boilerplate is written again and again."""
+    session = write(world, "one", *range(6))
+    project.clock.skip(**amount)
+    project.commit("Values")
+    (link,) = links_of(world, session)
+    assert (link.level, link.evidence[0].text) == (level, words)
+
+
+def test_in_a_rest_of_a_session_its_lines_are_likely_only(world, project):
+    """That somebody goes on with the session on the next day does not tell who made the commit in the night."""
+    session = write(world, "one", *range(6))
+    project.clock.skip(hours=10)
+    project.commit("Values")
+    project.clock.skip(hours=10)
+    session.prompt("good morning, what is left to do?")
+    (link,) = links_of(world, session)
+    assert (link.level, link.evidence[0].text.rpartition(", ")[2]) == (
+        "likely",
+        "10 hours after the session was last active",
+    )
+
+
+def test_between_two_turns_of_a_session_its_lines_are_certain(world, project):
+    session = write(world, "one", *range(6))
+    project.clock.skip(minutes=20)
+    project.commit("Values")
+    session.prompt("I have committed it, thank you; what is next?")
+    (link,) = links_of(world, session)
+    assert (link.level, link.evidence[0].text) == ("certain", "6 lines of 1 edit")
 
 
 @pytest.mark.parametrize(("minutes", "level"), [(30, "likely"), (90, "candidate")])

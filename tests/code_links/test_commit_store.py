@@ -23,15 +23,10 @@ from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.store.refs import COMMITS
 from scopes.store.transactions import exclusive_write
-from tests.support.store import make_store
+from tests.support.store import remove_object
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 SAME = "5" * 32
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
 
 
 def record(commit=A, session="s", **fields):
@@ -141,3 +136,10 @@ def test_an_operation_names_its_commits():
     assert summary_of([A]) == "record commit aaaaaaaa"
     assert summary_of([A, B, A]) == "record commits aaaaaaaa, bbbbbbbb"
     assert summary_of([f"{number:040x}" for number in range(5)]).endswith("00000000, ...")
+
+
+def test_verify_names_the_ref_if_its_commit_cannot_be_read(repository):
+    store(repository, record_changes(record(identity=SAME)))
+    remove_object(repository, repository.find_ref(COMMITS))
+    (found,) = walk_commit_record_defects(repository)
+    assert (found.severity, found.where) == ("error", COMMITS)

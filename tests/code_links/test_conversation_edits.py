@@ -10,7 +10,6 @@ from scopes.history.messages import header_of
 from scopes.history.revisions import list_branch_tips
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
-from tests.importers.streams import import_paths
 from tests.support.history import history, say
 from tests.support.random_ids import spread_ids  # noqa: F401
 from tests.support.tool_calls import call_tool
@@ -108,7 +107,7 @@ def test_a_codex_session_is_read_too(world, project, repository):
     assert [each.call.printed for each in found.commit_calls] == [((project.head[:7], "Add a file"),)]
 
 
-def test_what_a_sub_agent_did_belongs_to_the_turn_of_its_call(world, project, repository, tmp_path):
+def test_what_a_sub_agent_did_belongs_to_the_turn_of_its_call(world, project, repository):
     session = world.claude().prompt(LONG).say("ok").prompt("let a sub-agent do it")
     session._call("Task", {"description": "do it", "prompt": "write a.py", "subagent_type": "general-purpose"})
     call_id = session._call_id
@@ -116,16 +115,7 @@ def test_what_a_sub_agent_did_belongs_to_the_turn_of_its_call(world, project, re
     agent.id = session.id
     agent.prompt("write a.py").write("a.py", "x = 1\n").say("done")
     session._result("done", {"status": "completed", "agentId": "a1b2c3d", "prompt": "write a.py"})
-    main = session.save(world.folder)
-    path = main.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
-    path.parent.mkdir(parents=True)
-    for record in agent.records:
-        record.update(isSidechain=True, agentId="a1b2c3d")
-    agent.save(tmp_path / "other").rename(path)
-    path.with_name("agent-a1b2c3d.meta.json").write_text(
-        f'{{"agentType": "general-purpose", "toolUseId": "{call_id}"}}'
-    )
-    import_paths(repository, main, path)
+    world.take_with_sub_agent(session, agent, call_id)
     assert edits_of(repository) == [(2, "a.py", ["x = 1"])]
 
 

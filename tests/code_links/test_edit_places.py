@@ -7,6 +7,7 @@ import pytest
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.project_commits import read_repository_id
 from tests.support.code_sessions import Project
+from tests.support.pipes import named_pipe
 
 
 @pytest.fixture
@@ -72,3 +73,9 @@ def test_a_repository_that_cannot_be_recognized_proves_nothing(places, project, 
     project.git("clone", "-q", "--depth", "1", f"file://{project.path}", str(tmp_path / "shallow"))
     assert not places.is_foreign(f"{empty.path}/app.py")
     assert not places.is_foreign(f"{tmp_path}/shallow/app.py")
+
+
+def test_another_repository_that_cannot_be_read_is_another_one(places, other):
+    """Git would wait for ever at the pipe; that it is not the project itself is known without it."""
+    with named_pipe(other.path / ".git/refs/heads/pipe"):
+        assert places.is_foreign(f"{other.path}/app.py")

@@ -16,7 +16,6 @@ from scopes.code_links.project_git import find_project_repository, open_project_
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.history.conversations import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
-from tests.support.store import make_store
 from tests.support.worktrees import Project
 
 A = "a" * 40
@@ -107,11 +106,6 @@ JSON = st.recursive(
 def test_no_document_is_an_error(one, other):
     parse_note(note(agent=one, text=json.dumps(other)))
     parse_trace(trace(files=[one, {"conversations": [other, {"url": "x", "ranges": [one]}]}], tool=other))
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture

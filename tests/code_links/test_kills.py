@@ -12,9 +12,9 @@ import pytest
 
 from scopes.code_links.commit_store import CommitRecords
 from scopes.store.open_repository import open_repository
-from tests.code_links.hooked import CODEX, Hooked
+from tests.code_links.hooked import CODEX
 from tests.support.examples import sample
-from tests.support.store import ROOT, assert_sound, make_store
+from tests.support.store import ROOT, assert_sound
 
 PROGRAM = """
 import os, sys
@@ -29,8 +29,8 @@ record_pending(repository, worktree)
 
 
 @pytest.fixture
-def project(tmp_path):
-    return Hooked(tmp_path / "project", make_store(tmp_path / "store.git"))
+def project(hooked):
+    return hooked
 
 
 def start(project):

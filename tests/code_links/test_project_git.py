@@ -17,6 +17,7 @@ from scopes.code_links.project_git import (
 )
 from scopes.errors import Inaccessible, NotFound
 from tests.support.newest_git import NEWEST_GIT
+from tests.support.pipes import named_pipe
 from tests.support.store import files_of
 
 TEXT = "a line that is long enough\nanother line, which is long too\n"
@@ -222,3 +223,44 @@ def test_a_shallow_clone_has_no_identity_because_its_root_is_elsewhere(started, 
 def test_a_setting_is_read_as_text(project, text, expected):
     (project.path / ".git" / "config").write_text(text)
     assert read_setting(find_project_repository(str(project.path)), "blame", "ignoreRevsFile") == expected
+
+
+PIPES = [
+    "refs/notes/ai", "refs/heads/topic/x", "refs/tags/v1", "packed-refs", "shallow", "config", "HEAD",
+    "objects/info/alternates", "objects/info/commit-graph", "objects/pack/pack-1.idx", f"objects/ab/{'c' * 38}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PIPES)
+def test_a_repository_with_a_named_pipe_is_refused_instead_of_waiting_for_it(started, world, name):
+    path = started.path / ".git" / name
+    with named_pipe(path):
+        with pytest.raises(Inaccessible, match="it is a named pipe") as error, world.git() as git:
+            git.run("for-each-ref")
+        assert str(path) in error.value.message
+        assert "delete it" in error.value.hint
+
+
+def test_a_named_pipe_in_an_alternate_directory_of_objects_is_found(started, world, tmp_path):
+    (tmp_path / "more").mkdir()
+    (started.path / ".git/objects/info/alternates").write_text(f"# shared\n{tmp_path}/more\n")
+    with named_pipe(tmp_path / "more/info/alternates"), pytest.raises(Inaccessible, match="named pipe"), world.git():
+        pass
+
+
+def test_a_ref_that_is_a_link_to_a_device_is_refused(started, world):
+    (started.path / ".git/refs/heads/zero").symlink_to("/dev/zero")
+    with pytest.raises(Inaccessible, match="it is a device"), world.git():
+        pass
+
+
+def test_objects_of_an_alternate_directory_are_read(started, tmp_path):
+    started.git("clone", "-q", "--shared", str(started.path), str(tmp_path / "shared"))
+    with open_project_git(find_project_repository(str(tmp_path / "shared"))) as git:
+        assert git.run("log", "-1", "--format=%s").decode().strip() == "Begin"
+
+
+def test_directories_of_objects_that_name_each_other_are_read(started, world):
+    (started.path / ".git/objects/info/alternates").write_text("../objects\n")
+    with world.git() as git:
+        assert git.run("log", "-1", "--format=%s").decode().strip() == "Begin"

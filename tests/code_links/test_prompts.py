@@ -30,6 +30,17 @@ def test_a_short_prompt_has_the_answer_before_it_and_the_longer_prompt(repositor
     assert read_request(repository, turn(yes, answer, asked)) == Request("yes", "Shall I?", LONG)
 
 
+@pytest.mark.parametrize("prompt", [LONG, "fix the tests", f"yes, and {LONG}, and the tags too"])
+def test_an_instruction_of_its_own_agrees_to_no_answer(repository, write, prompt):
+    answer, asked = write("Done and committed."), write(prompt)
+    assert read_request(repository, turn(asked, answer)).agreed_to is None
+
+
+def test_an_approval_that_is_not_very_short_agrees_to_the_answer_before_it(repository, write):
+    answer, yes = write("Shall I move it?"), write("yep let's refactor. do we have tests to move too?")
+    assert read_request(repository, turn(yes, answer)).agreed_to == "Shall I move it?"
+
+
 def test_a_long_prompt_has_no_longer_one(repository, write):
     first, second = write(LONG), write(f"no, {LONG} and the tags")
     assert read_request(repository, turn(second, None, first)).longer_prompt is None

@@ -12,16 +12,11 @@ from scopes.code_links.record_commits import ACTOR, find_commit_facts, has_commi
 from scopes.code_links.reflog import begin_turn
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Caller
-from tests.support.store import assert_sound, make_store
+from tests.support.store import assert_sound
 from tests.support.worktrees import Project
 
 A, B = "a" * 40, "b" * 40
 UUID = "11111111-2222-8333-8444-555555555555"
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
 
 
 @pytest.fixture

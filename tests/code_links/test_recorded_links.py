@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from scopes.clock import parse_time
 from scopes.code_links.record_commits import find_commit_facts, record_turn
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.reflog import begin_turn
@@ -15,22 +16,14 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.store.projects import find_worktree
 from tests.code_links.agent_session import ClaudeSession
-from tests.code_links.hooked import CODEX, Hooked
-from tests.support.store import make_store
+from tests.code_links.hooked import CODEX
 
 OTHER = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return make_store(tmp_path / "store.git")
-
-
-@pytest.fixture
-def project(tmp_path, repository):
-    made = Hooked(tmp_path / "project", repository)
-    made.commit("base")
-    return made
+def project(hooked_with_base):
+    return hooked_with_base
 
 
 @pytest.fixture
@@ -59,7 +52,7 @@ def test_a_commit_leads_to_the_call_of_the_session_that_made_it(project, session
     project.record()
     (link,) = links_of(project, made).links
     assert (link.conversation, link.role, link.level, link.turn) == ("conv-001", "made", "certain", 2)
-    assert (link.evidence[0].kind, link.evidence[0].text) == ("recorded", "made in a shell of this session")
+    assert (link.evidence[0].kind, link.evidence[0].text) == ("recorded", "recorded in a shell of this session")
     assert call in str(text_of(project, link).parts)
 
 
@@ -159,7 +152,11 @@ def test_a_commit_in_the_time_of_a_turn_is_likely_of_it(project, session):
     session.import_now(project.repository)
     turn_of(project, "conv-001", lambda: project.commit("one"))
     (link,) = links_of(project, project.head()).links
-    assert (link.level, link.turn, link.evidence[0].text) == ("likely", 1, "HEAD moved to it in this turn")
+    assert (link.level, link.turn, link.evidence[0].text) == (
+        "likely",
+        1,
+        "recorded in this turn, in which HEAD moved to it",
+    )
 
 
 def test_a_commit_in_the_time_of_two_turns_is_of_neither_for_sure(project, session, tmp_path):
@@ -187,6 +184,34 @@ def test_the_commits_of_a_conversation_are_found_by_its_session_and_by_its_turns
     found = RecordedCommits(project.repository).commits_of("conv-001")
     assert [record.subject for record in found.values()] == ["one function", "two"]
     assert list(found) == [made, project.head()]
+
+
+def test_what_is_taken_over_while_somebody_asks_is_not_missed(project, session):
+    """A hook of another commit may take it over between the reading of the records and of what hooks have left."""
+    session.prompt("Add one")
+    _, made = session.commit("one function")
+    project.git("commit", "-q", "--amend", "-m", "one function, amended")
+    session.import_now(project.repository)
+    asking = RecordedCommits(project.repository, find_worktree(project.directory))
+    project.record()
+    assert [link.level for link in asking.links_of_commit(made).links] == ["certain"]
+    assert asking.replacements_of([project.head()]) == {made: project.head()}
+
+
+def test_the_earliest_record_of_a_commit_tells_when_it_was_made(project, session):
+    """A hook and the end of the turn both record it, a moment apart."""
+    session.prompt("Add one")
+    turn = begin_turn(project.directory, 0)
+    _, made = session.commit("one function")
+    session.import_now(project.repository)
+    project.record()
+    uuid = read_uuid(project.repository, "conv-001")
+    messages = StoreHandle(project.repository).conversation("conv-001").branch().messages()
+    record_turn(project.repository, uuid, list(messages)[-1].id, turn.end())
+    records = project.records().find(made)
+    (found,) = RecordedCommits(project.repository).commits_of("conv-001").values()
+    assert {record.recorded_by for record in records} == {"hook", "turn"}
+    assert found.at == min(records, key=lambda record: parse_time(record.at)).at
 
 
 def test_a_conversation_without_commits_has_none(project, session, tmp_path):

@@ -9,6 +9,12 @@ import pytest
 from scopes.code_links.target import find_file, parse_target
 from scopes.errors import Invalid, NotFound
 
+FILES = {"src/app.py", "app.py", "a:b.py", "log:7", "C"}
+
+
+def parse(text, files=FILES):
+    return parse_target(text, files.__contains__)
+
 
 @pytest.mark.parametrize(
     ("text", "file", "lines"),
@@ -17,28 +23,79 @@ from scopes.errors import Invalid, NotFound
         ("src/app.py:42", "src/app.py", (42, 42)),
         ("src/app.py:42-50", "src/app.py", (42, 50)),
         ("src/app.py:42,50", "src/app.py", (42, 50)),
-        ("app.py:", "app.py:", None),
-        ("app.py:x", "app.py:x", None),
-        ("a:b.py:7", "a:b.py", (7, 7)),
+        ("app.py:3:12", "app.py", (3, 3)),
+        ("app.py:3-9:12", "app.py", (3, 9)),
+        ("app.py:5:", "app.py", (5, 5)),
+        ("app.py:3:12:", "app.py", (3, 3)),
+        ("app.py:", "app.py", None),
         ("C:7", "C", (7, 7)),
-        (":7", ":7", None),
     ],
 )
-def test_an_argument_names_a_file_and_perhaps_lines(tmp_path, text, file, lines):
-    assert parse_target(text, str(tmp_path)) == (file, lines)
+def test_an_argument_names_a_file_and_perhaps_lines_as_editors_and_compilers_do(text, file, lines):
+    assert parse(text) == (file, lines)
 
 
-def test_a_file_whose_name_ends_like_a_line_is_meant_if_it_exists(tmp_path):
-    (tmp_path / "log:7").touch()
-    assert parse_target("log:7", str(tmp_path)) == ("log:7", None)
-    assert parse_target("log:7:3", str(tmp_path)) == ("log:7", (3, 3))
+@pytest.mark.parametrize(
+    ("text", "file", "lines"),
+    [
+        ("a:b.py", "a:b.py", None),
+        ("a:b.py:7", "a:b.py", (7, 7)),
+        ("a:b.py:7:1", "a:b.py", (7, 7)),
+        ("log:7", "log:7", None),
+        ("log:7:3", "log:7", (3, 3)),
+    ],
+)
+def test_a_file_whose_name_has_a_colon_is_meant_if_it_exists(text, file, lines):
+    assert parse(text) == (file, lines)
+
+
+def test_the_longest_name_that_is_a_file_is_meant():
+    assert parse("app.py:3:4", {"app.py", "app.py:3"}) == ("app.py:3", (4, 4))
+    assert parse("app.py:3:", {"app.py", "app.py:3:"}) == ("app.py:3:", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "lines"),
+    [
+        ("gone.py:7", "gone.py", (7, 7)), ("gone.py:7:1:", "gone.py", (7, 7)), ("gone.py:x", "gone.py:x", None),
+        ("x:gone.py:7", "x:gone.py", (7, 7)), (":7", ":7", None),
+    ],
+)  # fmt: skip
+def test_if_there_is_no_file_what_looks_like_lines_is_not_part_of_its_name(text, file, lines):
+    assert parse(text) == (file, lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("app.py:abc", "'abc' in 'app.py:abc' is not a line"),
+        ("app.py:3-", "'3-' in 'app.py:3-' is not a line"),
+        ("app.py:-3", "'-3' in 'app.py:-3' is not a line"),
+        ("app.py:1.5", "'1.5' in 'app.py:1.5' is not a line"),
+        ("app.py:9999999999999", "'9999999999999' in 'app.py:9999999999999' is not a line"),
+        ("app.py:\N{ARABIC-INDIC DIGIT THREE}", "is not a line"),
+        ("app.py:3:x", "'x' in 'app.py:3:x' is not a column"),
+        ("app.py:3:12:error", "'12:error' in 'app.py:3:12:error' is not a column"),
+        ("log:7:x", "'x' in 'log:7:x' is not a line"),
+    ],
+)
+def test_what_is_no_number_is_named_by_the_error(text, message):
+    with pytest.raises(Invalid, match="is not a") as error:
+        parse(text)
+    assert message in error.value.message
+    assert "FILE:LINE:COLUMN" in error.value.hint
 
 
 @pytest.mark.parametrize("text", ["", "app.py:0", "app.py:9-3"])
-def test_an_argument_without_a_file_or_with_impossible_lines_is_refused(tmp_path, text):
+def test_an_argument_without_a_file_or_with_impossible_lines_is_refused(text):
     with pytest.raises(Invalid) as error:
-        parse_target(text, str(tmp_path))
+        parse(text)
     assert error.value.hint
+
+
+def test_the_second_place_is_asked_only_if_the_first_one_knows_no_file():
+    assert parse_target("app.py:3", {"app.py"}.__contains__, {"app.py:3"}.__contains__) == ("app.py", (3, 3))
+    assert parse_target("app.py:3", set().__contains__, {"app.py:3"}.__contains__) == ("app.py:3", None)
 
 
 def place(file, cwd):

@@ -80,6 +80,16 @@ def test_a_short_prompt_comes_with_what_it_agreed_to_and_the_longer_prompt_befor
     assert answer.longer_prompt == "can we have a command that lists the branches?"
 
 
+def test_a_prompt_with_an_instruction_of_its_own_agreed_to_nothing(world, project):
+    """Whatever the answer before it says: the prompt itself is the reason for the line."""
+    begin(project)
+    session = world.claude().prompt("does the program have a version?").say("No. I would add a file VERSION.")
+    session.prompt("add a command that shows the status, and do not touch anything else")
+    add(session).commit("Add status command")
+    (answer,) = world.line("app.py:9", session).answers
+    assert (answer.turn, answer.agreed_to, answer.longer_prompt) == (2, None, None)
+
+
 def test_the_turn_that_wrote_a_line_counts_and_not_the_one_that_committed_it(world, project):
     begin(project)
     session = world.claude().prompt("add a status command, please, to app.py")
@@ -372,6 +382,13 @@ def test_a_line_beyond_the_end_is_an_error_that_tells_the_number_of_lines(world,
     begin(project)
     with pytest.raises(Invalid, match=r"app.py has 5 lines, not 50"):
         world.why("app.py:50")
+
+
+def test_a_file_without_lines_is_an_error_that_names_it(world, project):
+    begin(project, "empty", "")
+    world.take(world.claude().prompt("hello"))
+    with pytest.raises(Invalid, match="the file empty has no lines"):
+        world.why("empty")
 
 
 def test_an_empty_store_is_an_error_that_names_the_import(world, project):

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from tests.importers.streams import import_paths
-
 OLD = "first_value = 1\n"
 FUNCTION = """\
 def list_branches(store):
@@ -151,7 +149,7 @@ def test_a_patch_of_codex_in_a_shell_command(world, started):
     assert answer(world, "branches.py:2", session) == ("certain", 1)
 
 
-def test_a_sub_agent_wrote_the_line_for_the_turn_of_its_call(world, started, tmp_path):
+def test_a_sub_agent_wrote_the_line_for_the_turn_of_its_call(world, started):
     session = world.claude().prompt("what is in here?").say("One value.").prompt("let a sub-agent list the branches")
     session._call("Task", {"description": "list", "prompt": "list them", "subagent_type": "general-purpose"})
     call_id = session._call_id
@@ -161,14 +159,7 @@ def test_a_sub_agent_wrote_the_line_for_the_turn_of_its_call(world, started, tmp
     session._result("done", {"status": "completed", "agentId": "a1b2c3d", "prompt": "list them"}).commit(
         "List branches"
     )
-    main = session.save(world.folder)
-    path = main.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
-    path.parent.mkdir(parents=True)
-    for record in agent.records:
-        record.update(isSidechain=True, agentId="a1b2c3d")
-    agent.save(tmp_path / "other").rename(path)
-    path.with_name("agent-a1b2c3d.meta.json").write_text(f'{{"agentType": "x", "toolUseId": "{call_id}"}}')
-    import_paths(world.repository, main, path)
+    world.take_with_sub_agent(session, agent, call_id)
     found = world.line("app.py:5")
     assert (found.level, found.answers[0].turn) == ("certain", 2)
     assert found.answers[0].prompt == "let a sub-agent list the branches"

@@ -58,7 +58,7 @@ def test_a_turn_without_an_edit_that_only_a_record_names_has_its_prompt(project,
     generate(project, session)
     (answer,) = explain(project, tmp_path, "table.py:3").answers
     assert (answer.turn, answer.prompt) == (2, "Generate the table of values")
-    assert answer.agreed_to == "There is a script that makes a table. Shall I run it?"
+    assert answer.agreed_to is None
 
 
 def test_without_the_record_nobody_knows(project, session, tmp_path):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.code_links.why import WhyRequest, why
 from scopes.conversation.commit_turns import find_commit_turns
 from scopes.conversation.diff_commit import diff_commit
+from scopes.conversation.linked_revision import RevisionRequest
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.show_commits import show_commits
 from scopes.errors import NotFound
@@ -53,6 +55,14 @@ def two_turns(project, tmp_path):
     return project.head()
 
 
+def turns_of(store, revision, **options):
+    return find_commit_turns(store, RevisionRequest(revision=revision, **options))
+
+
+def account_of(store, revision, **options):
+    return diff_commit(store, RevisionRequest(revision=revision, **options))
+
+
 def texts_of(store, turns):
     only = LogFilter(messages=turns.messages)
     found = log(store, turns.conversation, all_branches=True, only=only, oldest_first=True)
@@ -63,7 +73,7 @@ def test_the_log_of_a_commit_has_the_turn_that_wrote_it_and_the_one_that_made_it
     made = two_turns(project, tmp_path)
     project.record()
     for revision in (made, "HEAD", "main", made[:10]):
-        turns = find_commit_turns(store, revision, **places)
+        turns = turns_of(store, revision, **places)
         assert (turns.conversation, texts_of(store, turns)) == ("conv-001", ["Write the greeting function", "yes"])
 
 
@@ -71,7 +81,7 @@ def test_without_a_record_the_call_and_the_content_are_enough(project, store, pl
     project.target.remove(project.place())
     made = two_turns(project, tmp_path)
     assert project.pending() == []
-    assert texts_of(store, find_commit_turns(store, made, **places)) == ["Write the greeting function", "yes"]
+    assert texts_of(store, turns_of(store, made, **places)) == ["Write the greeting function", "yes"]
 
 
 def test_the_other_turns_of_the_conversation_are_left_out(project, store, places, tmp_path):
@@ -80,23 +90,23 @@ def test_the_other_turns_of_the_conversation_are_left_out(project, store, places
         session.prompt(f"Do the {subject}")
         _, made = session.commit(subject)
     session.import_now(store)
-    assert texts_of(store, find_commit_turns(store, f"{made}~1", **places)) == ["Do the second thing"]
+    assert texts_of(store, turns_of(store, f"{made}~1", **places)) == ["Do the second thing"]
 
 
 def test_a_commit_that_nobody_knows_is_refused(project, store, places, tmp_path):
     two_turns(project, tmp_path)
     project.commit("by hand")
     with pytest.raises(NotFound, match=r"no conversation is linked to commit [0-9a-f]{8} 'by hand'"):
-        find_commit_turns(store, "HEAD", **places)
+        turns_of(store, "HEAD", **places)
     with pytest.raises(NotFound, match="the project has no commit 'nowhere'"):
-        find_commit_turns(store, "nowhere", **places)
+        turns_of(store, "nowhere", **places)
 
 
 @pytest.mark.parametrize("revision", ["--all", "-h", "HEAD..main", ":/base", "HEAD^{tree}", "a\nb", "\udcff", ""])
 def test_what_is_no_commit_is_refused(project, store, places, revision):
     """`:/base` is a commit for git: it is allowed, but nobody is linked to it."""
     with pytest.raises(NotFound):
-        find_commit_turns(store, revision, **places)
+        turns_of(store, revision, **places)
 
 
 def test_the_session_of_a_commit_that_is_not_imported_is_named(project, store, places, tmp_path):
@@ -106,12 +116,12 @@ def test_the_session_of_a_commit_that_is_not_imported_is_named(project, store, p
     with pytest.raises(
         NotFound, match=f"was made by the session {session.session} of claude-code, which is not in the"
     ):
-        find_commit_turns(store, "HEAD", **places)
+        turns_of(store, "HEAD", **places)
 
 
 def test_outside_of_a_repository_there_are_no_commits_to_ask_for(store, tmp_path):
     with pytest.raises(NotFound, match="is not in a git repository"):
-        find_commit_turns(store, "HEAD", directory=str(tmp_path), index_directory=str(tmp_path / "index"))
+        turns_of(store, "HEAD", directory=str(tmp_path), index_directory=str(tmp_path / "index"))
 
 
 def test_a_commit_of_two_conversations_is_shown_of_the_surest_with_a_note(project, store, places, tmp_path):
@@ -123,10 +133,11 @@ def test_a_commit_of_two_conversations_is_shown_of_the_surest_with_a_note(projec
     other.prompt("commit what is there")
     other.shell("git add -A && git commit -q -m 'Add a greeting'")
     other.import_now(store)
-    turns = find_commit_turns(store, "HEAD", **places)
+    turns = turns_of(store, "HEAD", **places)
     assert texts_of(store, turns) == ["commit what is there"]
     assert turns.notes[-1].text == "also linked to the commit: conv-001"
-    named = find_commit_turns(store, "HEAD", conversation="conv-001", **places)
+    assert turns.notes[0].text.endswith("'Add a greeting': made in turn 1")
+    named = turns_of(store, "HEAD", conversation="conv-001", **places)
     assert texts_of(store, named) == ["Write the greeting function"]
 
 
@@ -154,6 +165,134 @@ def test_what_is_recorded_is_shown_without_the_project(project, store, places, t
     assert "only recorded commits are shown" in result.notes[0].text
 
 
+def write_in_two_turns(project, tmp_path):
+    """A session that adds a function in each of two turns, and commits both in the second one."""
+    session = session_in(project, tmp_path)
+    session.prompt("Write the greeting function")
+    session.edit("greeting.py", "def greeting_of(name):\n    return f'good morning, {name}'\n")
+    session.prompt("Write the parting function as well, and commit everything")
+    session.edit("parting.py", "def parting_of(name):\n    return f'good night, {name}'\n")
+    session.shell("git add -A && git commit -q -m 'Add a greeting and a parting'")
+    session.import_now(project.repository)
+    return session
+
+
+def links_of(result):
+    return [
+        (link.role, link.level, [turn.number for turn in link.turns]) for row in result.commits for link in row.links
+    ]
+
+
+def test_all_turns_that_wrote_lines_of_a_commit_are_named_and_the_one_that_made_it(project, store, places, tmp_path):
+    write_in_two_turns(project, tmp_path)
+    assert links_of(show_commits(store, "conv-001", **places)) == [
+        ("made", "certain", [2]),
+        ("wrote", "certain", [1, 2]),
+    ]
+    turns = turns_of(store, "HEAD", **places)
+    prompts = ["Write the greeting function", "Write the parting function as well, and commit everything"]
+    assert texts_of(store, turns) == prompts
+
+
+def test_the_log_of_a_commit_says_which_turn_made_it_and_which_wrote_it(project, store, places, tmp_path):
+    write_in_two_turns(project, tmp_path)
+    (note,) = turns_of(store, "HEAD", **places).notes
+    name = f"commit {project.head()[:8]} 'Add a greeting and a parting'"
+    assert note.text == f"{name}: made in turn 2; lines written in turns 1, 2"
+    assert note.hint == "the evidence: scopes show conv-001 --commits"
+
+
+def test_the_turns_of_a_commit_are_those_that_why_answers_with(project, store, places, tmp_path):
+    write_in_two_turns(project, tmp_path)
+    answered = set()
+    for name in ("greeting.py", "parting.py"):
+        request = WhyRequest(target=name, cwd=project.directory)
+        found = why(store, places["index_directory"], request)
+        answered |= {answer.turn for lines in found.items for answer in lines.answers}
+    (_, wrote) = show_commits(store, "conv-001", **places).commits[0].links
+    assert {turn.number for turn in wrote.turns} == answered == {1, 2}
+
+
+def test_the_turn_whose_command_wrote_a_file_is_named_and_also_the_one_that_committed(project, store, places, tmp_path):
+    session = session_in(project, tmp_path)
+    session.prompt("Write the version into a file")
+    session.shell("echo 'version 1.2.3 of this program' > VERSION")
+    session.prompt("commit it")
+    session.shell("git add -A && git commit -m 'Add the version'")
+    session.import_now(store)
+    result = show_commits(store, "conv-001", **places)
+    assert links_of(result) == [("made", "certain", [2]), ("wrote", "likely", [1])]
+    (evidence,) = result.commits[0].links[1].evidence
+    assert (evidence.kind, evidence.text) == ("command", "a command may have written lines of VERSION")
+    assert texts_of(store, turns_of(store, "HEAD", **places)) == ["Write the version into a file", "commit it"]
+
+
+def test_files_that_edits_have_completely_are_not_those_of_a_command(project, store, places, tmp_path):
+    session = session_in(project, tmp_path)
+    session.prompt("Write the greeting function")
+    session.edit("greeting.py", "def greeting_of(name):\n    return f'good morning, {name}'\n\n\nx = 1\n")
+    session.shell("touch greeting.py && git add -A && git commit -m 'Add a greeting'")
+    session.import_now(store)
+    assert links_of(show_commits(store, "conv-001", **places)) == [("made", "certain", [1]), ("wrote", "certain", [1])]
+
+
+def test_an_amended_commit_names_the_one_that_replaced_it(project, store, places, tmp_path):
+    """Git keeps the replaced commit for weeks, and no branch has it."""
+    made = two_turns(project, tmp_path)
+    project.git("commit", "-q", "--amend", "-m", "Greet people")
+    project.record()
+    new = project.head()
+    rows = {row.commit: (row.is_gone, row.replaced_by) for row in show_commits(store, "conv-001", **places).commits}
+    assert rows == {made: (True, new), new: (False, None)}
+
+
+def test_a_replaced_commit_is_known_before_its_hook_is_taken_over(project, store, places, tmp_path):
+    made = two_turns(project, tmp_path)
+    project.git("commit", "-q", "--amend", "-m", "Greet people")
+    rows = {row.commit: row.replaced_by for row in show_commits(store, "conv-001", **places).commits}
+    assert rows == {made: project.head(), project.head(): None}
+
+
+def test_commits_that_were_amended_twice_name_the_last_one(project, store, places, tmp_path):
+    session = session_in(project, tmp_path)
+    session.prompt("Write the greeting function")
+    _, first = session.commit("greeting function")
+    session.shell("git commit -q --amend -m 'greeting function of people'")
+    second = project.head()
+    session.shell("git commit -q --amend -m 'greeting function of all people'")
+    session.import_now(store)
+    project.record()
+    rows = {row.commit: row.replaced_by for row in show_commits(store, "conv-001", **places).commits}
+    assert rows == {first: project.head(), second: project.head(), project.head(): None}
+
+
+def test_a_commit_that_a_branch_still_has_is_not_replaced(project, store, places, tmp_path):
+    made = two_turns(project, tmp_path)
+    project.git("branch", "backup")
+    project.git("commit", "-q", "--amend", "-m", "Greet people")
+    project.record()
+    rows = {row.commit: (row.is_gone, row.replaced_by) for row in show_commits(store, "conv-001", **places).commits}
+    assert rows[made] == (False, None)
+
+
+def test_a_recorded_commit_of_a_deleted_branch_is_gone_and_replaced_by_none(project, store, places, tmp_path):
+    project.git("switch", "-q", "-c", "topic")
+    made = two_turns(project, tmp_path)
+    project.record()
+    project.git("switch", "-q", "main")
+    project.git("branch", "-q", "-D", "topic")
+    (row,) = show_commits(store, "conv-001", **places).commits
+    assert (row.commit, row.is_gone, row.replaced_by) == (made, True, None)
+
+
+def test_a_commit_of_a_detached_head_is_not_gone(project, store, places, tmp_path):
+    project.git("checkout", "-q", "--detach")
+    two_turns(project, tmp_path)
+    project.record()
+    (row,) = show_commits(store, "conv-001", **places).commits
+    assert not row.is_gone
+
+
 def test_a_commit_that_git_made_again_is_shown_as_it_is_now(project, store, places, tmp_path):
     made = two_turns(project, tmp_path)
     project.git("commit", "-q", "--amend", "-m", "Greet people")
@@ -162,7 +301,8 @@ def test_a_commit_that_git_made_again_is_shown_as_it_is_now(project, store, plac
     project.git("gc", "-q", "--prune=now")
     rows = {row.subject: row for row in show_commits(store, "conv-001", **places).commits}
     assert not rows["Greet people"].is_gone
-    assert (rows["Add a greeting"].commit, rows["Add a greeting"].is_gone) == (made, True)
+    replaced = rows["Add a greeting"]
+    assert (replaced.commit, replaced.is_gone, replaced.replaced_by) == (made, True, project.head())
 
 
 def test_a_conversation_without_commits_shows_none(project, store, places, tmp_path):
@@ -175,7 +315,7 @@ def test_a_conversation_without_commits_shows_none(project, store, places, tmp_p
 
 def test_edits_account_for_a_commit_that_nobody_touched(project, store, places, tmp_path):
     two_turns(project, tmp_path)
-    result = diff_commit(store, "HEAD", **places)
+    result = account_of(store, "HEAD", **places)
     assert [(file.path, file.added, file.edited, file.others) for file in result.files] == [("greeting.py", 2, 2, ())]
     assert result.exit_code == 0
 
@@ -188,7 +328,7 @@ def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store,
     project.write("greeting.py", text)
     session.shell("git add -A && git commit -q -m 'Add a greeting'")
     session.import_now(store)
-    result = diff_commit(store, "HEAD", conversation="conv-001", **places)
+    result = account_of(store, "HEAD", conversation="conv-001", **places)
     (file,) = result.files
     assert (file.added, file.edited, file.short) == (6, 1, 3)
     assert file.others == ((2, "    return f'good evening, {name}'"), (5, "MAXIMUM_OF_NAMES = 5"))

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from jsonschema import Draft202012Validator
 
+from scopes.code_links.why import WhyRequest, why
 from scopes.errors import NotFound
 from scopes.exporters.agent_trace import NOTES_REF, export_traces, note_traces
 from scopes.history.conversations import read_uuid
@@ -92,7 +93,7 @@ def test_a_record_has_the_lines_that_edits_have(project, repository, session, pl
     assert [(each["start_line"], each["end_line"]) for each in whole["ranges"]] == [(1, 2)]
     assert (whole["url"], whole["contributor"]["type"]) == (f"urn:uuid:{read_uuid(repository, 'conv-001')}", "ai")
     assert whole["contributor"]["model_id"] == "anthropic/claude-x"
-    assert [(each["start_line"], each["end_line"]) for each in second["conversations"][0]["ranges"]] == [(1, 1)]
+    assert [(each["start_line"], each["end_line"]) for each in second["conversations"][0]["ranges"]] == [(1, 4)]
     assert two["metadata"]["dev.scopes"]["links"][0] == {"role": "made", "level": "certain"}
 
 
@@ -140,3 +141,60 @@ def test_a_conversation_without_commits_has_no_records(project, repository, tmp_
 def test_outside_of_a_repository_there_is_nothing_to_export(repository, session, tmp_path):
     with pytest.raises(NotFound, match="is not in a git repository"):
         export_traces(repository, "conv-001", directory=str(tmp_path), index_directory=str(tmp_path / "index"))
+
+
+SHORT = """\
+class Greeting:
+    n = 0
+
+    def say(self, name):
+        if not name:
+            return
+        print(f"good morning, {name}")
+        return
+"""
+
+
+def lines_of(record):
+    """Return the lines of the first file of a record, by its ranges."""
+    ranges = record["files"][0]["conversations"][0]["ranges"]
+    return [number for each in ranges for number in range(each["start_line"], each["end_line"] + 1)]
+
+
+def answered_lines(places, repository, target):
+    """Return the lines of a file for which `why` has an answer that is certain or likely."""
+    request = WhyRequest(target=target, cwd=places["directory"])
+    items = why(repository, places["index_directory"], request).items
+    found = [each for each in items if each.level in {"certain", "likely"}]
+    return [number for each in found for number in range(each.line, each.last_line + 1)]
+
+
+@pytest.fixture
+def short_lines(project, tmp_path, repository):
+    """A commit with a class of a session, most lines of which are short, and a line of a person above and below it."""
+    found = ClaudeSession(project, tmp_path / f"{SESSION}.jsonl")
+    found.prompt("Add a class that greets people")
+    found.edit("greeting.py", SHORT)
+    project.write("greeting.py", f"MAXIMUM_OF_NAMES = 5\n\n{SHORT}MINIMUM_OF_NAMES = 3\n")
+    found.shell("git add -A && git commit -q -m 'greeting'")
+    found.import_now(repository)
+
+
+def test_a_record_has_all_lines_for_which_why_has_an_answer(project, repository, short_lines, places):
+    """Also short ones, such as `return`, at the end of a function and of the lines of a session."""
+    (record,) = records_of(export_traces(repository, "conv-001", **places))
+    assert lines_of(record) == answered_lines(places, repository, "greeting.py") == list(range(3, 11))
+
+
+def test_a_record_has_every_short_line_that_why_calls_certain_alone(project, repository, short_lines, places):
+    (record,) = records_of(export_traces(repository, "conv-001", **places))
+    alone = [n for n in range(1, 12) if answered_lines(places, repository, f"greeting.py:{n}")]
+    assert set(alone) <= set(lines_of(record))
+    assert {8, 10} & set(alone)
+
+
+def test_a_commit_that_was_replaced_has_no_record(project, repository, session, places):
+    old = project.head()
+    project.git("commit", "-q", "--amend", "-m", "two functions, amended")
+    records = records_of(export_traces(repository, "conv-001", **places))
+    assert old not in [record["vcs"]["revision"] for record in records]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scopes.code_links.link import CodeLink, Evidence
+from scopes.code_links.link import CodeLink, Evidence, LinkedTurn
 from scopes.conversation.diff_commit import CommitAccount, FileAccount, OtherLine
 from scopes.conversation.show_commits import CommitRow, ConversationCommits
 from scopes.exporters.agent_trace import TracesNoted
 from scopes.render.view_options import ViewOptions
 from tests.render.with_options import WithOptions
 
-_COMMIT, _GONE = "3f2a" * 10, "9b7d" * 10
-_RECORDED = Evidence("recorded", "made in a shell of this session", "toolu_01")
+_COMMIT, _GONE, _REPLACED = "3f2a" * 10, "9b7d" * 10, "5c01" * 10
+_RECORDED = Evidence("recorded", "recorded in a shell of this session", "toolu_01")
 _CONTENT = Evidence("content", "41 lines of 3 edits", "toolu_02", 0.82)
 _MADE = CodeLink(
     commit=_COMMIT, conversation="conv-001", message="aaaaaaaaaaaaaaaaaaaaaaaaaa", turn=5, role="made", level="certain",
@@ -20,11 +20,15 @@ _MADE = CodeLink(
 )  # fmt: skip
 _WROTE = CodeLink(
     commit=_COMMIT, conversation="conv-001", message="bbbbbbbbbbbbbbbbbbbbbbbbbb", turn=3, role="wrote", level="likely",
-    evidence=(_CONTENT,),
+    evidence=(_CONTENT,), turns=(LinkedTurn(2, "cccccccccccccccccccccccccc"), LinkedTurn(3, "bbbbbbbbbbbbbbbbbbbbbbbbbb")),
 )  # fmt: skip
 _LATER = CodeLink(
     commit=_GONE, conversation="conv-001", role="made", level="likely",
-    evidence=(Evidence("recorded", "HEAD moved to it in this turn"),),
+    evidence=(Evidence("recorded", "recorded in this turn, in which HEAD moved to it"),),
+)  # fmt: skip
+_EARLIER = CodeLink(
+    commit=_REPLACED, conversation="conv-001", message="aaaaaaaaaaaaaaaaaaaaaaaaaa", turn=5, role="made", level="certain",
+    evidence=(_RECORDED,), turns=(LinkedTurn(5, "aaaaaaaaaaaaaaaaaaaaaaaaaa"),),
 )  # fmt: skip
 COMMITS = ConversationCommits(
     conversation="conv-001",
@@ -33,6 +37,9 @@ COMMITS = ConversationCommits(
             commit=_COMMIT, subject="Set the session cookie", authored="2025-12-01T07:58:00Z", links=(_MADE, _WROTE)
         ),
         CommitRow(commit=_GONE, subject="Cache it", authored=None, links=(_LATER,), is_gone=True),
+        CommitRow(
+            commit=_REPLACED, subject="Set cookie", authored=None, links=(_EARLIER,), is_gone=True, replaced_by=_COMMIT
+        ),
     ),
 )
 ACCOUNT = CommitAccount(

@@ -39,7 +39,8 @@ def diff(
 
     --commit REV shows the lines that a commit of the project around the current directory added and that no edit of its
     conversations has, or of CONV: somebody changed them afterwards, or a command wrote them. Lines that are too short
-    to tell where they are from, such as `}`, are counted only.
+    to tell where they are from, such as `}`, are counted only. In a pipe each line is a row: path, line, text; with
+    --stat each file: path, lines added, lines of edits, short lines, other lines.
 
     Examples:
       scopes diff main fix
@@ -52,11 +53,10 @@ def diff(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     if commit is not None:
+        conversation = None if left is None else left.partition("/")[0]
         with load("scopes.cli.commit_options:index_progress")(invocation) as on_progress:
-            account = load("scopes.conversation.diff_commit:diff_commit")(
-                repository, commit, directory=invocation.cwd, index_directory=invocation.index_directory,
-                conversation=None if left is None else left.partition("/")[0], on_progress=on_progress,
-            )  # fmt: skip
+            request = load("scopes.cli.commit_options:revision_request")(invocation, commit, conversation, on_progress)
+            account = load("scopes.conversation.diff_commit:diff_commit")(repository, request)
         return invocation.show(account, options=ViewOptions(stat=stat))
     if left is None:
         raise Invalid("nothing to compare was given", hint="for example: scopes diff main fix")

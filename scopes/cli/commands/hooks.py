@@ -76,7 +76,8 @@ def hooks_status(
 
     The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
     it starts another scopes, or uses another store, than one that was installed now would; then the problem names both.
-    Of git it also shows whether commits get trailers.
+    Of git it also shows whether commits get trailers. In a pipe the hooks of an agent are installed, outdated, missing
+    or unreadable.
 
     Examples:
       scopes hooks status

@@ -62,8 +62,9 @@ def log(
     "lane" is the merged branch that it is from. If no message matches, a note says so and the exit code is 0, as in
     git.
 
-    --commit REV shows the turns that made a commit of the project around the current directory or wrote lines of it,
-    in the conversation with the surest link, or in WHERE.
+    --commit REV shows the turn that made a commit of the project around the current directory and those that wrote
+    lines of it, in the conversation with the surest link, or in WHERE; a note says which turn is which. In a pipe the
+    rows have the columns above.
 
     Examples:
       scopes log

@@ -25,32 +25,37 @@ def why(
         bool, usage.Option("--candidates", help="Name further turns that may have written a line")
     ] = False,
     count: Annotated[
-        int | None, usage.Option("-n", min=0, metavar="N", help="How many candidates: 5 if not given")
+        int | None, usage.Option("-n", min=1, metavar="N", help="How many candidates: 5 if not given")
     ] = None,
 ) -> int:
     """Show which prompt a line of code is from.
 
     Goes from a line through git blame to the commit, and from there to the turn of a conversation that wrote it: what
-    was asked for, the end of the answer that a short prompt such as `yes` agreed to, and the evidence. Sessions that
-    were imported are enough: nothing has to be recorded while an agent works. Turns are counted by prompts.
+    was asked for, the end of the answer that an approval such as `yes` agreed to, and the evidence. Sessions that were
+    imported are enough: nothing has to be recorded while an agent works. Turns are counted by prompts. The turn is the
+    one that wrote the line; another one may have made the commit, see scopes log --commit.
 
     Levels: certain: an edit has the line and at least half of the lines around it that its commit added, and its
-    conversation made the commit or wrote a quarter of it. likely: an edit has the line, and nothing contradicts. other
-    session: as certain, but another conversation made the commit. near: an edit has only the lines around it. commit
-    only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown. unsure:
-    only candidates. none.
+    conversation made the commit or wrote a quarter of it. likely: an edit has the line, and nothing contradicts.
+    other-session: as certain, but another conversation made the commit. near: an edit has only the lines around it.
+    commit-only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown.
+    unsure: only candidates. none.
+
+    In a pipe each answer is a row, and a template is filled for each. A line may also be given as FILE:LINE:COLUMN; the
+    column is not used.
 
     A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
     runs no program that the repository names. The first run reads the edits of all conversations into the index.
 
-    Exit code 1 means that none of the lines has an answer of the levels certain, likely or other session.
+    Exit code 1 means that none of the lines has an answer of the levels certain, likely or other-session.
 
     Examples:
       scopes why src/app.py:42
       scopes why src/app.py:40-60 --candidates
       scopes why src/app.py --rev v1.2 --json
       scopes why src/app.py:42 -n 3
+      scopes why src/app.py --format '{lines} {conversation} {prompt}'
     """
     invocation: Invocation = context.obj
     more = count if count is not None else _MORE if candidates else 0

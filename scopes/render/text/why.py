@@ -31,9 +31,9 @@ _COLUMNS = (
 _NAMES: dict[WhyLevel, tuple[str, Style]] = {
     "certain": ("certain", "good"),
     "likely": ("likely", "good"),
-    "other-session": ("other session", "good"),
+    "other-session": ("other-session", "good"),
     "near": ("near", "warn"),
-    "commit-only": ("commit only", "warn"),
+    "commit-only": ("commit-only", "warn"),
     "unsure": ("unsure", "warn"),
     "none": ("none", "dim"),
 }
@@ -44,7 +44,6 @@ _MEANINGS: dict[WhyLevel, str] = {
 _HASH_LENGTH = 7
 _MIN_SUBJECT = 20  # cells
 _MAX_TEXT = 300  # cells of a prompt or a command on a terminal
-_MAX_AGREEING = 120  # characters; a longer prompt says itself what it is about
 _UNCOMMITTED = "not committed"
 
 
@@ -132,8 +131,8 @@ def _describe(answer: WhyAnswer, also: tuple[int, ...]) -> tuple[str | Span, ...
 
 
 def _write_details(answer: WhyAnswer, view: View, *, indent: int, committed: bool) -> None:
-    """Write what a prompt agreed to, the longer prompt before it, the command and the evidence."""
-    if answer.agreed_to is not None and len(answer.prompt or "") <= _MAX_AGREEING:
+    """Write what an approval agreed to, the longer prompt before it, the command and the evidence."""
+    if answer.agreed_to is not None:
         view.hanging(f'"{" ".join(answer.agreed_to.split())}"', start=(Span("agreed to: ", "dim"),), indent=indent)
     if answer.longer_prompt is not None:
         view.hanging(f'"{_one_line(answer.longer_prompt)}"', start=(Span("asked before: ", "dim"),), indent=indent)

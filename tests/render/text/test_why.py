@@ -67,10 +67,10 @@ def test_other_turns_that_wrote_the_line_are_named(also, text):
     assert text in shown(why_lines(1, "certain", YES, also=also))[1]
 
 
-def test_what_a_short_prompt_agreed_to_is_shown_and_not_that_of_a_long_one():
-    short, long = YES._replace(prompt="yes"), YES._replace(prompt="please do it so and not otherwise " * 5)
-    assert any("agreed to:" in line for line in shown(why_lines(1, "certain", short)))
-    assert not any("agreed to:" in line for line in shown(why_lines(1, "certain", long)))
+def test_what_a_prompt_agreed_to_is_shown_below_it_if_it_agreed_to_something():
+    own = YES._replace(prompt="add a function", agreed_to=None)
+    assert any("agreed to:" in line for line in shown(why_lines(1, "certain", YES)))
+    assert not any("agreed to:" in line for line in shown(why_lines(1, "certain", own)))
 
 
 def test_prompts_of_several_lines_are_one_and_very_long_ones_are_cut():
