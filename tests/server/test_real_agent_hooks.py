@@ -53,7 +53,7 @@ def texts(store):
 def wait_for(look, home):
     end = time.monotonic() + AGENT_LOG_SECONDS
     while not look():
-        events = list(read_events(str(home / ".local/state/scopes"), HOOK_LOG))
+        events = read_events(str(home / ".local/state/scopes"), HOOK_LOG).events
         assert time.monotonic() < end, f"not recorded: {events}"
         time.sleep(0.2)
 

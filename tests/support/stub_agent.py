@@ -64,7 +64,7 @@ class Agent:
         try:
             with open(os.path.join(self.folder, f"session-{session}")) as file:
                 return [json.loads(line) for line in file]
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def run(self):
