@@ -26,6 +26,7 @@ from scopes.model.agent_tools import (
     READ_FILES,
     REPLACEMENTS,
     TEXTS_BEFORE,
+    TITLE,
     USER_CHANGES,
     WHOLE_TEXTS,
     is_shell,
@@ -171,7 +172,8 @@ def command_of(call: Part) -> str | None:
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
-    return None
+    # Gemini CLI names no arguments in the Agent Client Protocol: the title of the call is the command.
+    return _text(arguments.get(TITLE)) if len(arguments) == 1 else None
 
 
 def directories_of_command(call: Part) -> list[str]:

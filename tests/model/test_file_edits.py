@@ -388,6 +388,12 @@ def test_a_text_that_is_no_unicode_has_a_hash_too():
         ("shell", {"command": ["make", 7]}, None),
         ("Edit", {"command": "make test"}, None),
         ("Bash", {}, None),
+        ("execute", {"command": "make test", "title": "Tests"}, "make test"),
+        ("execute", {"title": "make test"}, "make test"),
+        ("execute", {"title": "make test", "timeout": 5}, None),
+        ("execute", {"title": ["make"]}, None),
+        ("execute", {"query": "select 1"}, None),
+        ("edit", {"title": "make test"}, None),
     ],
 )
 def test_the_command_of_a_call_is_its_command_line_without_the_shell_around_it(name, arguments, command):
