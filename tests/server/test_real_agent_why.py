@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from scopes.store.discovery import list_conversations
 from tests.cli.running import PRODUCT, scopes
 from tests.server.test_real_agent_hooks import run, texts, wait_for
 from tests.support import agent_tools, shop_work
@@ -71,7 +72,7 @@ PROGRAMS = {
         configure_opencode, agent_tools.OPENCODE, ["opencode", "run"], ["opencode", "run", "-c"], ["opencode", "acp"]
     ),
     "gemini": Program(
-        configure_gemini, agent_tools.GEMINI, [*GEMINI, "-p"], [*GEMINI, "-r", "latest", "-p"], ["gemini", "--acp"]
+        configure_gemini, agent_tools.GEMINI, [*GEMINI, "-p"], [*GEMINI, "-r", "latest", "-p"], [*GEMINI[:-1], "--acp"]
     ),
     "qwen": Program(configure_qwen, agent_tools.QWEN, [*QWEN, "-p"], [*QWEN, "-c", "-p"]),
     "pi": Program(configure_pi, agent_tools.PI, [*PI, "-p"], [*PI, "-c", "-p"]),
@@ -208,6 +209,8 @@ SESSION_FILES = {
     "qwen": ".qwen/projects",
     "pi": ".pi/agent/sessions",
 }
+# Of agents that resume: what `scopes acp` recorded and their files are one conversation.
+RESUMED_FILES = {"codex": ".codex/sessions", "opencode": ".local/share/opencode"}
 
 
 @pytest.mark.parametrize("name", SESSION_FILES)
@@ -238,3 +241,6 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_behind_scopes_acp(name, 
     check_answers(work, is_continued=True)
     check_details(work)
     check_line_by_hand(work)
+    if name in RESUMED_FILES:
+        import_sessions(work, RESUMED_FILES[name])
+        assert list_conversations(os.environ["SCOPES_STORE"]) == ["conv-001"]

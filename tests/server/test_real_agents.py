@@ -27,7 +27,8 @@ def model():
 
 AGENTS = {
     "opencode": (["opencode", "acp"], configure_opencode, {"resume"}),
-    "gemini": (["gemini", "--acp"], configure_gemini, {"load", "new"}),
+    # Without a model it asks another one first which to take, and asks again for 90 seconds if that is no JSON.
+    "gemini": (["gemini", "-m", "gemini-2.5-pro", "--acp"], configure_gemini, {"load", "new"}),
     "codex": (["codex-acp"], configure_codex, {"resume"}),
 }
 
