@@ -177,6 +177,7 @@ _SHELL_TOOL = compile_lazily(
     re.IGNORECASE,
 )
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
+DIFFS = "diffs"  # in the structured result of a call that `scopes acp` recorded: what the agent showed of its edits
 TITLE = "title"  # what `scopes acp` records of a call to which the agent names no arguments
 COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
 QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))

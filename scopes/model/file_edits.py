@@ -17,6 +17,7 @@ from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
     CREATIONS,
+    DIFFS,
     DIRECTORIES,
     EDIT_LISTS,
     FILE_PATHS,
@@ -99,6 +100,20 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
 
 def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     """Return what a call did to files, from its arguments and the structured result, if there is one."""
+    return _edits_of_arguments(call, structured) or list(_read_diffs(structured))
+
+
+def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
+    """Yield the changes that an agent reported to its editor (ACP): pieces of a file, or all of a new one."""
+    for diff in _list(structured.get(DIFFS))[:MAX_EDITS]:
+        match diff:
+            case {"path": str(path), "oldText": str(old), "newText": str(new)} if old:
+                yield FileEdit(path, "edit", replacements=(Replacement(old, new),))
+            case {"path": str(path), "newText": str(new)}:
+                yield FileEdit(path, "create", "", new)
+
+
+def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     arguments = {} if call is None else _object(call.fields.get("input"))
     reported = [each for name in CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
     if reported:

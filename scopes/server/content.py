@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from scopes.errors import Invalid
 from scopes.model import encoding
+from scopes.model.agent_tools import DIFFS
 from scopes.model.message import FileTouch, Part
 from scopes.secret_patterns import redact
 from scopes.server.options import unchanged
@@ -127,7 +128,7 @@ def result_part(call: Mapping[str, Any], clean: Clean = unchanged) -> Part:
         fields |= exact_field("output", clean(output))
     diffs = [each for each in content if isinstance(each, dict) and each.get("type") == "diff"]
     if diffs:
-        fields |= exact_field("structured", clean({"diffs": diffs}))
+        fields |= exact_field("structured", clean({DIFFS: diffs}))
     return Part("tool_result", fields)
 
 

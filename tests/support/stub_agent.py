@@ -239,6 +239,20 @@ def shell(agent, message, session, text):
     agent.answer(message, {"stopReason": "end_turn"})
 
 
+def rewrite(agent, message, session, text):
+    """Change and create files, as Gemini CLI says it: the arguments of the calls are not there."""
+    diffs = [
+        {"type": "diff", "path": "/project/app.py", "oldText": "a\n", "newText": "b\n"},
+        {"type": "diff", "path": "/project/new.py", "oldText": None, "newText": "c\n"},
+    ]
+    for diff in diffs:
+        agent.number += 1
+        call = {"toolCallId": f"edit-{agent.number}", "title": "Writing", "kind": "edit", "status": "in_progress"}
+        agent.update(session, "tool_call", content=[], locations=[{"path": diff["path"]}], **call)
+        agent.update(session, "tool_call_update", toolCallId=call["toolCallId"], status="completed", content=[diff])
+    agent.answer(message, {"stopReason": "end_turn"})
+
+
 def think(agent, message, session, text):
     agent.say(session, "let me see", "agent_thought_chunk")
     agent.say(session, "first")
@@ -295,7 +309,7 @@ def slow(agent, message, session, text):
 ACTIONS = {
     "die": die, "die_silently": die_silently, "kill_self": kill_self, "fail": fail, "noise": noise, "tool": tool,
     "write_file": write_file, "think": think, "two": two, "unknown": unknown, "settings": settings, "late": late,
-    "wait": wait, "slow": slow, "shell": shell,
+    "wait": wait, "slow": slow, "shell": shell, "rewrite": rewrite,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The commands that an agent runs behind the proxy are commands to `why`, `check` and all others that read them.
+"""What an agent runs and edits behind the proxy is that to `why`, `check` and all others that read commands and edits.
 
 ACP has a kind of tool for them, `execute`, and no name. Some agents give the arguments of a call, as opencode does; of
 others the title is all, as of Gemini CLI.
@@ -50,11 +50,30 @@ def test_why_names_the_command_that_wrote_a_file(desk, profile):
     assert found["answers"][0]["made_commit"] is True
 
 
+def broken_rules(tmp_path, expect):
+    """Check the recorded session against a rule; return the exit code, and which rules are broken."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text(f'[[rule]]\nid = "ours/rule"\nexpect = "{expect}"\n')
+    done = scopes("check", "conv-001", "--rules", str(policy), "--json", table=PRODUCT)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, {finding["rule"] for line in lines for finding in line.get("findings", ())}
+
+
 @AGENTS
 def test_check_sees_the_commands_of_a_recorded_session(desk, tmp_path, profile):
-    policy = tmp_path / "policy.toml"
-    policy.write_text('[[rule]]\nid = "ours/no-push"\nexpect = "never run(git push **)"\n')
     run(desk, "echo harmless", "git push origin main", **profile)
-    done = scopes("check", "conv-001", "--rules", str(policy), "--json", table=PRODUCT)
-    rules = [finding["rule"] for line in done.stdout.splitlines() for finding in json.loads(line).get("findings", ())]
-    assert (done.returncode, "ours/no-push" in rules) == (1, True), done.stdout
+    code, broken = broken_rules(tmp_path, "never run(git push **)")
+    assert (code, "ours/rule" in broken) == (1, True)
+
+
+@pytest.mark.parametrize("path", ["**/app.py", "**/new.py", "/project/**"])
+def test_check_sees_the_edits_of_a_recorded_session(desk, tmp_path, path):
+    """Gemini CLI shows its edits to the editor as diffs, and says no arguments."""
+    desk.run("rewrite")
+    code, broken = broken_rules(tmp_path, f"never edit({path})")
+    assert (code, "ours/rule" in broken) == (1, True)
+
+
+def test_files_that_were_not_edited_break_no_rule(desk, tmp_path):
+    desk.run("rewrite")
+    assert "ours/rule" not in broken_rules(tmp_path, "never edit(**/other.py)")[1]
