@@ -71,11 +71,11 @@ def part_of(block: Any, clean: Clean = unchanged) -> Part:
             known = {"media_type": media if isinstance(media, str) else f"{kind}/*", **extra}
             return Part("image" if kind == "image" else "file", {**known, **_data_fields(data)})
         case {"type": "resource_link", "uri": str(uri)}:
-            return Part("file_ref", {"path": _path_of(uri), "op": "mention", **extra})
+            return Part("file_ref", {"path": clean(_path_of(uri)), "op": "mention", **extra})
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
-            return Part("file", {"path": _path_of(uri), "text": clean(_shorten(text)), **extra})
+            return Part("file", {"path": clean(_path_of(uri)), "text": clean(_shorten(text)), **extra})
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str(data)}}:
-            return Part("file", {"path": _path_of(uri), **_data_fields(data), **extra})
+            return Part("file", {"path": clean(_path_of(uri)), **_data_fields(data), **extra})
     return Part("raw", exact_field("json", clean(block)))
 
 
@@ -109,7 +109,7 @@ def call_parts(call: Mapping[str, Any], clean: Clean = unchanged) -> list[Part]:
     given = call.get("rawInput")
     if given is None:
         given = {"title": title} if isinstance(title, str) else {}
-    fields = {"call_id": call_id, "name": call_name(call), **exact_field("input", clean(given))}
+    fields = {"call_id": call_id, "name": clean(call_name(call)), **exact_field("input", clean(given))}
     if isinstance(title, str):
         fields["title"] = clean(title)
     parts = [Part("tool_call", fields)]
