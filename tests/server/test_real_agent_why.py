@@ -35,7 +35,7 @@ from tests.support.model_script import Script
 from tests.support.shop_work import QUESTIONS, SESSIONS
 from tests.support.stub_model import StubModel
 
-pytestmark = [pytest.mark.realagents, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 PATCHING_MODEL = "gpt-5.5"  # Codex offers `apply_patch` only for the names of models that it knows
 
 
@@ -115,11 +115,11 @@ class Workshop:
             command = [str(self.programs / self.program.acp[0]), *self.program.acp[1:]]
             editor = Editor(proxy_command(agent=command), cwd=self.project)
             try:
-                editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=120)
-                session = editor.ask("session/new", {"cwd": str(self.project), "mcpServers": []}, seconds=120)
+                editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=600)
+                session = editor.ask("session/new", {"cwd": str(self.project), "mcpServers": []}, seconds=600)
                 for prompt in prompts:
                     params = prompt_params(session["sessionId"], prompt)
-                    assert editor.ask("session/prompt", params, seconds=120)["stopReason"] == "end_turn"
+                    assert editor.ask("session/prompt", params, seconds=600)["stopReason"] == "end_turn"
             finally:
                 editor.close()
 
