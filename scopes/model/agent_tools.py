@@ -177,7 +177,9 @@ _SHELL_TOOL = compile_lazily(
     re.IGNORECASE,
 )
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
-DIFFS = "diffs"  # in the structured result of a call that `scopes acp` recorded: what the agent showed of its edits
+# In the structured result of a call that `scopes acp` recorded: what the agent showed of its edits, and which files it
+# deleted by a call of that kind. The name of the latter is in no result of another program.
+DIFFS, DELETED = "diffs", "acp_deleted"
 TITLE = "title"  # what `scopes acp` records of a call to which the agent names no arguments
 COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
 QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))

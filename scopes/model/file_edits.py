@@ -17,6 +17,7 @@ from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
     CREATIONS,
+    DELETED,
     DIFFS,
     DIRECTORIES,
     EDIT_LISTS,
@@ -104,13 +105,16 @@ def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[File
 
 
 def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
-    """Yield the changes that an agent reported to its editor (ACP): pieces of a file, or all of a new one."""
+    """Yield what an agent reported to its editor (ACP): pieces of a file, all of a new one, or that it is deleted."""
     for diff in _list(structured.get(DIFFS))[:MAX_EDITS]:
         match diff:
             case {"path": str(path), "oldText": str(old), "newText": str(new)} if old:
                 yield FileEdit(path, "edit", replacements=(Replacement(old, new),))
             case {"path": str(path), "newText": str(new)}:
                 yield FileEdit(path, "create", "", new)
+    for path in _list(structured.get(DELETED))[:MAX_EDITS]:
+        if isinstance(path, str) and path:
+            yield FileEdit(path, "delete")
 
 
 def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from scopes.errors import Invalid
 from scopes.model import encoding
-from scopes.model.agent_tools import DIFFS
+from scopes.model.agent_tools import DELETED, DIFFS
 from scopes.model.message import FileTouch, Part
 from scopes.secret_patterns import redact
 from scopes.server.options import unchanged
@@ -119,7 +119,7 @@ def call_parts(call: Mapping[str, Any], clean: Clean = unchanged) -> list[Part]:
 
 
 def result_part(call: Mapping[str, Any], clean: Clean = unchanged) -> Part:
-    """Return the result of a tool call that has ended; changed files are in `structured`."""
+    """Return the result of a tool call that has ended; changed and deleted files are in `structured`."""
     fields: dict[str, Any] = {"call_id": str(call.get("toolCallId", "")), "is_error": call.get("status") == "failed"}
     content = _list(call.get("content"))
     texts = [each["content"]["text"] for each in content if _is_text(each)]
@@ -127,8 +127,10 @@ def result_part(call: Mapping[str, Any], clean: Clean = unchanged) -> Part:
     if output is not None:
         fields |= exact_field("output", clean(output))
     diffs = [each for each in content if isinstance(each, dict) and each.get("type") == "diff"]
-    if diffs:
-        fields |= exact_field("structured", clean({DIFFS: diffs}))
+    deleted = [each.path for each in call_files(call) if each.op == "delete"]
+    structured = {name: found for name, found in ((DIFFS, diffs), (DELETED, deleted)) if found}
+    if structured:
+        fields |= exact_field("structured", clean(structured))
     return Part("tool_result", fields)
 
 

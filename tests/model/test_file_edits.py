@@ -450,3 +450,16 @@ def test_diffs_of_another_form_are_no_edits(diffs):
 def test_a_call_has_so_many_diffs_at_most():
     diff = {"type": "diff", "path": "/shop/a.py", "oldText": "a", "newText": "b"}
     assert len(diffs_of(*[diff] * (MAX_EDITS + 1))) == MAX_EDITS
+
+
+def test_files_that_a_call_of_an_agent_deleted_are_deleted():
+    result = Part(
+        "tool_result", {"call_id": "c1", "structured": {"acp_deleted": ["/shop/a.py", 7, "", None, "/shop/b.py"]}}
+    )
+    edits = edits_of_result(call("delete", {"title": "Deleting"}), result)
+    assert [(each.path, each.op) for each in edits] == [("/shop/a.py", "delete"), ("/shop/b.py", "delete")]
+
+
+def test_what_another_program_says_of_deleted_things_is_no_file():
+    result = Part("tool_result", {"call_id": "c1", "structured": {"deleted": ["/shop/a.py"], "diffs": ["/shop/b.py"]}})
+    assert edits_of_result(call("mcp__tickets__delete", {"title": "Deleting"}), result) == []

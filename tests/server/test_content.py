@@ -183,6 +183,13 @@ def test_a_location_counts_by_the_kind_of_the_call(kind, op):
     assert [each.op for each in found] == ([] if op is None else [op])
 
 
+@pytest.mark.parametrize(("kind", "deleted"), [("delete", ["/a", "/b"]), ("read", None), ("move", None)])
+def test_the_result_of_a_call_that_deletes_names_the_files(kind, deleted):
+    call = {"toolCallId": "c", "kind": kind, "status": "completed", "locations": [{"path": "/a"}, {"path": "/b"}]}
+    _, result = call_parts(call)
+    assert result.fields.get("structured", {}).get("acp_deleted") == deleted
+
+
 def test_counts_of_tokens_get_our_names_and_the_original_is_kept():
     given = {"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 2, "thoughtTokens": -1, "cost": 0.5}
     found = usage_of(given)

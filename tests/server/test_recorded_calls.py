@@ -66,7 +66,7 @@ def test_check_sees_the_commands_of_a_recorded_session(desk, tmp_path, profile):
     assert (code, "ours/rule" in broken) == (1, True)
 
 
-@pytest.mark.parametrize("path", ["**/app.py", "**/new.py", "/project/**"])
+@pytest.mark.parametrize("path", ["**/app.py", "**/new.py", "**/gone.py", "/project/**"])
 def test_check_sees_the_edits_of_a_recorded_session(desk, tmp_path, path):
     """Gemini CLI shows its edits to the editor as diffs, and says no arguments."""
     desk.run("rewrite")

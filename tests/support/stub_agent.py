@@ -240,7 +240,7 @@ def shell(agent, message, session, text):
 
 
 def rewrite(agent, message, session, text):
-    """Change and create files, as Gemini CLI says it: the arguments of the calls are not there."""
+    """Change, create and delete files, as Gemini CLI says it: the arguments of the calls are not there."""
     diffs = [
         {"type": "diff", "path": "/project/app.py", "oldText": "a\n", "newText": "b\n"},
         {"type": "diff", "path": "/project/new.py", "oldText": None, "newText": "c\n"},
@@ -250,6 +250,9 @@ def rewrite(agent, message, session, text):
         call = {"toolCallId": f"edit-{agent.number}", "title": "Writing", "kind": "edit", "status": "in_progress"}
         agent.update(session, "tool_call", content=[], locations=[{"path": diff["path"]}], **call)
         agent.update(session, "tool_call_update", toolCallId=call["toolCallId"], status="completed", content=[diff])
+    call = {"toolCallId": "delete-1", "title": "Deleting", "kind": "delete", "status": "in_progress"}
+    agent.update(session, "tool_call", locations=[{"path": "/project/gone.py"}], **call)
+    agent.update(session, "tool_call_update", toolCallId="delete-1", status="completed")
     agent.answer(message, {"stopReason": "end_turn"})
 
 
