@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
+from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.server.agent_process import AgentProcess
 from scopes.server.options import Connection, ContinueOptions, RecordOptions, Source, program_name
@@ -44,10 +44,13 @@ def run_acp(
     """
     if min(history.last, history.max_tokens, max_line_mb) < 1 or options.tier_seconds <= 0:
         raise Invalid("numbers must be at least 1, and --timeout more than 0")
-    if options.conversation is not None:
-        load("scopes.history.handles:StoreHandle")(invocation.repository()).branch(options.conversation)
     source = Source(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
-    process = AgentProcess(command)
+    try:
+        process = _start_agent(invocation, command, options.conversation)
+    except ScopesError as error:
+        log = load("scopes.server.event_log:EventLog")(invocation.state_directory, agent=agent or source.program)
+        log.write("start-failed", program=source.program, error=error.message)
+        raise
     process.pass_on_signals()
     code: int = load("scopes.server.run:run_proxy")(
         process,
@@ -58,6 +61,13 @@ def run_acp(
         options=options,
     )
     return code
+
+
+def _start_agent(invocation: Invocation, command: Sequence[str], conversation: str | None) -> AgentProcess:
+    """Start the agent, if the conversation that it shall continue is there."""
+    if conversation is not None:
+        load("scopes.history.handles:StoreHandle")(invocation.repository()).branch(conversation)
+    return AgentProcess(command)
 
 
 def _build_history(invocation: Invocation, repository: Repository, where: str, options: HistoryOptions) -> HistoryBlock:

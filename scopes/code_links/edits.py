@@ -7,13 +7,13 @@ whole file that was written over an unknown one counts as added completely.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from scopes.code_links.known_texts import KnownTexts
 from scopes.code_links.line_hash import normalize_line
 from scopes.history.tool_calls import is_failed
-from scopes.model.file_edits import MAX_EDITS, FileEdit, Replacement, edits_of_result
+from scopes.model.file_edits import FileEdit, edits_of_result
 from scopes.model.message import Part
 from scopes.model.tool_calls import is_refused
 
@@ -46,7 +46,7 @@ def list_added(call: Part, result: Part, texts: KnownTexts | None = None) -> lis
         return []
     texts = texts or KnownTexts()
     found: dict[str, dict[str, None]] = {}
-    for edit in edits_of_result(call, result) or list(_read_diffs(result)):
+    for edit in edits_of_result(call, result):
         if edit.op == "read":
             continue
         lines = found.setdefault(edit.path, {})
@@ -56,18 +56,6 @@ def list_added(call: Part, result: Part, texts: KnownTexts | None = None) -> lis
                 lines[text] = None
         texts.take(edit)
     return [AddedLines(path, tuple(lines)) for path, lines in found.items() if lines]
-
-
-def _read_diffs(result: Part) -> Iterator[FileEdit]:
-    """Yield the changes that an agent reported to its editor (ACP): pieces of a file, or all of a new one."""
-    structured = result.fields.get("structured")
-    diffs = structured.get("diffs") if isinstance(structured, Mapping) else None
-    for diff in diffs[:MAX_EDITS] if isinstance(diffs, list) else ():
-        match diff:
-            case {"path": str(path), "oldText": str(old), "newText": str(new)} if old:
-                yield FileEdit(path, "edit", replacements=(Replacement(old, new),))
-            case {"path": str(path), "newText": str(new)}:
-                yield FileEdit(path, "create", "", new)
 
 
 def _walk_added(edit: FileEdit, texts: KnownTexts) -> Iterator[str]:

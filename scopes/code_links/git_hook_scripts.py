@@ -49,17 +49,21 @@ scopes_note "$@" </dev/null >/dev/null 2>&1
 exit $scopes_status
 """
 # A second later, so that commits in a row start one process; the number is that of one that has not begun to work.
+# After a minute, or if it is younger than the file that was just written, it may be that of any other process.
 # The git directory may come from somebody else: nothing is written through a link in it, nor read from a pipe.
 _START = """\
 scopes_is_real() {{
 	[ -d "$scopes_left" ] && [ ! -h "$scopes_left" ] && [ ! -h "$scopes_shared/{directory}" ]
+}}
+scopes_is_recent() {{
+	[ -n "$(find "$scopes_file" ! -mmin +1 ! -newer "$scopes_left")" ]
 }}
 scopes_start() {{
 	scopes_file="$scopes_shared/{directory}/{starting}"
 	if [ -e "$scopes_file" ] || [ -h "$scopes_file" ]; then
 		[ -f "$scopes_file" ] && [ ! -h "$scopes_file" ] || return
 		read -r scopes_number <"$scopes_file"
-		case $scopes_number in '' | *[!0-9]*) ;; *) kill -0 "$scopes_number" && return ;; esac
+		case $scopes_number in '' | 0* | *[!0-9]*) ;; *) scopes_is_recent && kill -0 "$scopes_number" && return ;; esac
 	fi
 	(sleep 1 && exec {command}) &
 	echo $! >"$scopes_file"

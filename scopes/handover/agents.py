@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scopes.errors import Invalid
+from scopes.importers.agent_names import format_of_agent
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")  # nothing that a program takes for an option or a path
 
@@ -23,7 +24,6 @@ class AgentProgram(NamedTuple):
     resume: the words before the id of a session that is opened.
     prompt: the option before a first prompt, with `=`; `--` if the prompt is an argument; empty if that has no mark.
     by_directory: True if it finds a session only from the directory that the session began in.
-    also: other names that it gives itself, in ACP or as the author of messages.
     """
 
     name: str
@@ -31,7 +31,6 @@ class AgentProgram(NamedTuple):
     resume: tuple[str, ...]
     prompt: str
     by_directory: bool
-    also: tuple[str, ...] = ()
 
     def resume_words(self, session: str) -> list[str] | None:
         """Return the words that open a session; None if its id could be taken for something else."""
@@ -51,14 +50,12 @@ class AgentProgram(NamedTuple):
 AGENTS: Mapping[str, AgentProgram] = {
     agent.name: agent
     for agent in (
-        AgentProgram(
-            "claude-code", "claude", ("--resume",), "--", True, ("claude",)
-        ),  # code.claude.com/docs/en/cli-reference
-        AgentProgram("codex", "codex", ("resume",), "--", False, ("codex-acp",)),  # 0.169.0
-        AgentProgram("gemini", "gemini", ("--resume",), "--prompt-interactive=", True, ("gemini-cli",)),  # 0.61.0
+        AgentProgram("claude-code", "claude", ("--resume",), "--", True),  # code.claude.com/docs/en/cli-reference
+        AgentProgram("codex", "codex", ("resume",), "--", False),  # 0.169.0
+        AgentProgram("gemini", "gemini", ("--resume",), "--prompt-interactive=", True),  # 0.61.0
         AgentProgram("opencode", "opencode", ("--session",), "--prompt=", False),  # 1.18.33
         AgentProgram("pi", "pi", ("--session",), "", True),  # 0.73.1
-        AgentProgram("qwen", "qwen", ("--resume",), "--prompt-interactive=", True, ("qwen-code",)),  # 0.15.10
+        AgentProgram("qwen", "qwen", ("--resume",), "--prompt-interactive=", True),  # 0.15.10
     )
 }
 
@@ -77,9 +74,7 @@ def find_agent(name: str) -> AgentProgram:
 
 def match_agent(name: str | None) -> AgentProgram | None:
     """Return the agent with this name, in any case; None if there is none."""
-    folded = (name or "").casefold()
-    found = (agent for agent in AGENTS.values() if folded in {agent.name, agent.program, *agent.also})
-    return next(found, None)
+    return AGENTS.get(format_of_agent(name or "") or "")
 
 
 def find_program(program: str, path: str | None) -> str | None:

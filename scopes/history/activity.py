@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from posixpath import basename
 from typing import NamedTuple
 
+from scopes.model.file_edits import command_of
 from scopes.model.message import Message, Part, file_operations
 from scopes.model.tool_calls import is_refused
 
@@ -145,7 +146,7 @@ def _command_of(part: Part) -> str:
     if isinstance(command, list | tuple):
         words = [word for word in command if isinstance(word, str)]
         return words[-1] if len(words) == 3 and words[1] in _SHELL_OPTIONS else " ".join(words)
-    return command if isinstance(command, str) else ""
+    return command if isinstance(command, str) else command_of(part) or ""
 
 
 def _text_of(output: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.importers.agent_names import format_of_agent
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import STREAM, Session
@@ -115,11 +117,35 @@ class TargetMatch:
     joined: str | None = None
 
 
+class _LiveSession(NamedTuple):
+    """A session that `scopes acp` recorded; `directory` is a real path, empty where the editor named none."""
+
+    root: Oid
+    agent: str
+    directory: str
+
+    def may_be(self, session: Session) -> bool:
+        """Return False if a session with this id is one of another agent, or in another directory.
+
+        Anybody can write an id into a transcript. The user may have given the agent a name of its own, and a few
+        transcripts have no directory: what is not known is no difference.
+        """
+        agent = format_of_agent(self.agent)
+        is_other = agent is not None and agent != session.format
+        return not is_other and (not self.directory or session.cwd is None or self._is_at(session.cwd))
+
+    def _is_at(self, directory: str) -> bool:
+        try:
+            return os.path.realpath(directory) == self.directory
+        except ValueError:  # no path can be so
+            return False
+
+
 class _Conversations(NamedTuple):
-    """The conversations of a store by root, and the roots of those that `scopes acp` recorded, by session id."""
+    """The conversations of a store by root, and the sessions that `scopes acp` recorded, by their ids."""
 
     by_root: dict[Oid, ConversationId]
-    by_live_session: dict[str, Oid]
+    by_live_session: dict[str, list[_LiveSession]]
 
 
 class ImportTargets:
@@ -340,7 +366,8 @@ class ImportTargets:
         root = self._previous_roots.get(source_key_of(session))
         if root is not None and self._repository.has(root) and self._read_document(root).format == _ACP:
             return root
-        return self._listed().by_live_session.get(session.native_id)
+        recorded = self._listed().by_live_session.get(session.native_id, ())
+        return next((live.root for live in recorded if live.may_be(session)), None)
 
     def _write_root(self, session: Session) -> Oid:
         document = Root(
@@ -364,8 +391,12 @@ def _list_conversations(repository: Repository) -> _Conversations:
         found.by_root.setdefault(root, conversation)
         for entry in branches.values():
             match entry.extra.get(_ACP):
-                case {"session": str(session)}:
-                    found.by_live_session.setdefault(session, root)
+                case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
+                    live = _LiveSession(root, agent, directory)
+                    earlier = more.get("stale")
+                    for session in (last, *(earlier if isinstance(earlier, list) else ())):
+                        if isinstance(session, str):
+                            found.by_live_session.setdefault(session, []).append(live)
     return found
 
 

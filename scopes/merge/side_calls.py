@@ -14,7 +14,7 @@ from scopes.errors import Corrupt
 from scopes.history.messages import is_root, message_id_of, read_message_bytes_at
 from scopes.history.tool_calls import calls_by_id, is_failed
 from scopes.ids import MessageId, Oid
-from scopes.model.agent_tools import COMMANDS
+from scopes.model.agent_tools import COMMANDS, TITLE
 from scopes.model.codec import decode
 from scopes.model.file_edits import command_of, directories_of_command
 from scopes.model.message import Message, Part
@@ -27,7 +27,7 @@ MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
 _CALL, _RESULT = b'"tool_call"', b'"tool_result"'
 _CALL_ID = re.compile(rb'"call_id"\s*:\s*("(?:[^"\\]|\\.)*")')
-COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
+COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in (*COMMANDS, TITLE))
 """What the stored bytes of a message with a command contain: the name of a tool that runs some."""
 _MAY_CHANGE_DIRECTORY = re.compile(rb"(?:\b|\\[nrt])(?:cd|pushd|popd)\b")
 _MOVES = (b"cd", b"pushd", b"popd")  # words of the pattern above: they are found much faster

@@ -169,13 +169,18 @@ USER_CHANGES = tuple(dict.fromkeys(name for tools in _ALL for name in tools.user
 HUNK_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.hunk_lists))
 READ_FILES = tuple(dict.fromkeys(names for tools in _ALL for names in tools.read_files))
 CHANGE_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.change_lists))
-# Names of shells among the tools of MCP servers and of agents that scopes has no table for.
+# Names of shells among the tools of MCP servers and of agents that scopes has no table for. `execute` is a kind of tool
+# in the Agent Client Protocol, which is recorded as the name if the agent gives none.
 _SHELL_TOOL = compile_lazily(
-    r"(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
+    r"execute|(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
     r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
     re.IGNORECASE,
 )
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
+# In the structured result of a call that `scopes acp` recorded: what the agent showed of its edits, and which files it
+# deleted by a call of that kind. The name of the latter is in no result of another program.
+DIFFS, DELETED = "diffs", "acp_deleted"
+TITLE = "title"  # what `scopes acp` records of a call to which the agent names no arguments
 COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
 QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))
 DENIALS = tuple(tools.denial for tools in _ALL if tools.denial)

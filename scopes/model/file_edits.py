@@ -17,6 +17,8 @@ from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
     CREATIONS,
+    DELETED,
+    DIFFS,
     DIRECTORIES,
     EDIT_LISTS,
     FILE_PATHS,
@@ -26,6 +28,7 @@ from scopes.model.agent_tools import (
     READ_FILES,
     REPLACEMENTS,
     TEXTS_BEFORE,
+    TITLE,
     USER_CHANGES,
     WHOLE_TEXTS,
     is_shell,
@@ -98,6 +101,23 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
 
 def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     """Return what a call did to files, from its arguments and the structured result, if there is one."""
+    return _edits_of_arguments(call, structured) or list(_read_diffs(structured))
+
+
+def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
+    """Yield what an agent reported to its editor (ACP): pieces of a file, all of a new one, or that it is deleted."""
+    for diff in _list(structured.get(DIFFS))[:MAX_EDITS]:
+        match diff:
+            case {"path": str(path), "oldText": str(old), "newText": str(new)} if old:
+                yield FileEdit(path, "edit", replacements=(Replacement(old, new),))
+            case {"path": str(path), "newText": str(new)}:
+                yield FileEdit(path, "create", "", new)
+    for path in _list(structured.get(DELETED))[:MAX_EDITS]:
+        if isinstance(path, str) and path:
+            yield FileEdit(path, "delete")
+
+
+def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     arguments = {} if call is None else _object(call.fields.get("input"))
     reported = [each for name in CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
     if reported:
@@ -171,7 +191,8 @@ def command_of(call: Part) -> str | None:
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
-    return None
+    # Gemini CLI names no arguments in the Agent Client Protocol: the title of the call is the command.
+    return _text(arguments.get(TITLE)) if len(arguments) == 1 else None
 
 
 def directories_of_command(call: Part) -> list[str]:

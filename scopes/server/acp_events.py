@@ -10,9 +10,11 @@ from typing import Any, Final, NamedTuple
 from scopes.result import Result
 from scopes.server.event_log import read_events
 
-FAILURES: Final = ("fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed", "replay-differs")
+FAILURES: Final = (
+    "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
+    "replay-differs",
+)  # fmt: skip
 PROBLEMS: Final = ("recording-off", "recording-slow", "message-shortened", "store-busy", "read-failed", "bug")
-_COMMON = frozenset({"time", "event", "pid", "agent"})
 
 
 class AgentSessions(NamedTuple):
@@ -54,15 +56,15 @@ class AcpLog(Result):
 
 
 def acp_stats(directory: str) -> AcpStats:
-    """Count the sessions of each agent in the log of a directory."""
+    """Count the sessions of each agent in the log of a directory; one that only failed has a row too."""
+    events = read_events(directory)
     found: dict[str, Counter[str]] = {}
-    for event in read_events(directory):
-        name = event["event"]
-        key = f"session {event.get('way')}" if name == "session" else name
-        found.setdefault(str(event.get("agent", "")), Counter())[key] += 1
+    for event in events.events:
+        key = f"session {event.details.get('way')}" if event.name == "session" else event.name
+        found.setdefault(event.agent, Counter())[key] += 1
     rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
     used = [row for row in rows if row.sessions or row.failures or row.problems]
-    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))))
+    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))), notes=events.notes)
 
 
 def _sessions_of(agent: str, counts: Counter[str]) -> AgentSessions:
@@ -89,31 +91,22 @@ def acp_log(directory: str, *, limit: int | None = None, agent: str | None = Non
 
     Until an agent has said its name, its events have that of its program; both are one agent if one process had them.
     """
-    events = list(read_events(directory))
+    found = read_events(directory)
+    events = found.events
     if agent is not None:
         wanted = agent.casefold()
-        processes = {event.get("pid") for event in events if str(event.get("agent", "")).casefold() == wanted}
-        events = [event for event in events if event.get("pid") in processes]
+        processes = {event.pid for event in events if event.agent.casefold() == wanted}
+        events = tuple(event for event in events if event.pid in processes)
     newest = events[::-1] if limit is None else events[::-1][:limit]
-    return AcpLog(events=tuple(map(_logged, newest)))
+    logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
+    return AcpLog(events=tuple(logged), notes=found.notes)
 
 
 def protocol_versions(directory: str) -> dict[str, int]:
     """Return the version of the protocol that each agent in the log of a directory spoke last."""
     found: dict[str, int] = {}
-    for event in read_events(directory):
-        version = event.get("protocol") if event["event"] == "initialize" else None
+    for event in read_events(directory).events:
+        version = event.details.get("protocol") if event.name == "initialize" else None
         if isinstance(version, int):
-            found[str(event.get("agent", ""))] = version
+            found[event.agent] = version
     return found
-
-
-def _logged(event: Mapping[str, Any]) -> LoggedEvent:
-    pid = event.get("pid")
-    return LoggedEvent(
-        time=str(event.get("time", "")),
-        event=str(event["event"]),
-        agent=str(event.get("agent", "")),
-        pid=pid if isinstance(pid, int) else 0,
-        details={name: value for name, value in event.items() if name not in _COMMON},
-    )

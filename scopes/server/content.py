@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from scopes.errors import Invalid
 from scopes.model import encoding
+from scopes.model.agent_tools import DELETED, DIFFS
 from scopes.model.message import FileTouch, Part
 from scopes.secret_patterns import redact
 from scopes.server.options import unchanged
@@ -70,11 +71,11 @@ def part_of(block: Any, clean: Clean = unchanged) -> Part:
             known = {"media_type": media if isinstance(media, str) else f"{kind}/*", **extra}
             return Part("image" if kind == "image" else "file", {**known, **_data_fields(data)})
         case {"type": "resource_link", "uri": str(uri)}:
-            return Part("file_ref", {"path": _path_of(uri), "op": "mention", **extra})
+            return Part("file_ref", {"path": clean(_path_of(uri)), "op": "mention", **extra})
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
-            return Part("file", {"path": _path_of(uri), "text": clean(_shorten(text)), **extra})
+            return Part("file", {"path": clean(_path_of(uri)), "text": clean(_shorten(text)), **extra})
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str(data)}}:
-            return Part("file", {"path": _path_of(uri), **_data_fields(data), **extra})
+            return Part("file", {"path": clean(_path_of(uri)), **_data_fields(data), **extra})
     return Part("raw", exact_field("json", clean(block)))
 
 
@@ -108,7 +109,7 @@ def call_parts(call: Mapping[str, Any], clean: Clean = unchanged) -> list[Part]:
     given = call.get("rawInput")
     if given is None:
         given = {"title": title} if isinstance(title, str) else {}
-    fields = {"call_id": call_id, "name": call_name(call), **exact_field("input", clean(given))}
+    fields = {"call_id": call_id, "name": clean(call_name(call)), **exact_field("input", clean(given))}
     if isinstance(title, str):
         fields["title"] = clean(title)
     parts = [Part("tool_call", fields)]
@@ -118,7 +119,7 @@ def call_parts(call: Mapping[str, Any], clean: Clean = unchanged) -> list[Part]:
 
 
 def result_part(call: Mapping[str, Any], clean: Clean = unchanged) -> Part:
-    """Return the result of a tool call that has ended; changed files are in `structured`."""
+    """Return the result of a tool call that has ended; changed and deleted files are in `structured`."""
     fields: dict[str, Any] = {"call_id": str(call.get("toolCallId", "")), "is_error": call.get("status") == "failed"}
     content = _list(call.get("content"))
     texts = [each["content"]["text"] for each in content if _is_text(each)]
@@ -126,8 +127,10 @@ def result_part(call: Mapping[str, Any], clean: Clean = unchanged) -> Part:
     if output is not None:
         fields |= exact_field("output", clean(output))
     diffs = [each for each in content if isinstance(each, dict) and each.get("type") == "diff"]
-    if diffs:
-        fields |= exact_field("structured", clean({"diffs": diffs}))
+    deleted = [each.path for each in call_files(call) if each.op == "delete"]
+    structured = {name: found for name, found in ((DIFFS, diffs), (DELETED, deleted)) if found}
+    if structured:
+        fields |= exact_field("structured", clean(structured))
     return Part("tool_result", fields)
 
 

@@ -149,6 +149,8 @@ class Continuations:
 
     def handle_answer(self, request: Request, message: dict[str, Any]) -> None:
         """Look at the answer to a request of the editor before it is passed on."""
+        if "error" in message and (request.method == "initialize" or request.method in _OPENING):
+            self._log_refusal(request.method, request.session, message)
         if request.method == "initialize":
             self.agent = self._source.agent or agent_name(message) or self.agent
             answer = envelope.result_of(message) or {}
@@ -161,6 +163,11 @@ class Continuations:
             self._opened(request, message)
         elif request.method == "session/prompt":
             self._injections.prompt_answered(request, message)
+
+    def _log_refusal(self, method: str, session: str | None, answer: Mapping[str, Any]) -> None:
+        """Log that the agent opens no session, such as one without a login: an editor may not show why (S3-18)."""
+        code, text = envelope.error_code(answer), envelope.error_message(answer)
+        self._log.write("refused", method=method, session=session, code=code, error=text or None)
 
     def offers(self, way: str) -> bool:
         """Return True if the agent advertises a way to go on with a session (S3-2)."""
@@ -328,7 +335,9 @@ class Continuations:
             return
         code = None if answer is None else envelope.error_code(answer)
         if code == envelope.AUTHENTICATION_REQUIRED or way == "new":
-            self._give_back(start, (answer or {}).get("error", _TOO_LATE))
+            error = (answer or {}).get("error", _TOO_LATE)
+            self._log_refusal(_METHODS[way], start.session, {"error": error})
+            self._give_back(start, error)
             return
         error = "took too long" if answer is None else envelope.error_message(answer)
         start.failures.append({"way": way, "error": error} if code is None else {"way": way, "code": code})

@@ -44,16 +44,17 @@ def hooks_status(place: HookPlace, state_directory: str, names: tuple[str, ...] 
         Invalid: there is no such target.
     """
     targets = [find_target(name) for name in names] or list(TARGETS.values())
-    last = {event.get("target"): event for event in read_events(state_directory, HOOK_LOG)}
+    events = read_events(state_directory, HOOK_LOG)
+    last = {event.details.get("target"): event for event in events.events}
     states = []
     for target in targets:
         state = target.status(place)
         event = last.get(target.name)
         if event is not None:
-            problem = event.get("error") if event["event"] == "failed" else None
-            state = state._replace(last=str(event.get("time")), problem=None if problem is None else str(problem))
+            problem = event.details.get("error") if event.name == "failed" else None
+            state = state._replace(last=event.time, problem=None if problem is None else str(problem))
         states.append(state)
-    return HooksStatus(hooks=tuple(states))
+    return HooksStatus(hooks=tuple(states), notes=events.notes)
 
 
 def check_hooks(place: HookPlace, state_directory: str) -> tuple[Check, ...]:

@@ -60,7 +60,15 @@ class TipMoved(Exception):
 
 def identity_of(agent: str, cwd: object) -> Identity:
     """Return the identity of an agent in a directory; links and trailing slashes make no difference."""
-    return Identity(agent, os.path.realpath(cwd) if isinstance(cwd, str) and cwd and "\0" not in cwd else "")
+    return Identity(agent, real_directory(cwd))
+
+
+def real_directory(cwd: object) -> str:
+    """Return the real path of a directory that an editor has named; empty for what no path can be."""
+    try:
+        return os.path.realpath(cwd) if isinstance(cwd, str) and cwd else ""
+    except ValueError:  # it has a NUL, or half of a surrogate pair
+        return ""
 
 
 def find_newest(repository: Repository, identity: Identity) -> Place | None:
@@ -97,9 +105,10 @@ def find_session(repository: Repository, agent: str, session: str) -> Place | No
 
 def list_sessions(repository: Repository, agent: str, cwd: str | None = None) -> Iterator[Place]:
     """Yield the branches with a session of an agent, newest conversation first."""
+    directory = None if cwd is None else real_directory(cwd)
     for _, found in _walk_conversations(repository):
         for place, entry in found:
-            known = entry.get("agent") == agent and (cwd is None or entry.get("cwd") == os.path.realpath(cwd))
+            known = entry.get("agent") == agent and (directory is None or entry.get("cwd") == directory)
             if known and place.session is not None:
                 yield place
 
@@ -222,7 +231,8 @@ class SessionWriter:
             if commit == last:
                 return False
             found = read_body(self._repository, read_commit(self._repository, commit)).extra.get(KEY)
-            if isinstance(found, dict) and found.get("run") not in {None, self._run}:
+            run = found.get("run") if isinstance(found, dict) else None
+            if isinstance(run, str) and run != self._run:
                 return True
         return False
 

@@ -187,14 +187,16 @@ class SessionTurns:
         option = next((each for each in found if each.get("optionId") == chosen.get("optionId")), {})
         entry = {"outcome": chosen.get("outcome"), "option": option.get("name"), "kind": option.get("kind")}
         asked_before = self._permissions.setdefault(str(call.get("toolCallId", "")), [])
-        asked_before.append({name: value for name, value in entry.items() if isinstance(value, str)})
+        asked_before.append(
+            self._settings.clean({name: value for name, value in entry.items() if isinstance(value, str)})
+        )
 
     def client_call(self, method: str, params: Mapping[str, Any]) -> None:
         """Keep that the agent used a file or a terminal of the editor: its path, the size and the hash of the text."""
         entry: dict[str, Any] = {"method": method}
         path, content = params.get("path"), params.get("content")
         if isinstance(path, str):
-            entry["path"] = path
+            entry["path"] = self._settings.clean(path)
         if isinstance(content, str):
             data = content.encode("utf-8", "surrogatepass")
             entry |= {"bytes": len(data), "content_hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from tests.benchmarks.timing import Row, Samples
+from tests.benchmarks.timing import Row, Samples, by_turns, cpu
 from tests.benchmarks.workspace import ROOT, Workspace
 from tests.support.acp_client import stub_command
 
 _PROMPTS = 200
 _UNIT = "ms."  # one decimal place more than `ms`
 _LARGE = 32 << 20
+_WAYS = ("direct", "fast", "full")
 
 
 class _Peer:
@@ -66,11 +67,18 @@ class _Peer:
 def measure(work: Workspace) -> Iterator[Row]:
     """Yield the time of a prompt, to its first update and to its answer, and of a large prompt and the start."""
     prompts = 5 if work.quick else _PROMPTS
-    direct, fast, durable = (_measure_prompts(work, how, prompts) for how in ("direct", "fast", "full"))
+    (direct, fast, durable) = _measure_prompts(work, prompts)
     against = "the agent alone"
     yield _row("acp: a prompt, to its first update", fast[0], direct[0], against)
     yield _row("acp: a prompt, to its answer, without fsync", fast[1], direct[1], against)
     yield _row("acp: a prompt, to its answer, on disk", durable[1], direct[1], against)
+    work.notes.append(
+        "acp adds to a prompt, as the median of the differences: "
+        f"{_added(fast[0], direct[0])} ms to its first update, {_added(fast[1], direct[1])} ms to its answer, "
+        f"{_added(durable[1], direct[1])} ms if that waits for the disk"
+    )
+    alone, behind = (_processor_times(work, how, prompts) for how in ("direct", "fast"))
+    yield _row("acp: processor time of a prompt, in all processes", behind, alone, against)
     size = _LARGE >> 5 if work.quick else _LARGE
     large = [_samples(work, how, lambda peer: peer.prompt(peer.open(), "x" * size)[1]) for how in ("direct", "fast")]
     yield _row(f"acp: a prompt of {size >> 20} MB", large[1], large[0], against)
@@ -82,17 +90,41 @@ def _row(operation: str, ours: Samples, reference: Samples, against: str) -> Row
     return Row(operation=operation, ours=ours, reference=reference, against=against, unit=_UNIT)
 
 
-def _measure_prompts(work: Workspace, how: str, prompts: int) -> tuple[Samples, Samples]:
-    """Return the medians of the two times of each run, in milliseconds."""
-    firsts, answers = [], []
+def _added(ours: Samples, reference: Samples) -> str:
+    """Return how much more ours takes: what was measured at the same time is compared."""
+    return f"{median(mine - other for mine, other in zip(ours.values, reference.values, strict=True)):.2f}"
+
+
+def _measure_prompts(work: Workspace, prompts: int) -> list[tuple[Samples, Samples]]:
+    """Return for each way the medians of the two times of each run, in milliseconds; the ways take turns."""
+    firsts: dict[str, list[float]] = {how: [] for how in _WAYS}
+    answers: dict[str, list[float]] = {how: [] for how in _WAYS}
     for _ in range(work.repetitions(3)):
+        peers = {how: _Peer(_command(work, how), work) for how in _WAYS}
+        sessions = {how: peer.open() for how, peer in peers.items()}
+        times: dict[str, list[tuple[float, float]]] = {how: [] for how in _WAYS}
+        for number in range(prompts):
+            for how, peer in peers.items():
+                times[how].append(peer.prompt(sessions[how], f"prompt {number}"))
+        for how, peer in peers.items():
+            peer.close()
+            firsts[how].append(1000 * median(first for first, _ in times[how]))
+            answers[how].append(1000 * median(answer for _, answer in times[how]))
+    return [(Samples(tuple(firsts[how])), Samples(tuple(answers[how]))) for how in _WAYS]
+
+
+def _processor_times(work: Workspace, how: str, prompts: int) -> Samples:
+    """Return the processor time of a prompt in all processes, in milliseconds: that of many less that of one."""
+
+    def ask(count: int) -> None:
         peer = _Peer(_command(work, how), work)
         session = peer.open()
-        times = [peer.prompt(session, f"prompt {number}") for number in range(prompts)]
+        for number in range(count):
+            peer.prompt(session, f"prompt {number}")
         peer.close()
-        firsts.append(1000 * median(first for first, _ in times))
-        answers.append(1000 * median(answer for _, answer in times))
-    return Samples(tuple(firsts)), Samples(tuple(answers))
+
+    many, one = by_turns(work.repetitions(3), lambda: cpu(lambda: ask(prompts + 1)), lambda: cpu(lambda: ask(1)))
+    return Samples((max(0.0, 1000 * (many.best - one.best) / prompts),))
 
 
 def _samples(work: Workspace, how: str, measure_one: Callable[[_Peer], float]) -> Samples:

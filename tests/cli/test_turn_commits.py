@@ -49,7 +49,7 @@ def stop(project, session):
 
 
 def events():
-    return list(read_events(os.path.expandvars("$HOME/.local/state/scopes"), HOOK_LOG))
+    return read_events(os.path.expandvars("$HOME/.local/state/scopes"), HOOK_LOG).events
 
 
 def records_of(commit):

@@ -340,3 +340,35 @@ def test_the_hooks_are_not_installed_where_a_pipe_is_in_place_of_a_file(tmp_path
     shutil.rmtree(f"{project.directory}/.git/hooks")
     with named_pipe(os.path.join(project.directory, ".git", name)), pytest.raises(ScopesError):
         project.target.install(project.place())
+
+
+def left_number(project, number, age_seconds):
+    """Leave the number of a process, as a hook that was killed does; return the path of the file."""
+    path = Path(project.directory, ".git/scopes-hooks/starting")
+    path.write_text(f"{number}\n")
+    at = time.time() - age_seconds
+    os.utime(path, (at, at))
+    return path
+
+
+@pytest.mark.parametrize("age_seconds", [130, 86400, -3600], ids=["minutes", "day", "future"])
+def test_the_number_of_another_process_does_not_keep_scopes_from_being_started(project, age_seconds):
+    """A number is given to another process some day, and the git directory may come from somebody else."""
+    path = left_number(project, os.getpid(), age_seconds)
+    project.commit("one", **CODEX)
+    assert wait_for_lines(project.started, 1) == ["hooks run git"]
+    assert int(path.read_text()) != os.getpid()
+
+
+def test_the_number_of_the_group_of_the_hook_is_no_process(project):
+    """`kill -0 0` always succeeds."""
+    left_number(project, 0, 0)
+    project.commit("one", **CODEX)
+    assert wait_for_lines(project.started, 1) == ["hooks run git"]
+
+
+def test_a_process_that_was_just_started_is_waited_for(project):
+    path = left_number(project, os.getpid(), 1)
+    project.commit("one", **CODEX)
+    assert int(path.read_text()) == os.getpid()
+    assert not os.path.exists(project.started)

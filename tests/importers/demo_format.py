@@ -59,7 +59,7 @@ def session_of(value: Mapping[str, Any]) -> Session:
     details = {name: detail for name, detail in known.items() if detail}
     return Session(
         format="demo", native_id=value["session"], sub_file=value.get("part"), base=value.get("base"),
-        created=value.get("created", CREATED), cwd="/home/carol/shop", details=details,
+        created=value.get("created", CREATED), cwd=value.get("cwd", "/home/carol/shop"), details=details,
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ def test_every_agent_of_the_table_has_a_format():
         ("mcp__host__run_command", True), ("mcp__host__bash", True), ("host.exec", True), ("PowerShell", True),
         ("terminal", True), ("mcp__x__execute_shell_command", True), ("", False), ("Read", False), ("BashOutput", False),
         ("mcp__bash__list_files", False), ("run_tests", False), ("command_history", False), ("shellfish", False),
+        ("execute", True), ("execute_query", False), ("mcp__db__execute", False),
     ],
 )  # fmt: skip
 def test_a_shell_is_known_by_its_name_also_of_an_mcp_server(name, expected):

@@ -15,6 +15,7 @@ from scopes.model.file_edits import (
     apply_hunks,
     command_of,
     edits_of_call,
+    edits_of_result,
     parse_unified,
     revert_edit,
     touches_of_call,
@@ -388,6 +389,12 @@ def test_a_text_that_is_no_unicode_has_a_hash_too():
         ("shell", {"command": ["make", 7]}, None),
         ("Edit", {"command": "make test"}, None),
         ("Bash", {}, None),
+        ("execute", {"command": "make test", "title": "Tests"}, "make test"),
+        ("execute", {"title": "make test"}, "make test"),
+        ("execute", {"title": "make test", "timeout": 5}, None),
+        ("execute", {"title": ["make"]}, None),
+        ("execute", {"query": "select 1"}, None),
+        ("edit", {"title": "make test"}, None),
     ],
 )
 def test_the_command_of_a_call_is_its_command_line_without_the_shell_around_it(name, arguments, command):
@@ -412,3 +419,47 @@ def test_a_hunk_says_whether_the_last_line_ends_with_a_newline(text, mark, expec
     hunks = parse_unified("@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline\n+c\n" + mark)
     assert apply_hunks(text, hunks) == expected
     assert apply_hunks("a\nb\n", hunks) is None
+
+
+def diffs_of(*diffs, **arguments):
+    """Return the edits of a call that `scopes acp` recorded."""
+    result = Part("tool_result", {"call_id": "c1", "structured": {"diffs": list(diffs)}})
+    return edits_of_result(call("edit", arguments or {"title": "Writing"}), result)
+
+
+def test_the_diffs_that_an_agent_shows_its_editor_are_its_edits():
+    changed = {"type": "diff", "path": "/shop/a.py", "oldText": "a\n", "newText": "b\n"}
+    created = {"type": "diff", "path": "/shop/b.py", "oldText": None, "newText": "c\n"}
+    first, second = diffs_of(changed, created)
+    assert (first.path, first.op, first.replacements[0][:2]) == ("/shop/a.py", "edit", ("a\n", "b\n"))
+    assert (second.path, second.op, second.before, second.after) == ("/shop/b.py", "create", "", "c\n")
+
+
+def test_the_arguments_of_a_call_say_more_than_its_diffs():
+    shown = {"type": "diff", "path": "/shop/a.py", "oldText": "the whole a", "newText": "the whole b"}
+    (edit,) = diffs_of(shown, filePath="/shop/a.py", oldString="a", newString="b")
+    assert [each[:2] for each in edit.replacements] == [("a", "b")]
+
+
+@pytest.mark.parametrize("diffs", [None, 7, {}, "x", [7, None, {}, {"path": 7, "newText": "x"}, {"path": "/a"}]])
+def test_diffs_of_another_form_are_no_edits(diffs):
+    result = Part("tool_result", {"call_id": "c1", "structured": {"diffs": diffs}})
+    assert edits_of_result(call("edit", {"title": "Writing"}), result) == []
+
+
+def test_a_call_has_so_many_diffs_at_most():
+    diff = {"type": "diff", "path": "/shop/a.py", "oldText": "a", "newText": "b"}
+    assert len(diffs_of(*[diff] * (MAX_EDITS + 1))) == MAX_EDITS
+
+
+def test_files_that_a_call_of_an_agent_deleted_are_deleted():
+    result = Part(
+        "tool_result", {"call_id": "c1", "structured": {"acp_deleted": ["/shop/a.py", 7, "", None, "/shop/b.py"]}}
+    )
+    edits = edits_of_result(call("delete", {"title": "Deleting"}), result)
+    assert [(each.path, each.op) for each in edits] == [("/shop/a.py", "delete"), ("/shop/b.py", "delete")]
+
+
+def test_what_another_program_says_of_deleted_things_is_no_file():
+    result = Part("tool_result", {"call_id": "c1", "structured": {"deleted": ["/shop/a.py"], "diffs": ["/shop/b.py"]}})
+    assert edits_of_result(call("mcp__tickets__delete", {"title": "Deleting"}), result) == []

@@ -14,7 +14,7 @@ from tests.support.acp_client import Editor, proxy_command
 from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
 from tests.support.stub_model import TEXT, StubModel
 
-pytestmark = [pytest.mark.realagents, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 SECRET = "ALPHA-77"
 
 
@@ -27,7 +27,8 @@ def model():
 
 AGENTS = {
     "opencode": (["opencode", "acp"], configure_opencode, {"resume"}),
-    "gemini": (["gemini", "--acp"], configure_gemini, {"load", "new"}),
+    # Without a model it asks another one first which to take, and asks again for 90 seconds if that is no JSON.
+    "gemini": (["gemini", "-m", "gemini-2.5-pro", "--acp"], configure_gemini, {"load", "new"}),
     "codex": (["codex-acp"], configure_codex, {"resume"}),
 }
 
@@ -56,10 +57,10 @@ def test_an_agent_knows_after_a_restart_what_was_asked_before(name, programs, mo
 def converse(desk, command, text):
     editor = Editor(proxy_command(agent=command), cwd=desk.project)
     desk.editors.append(editor)
-    editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=120)
-    session = editor.ask("session/new", {"cwd": str(desk.project), "mcpServers": []}, seconds=120)["sessionId"]
+    editor.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}}, seconds=600)
+    session = editor.ask("session/new", {"cwd": str(desk.project), "mcpServers": []}, seconds=600)["sessionId"]
     answer = editor.ask(
-        "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}, seconds=120
+        "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}, seconds=600
     )
     assert answer["stopReason"] == "end_turn"
     editor.close()

@@ -24,6 +24,12 @@ class AcpError(Exception):
     """An error response."""
 
 
+def _permit(params):
+    """Return the answer of a user who allows a call once: agents have ids of their own for that."""
+    options = [option["optionId"] for option in params["options"] if option["kind"] == "allow_once"]
+    return {"outcome": {"outcome": "selected", "optionId": options[0]} if options else {"outcome": "cancelled"}}
+
+
 class Editor:
     """A process of an agent, with or without the proxy, and a thread that reads what it writes."""
 
@@ -41,7 +47,6 @@ class Editor:
         self.sent, self.received = [], []
         self.after_line = lambda number: None  # called in the thread that reads
         self.notifications, self.requests = [], []
-        self.permission = {"outcome": {"outcome": "selected", "optionId": "yes"}}
         self._answers: dict[str, Queue] = {}
         self._numbers = itertools.count(1)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -62,7 +67,7 @@ class Editor:
             self._answers.setdefault(json.dumps(message["id"]), Queue()).put(message)
         elif "id" in message:
             self.requests.append(message)
-            result = self.permission if message["method"] == "session/request_permission" else {}
+            result = _permit(message["params"]) if message["method"] == "session/request_permission" else {}
             with suppress(BrokenPipeError, ValueError):  # the stream was closed meanwhile
                 self.send({"id": message["id"], "result": result})
         else:

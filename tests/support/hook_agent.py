@@ -110,11 +110,11 @@ class HookAgent:
 
     def events(self):
         """Return the events of the log of hooks."""
-        return list(read_events(str(self.home / ".local/state/scopes"), HOOK_LOG))
+        return list(read_events(str(self.home / ".local/state/scopes"), HOOK_LOG).events)
 
     def wait_for_event(self, event):
-        """Return the first event of a kind as soon as there is one."""
-        return self.wait_for(lambda: [found for found in self.events() if found["event"] == event])[0]
+        """Return the details of the first event of a name as soon as there is one."""
+        return self.wait_for(lambda: [found for found in self.events() if found.name == event])[0].details
 
     def recorders(self):
         """Return the numbers of the processes that record for this store."""

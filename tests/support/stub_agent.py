@@ -9,6 +9,7 @@ for a login (`auth`). The first word of the last block of a prompt is what it do
 
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -64,7 +65,7 @@ class Agent:
         try:
             with open(os.path.join(self.folder, f"session-{session}")) as file:
                 return [json.loads(line) for line in file]
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def run(self):
@@ -224,6 +225,37 @@ def write_file(agent, message, session, text):
     agent.send({"id": "w1", "method": "fs/write_text_file", "params": params})
 
 
+def shell(agent, message, session, text):
+    """Run a command in the directory of the session, with its arguments (`raw`) or with its title alone."""
+    command = text.partition(" ")[2]
+    agent.number += 1
+    given = {"rawInput": {"command": command, "description": "Runs it"}} if agent.profile.get("raw") else {}
+    call = {"toolCallId": f"run-{agent.number}", "title": command, "kind": "execute", **given}
+    agent.update(session, "tool_call", status="in_progress", **call)
+    done = subprocess.run(command, check=False, shell=True, cwd=agent.profile["cwd"], capture_output=True, text=True)
+    output = [{"type": "content", "content": {"type": "text", "text": done.stdout + done.stderr}}]
+    status = "failed" if done.returncode else "completed"
+    agent.update(session, "tool_call_update", toolCallId=call["toolCallId"], status=status, content=output)
+    agent.answer(message, {"stopReason": "end_turn"})
+
+
+def rewrite(agent, message, session, text):
+    """Change, create and delete files, as Gemini CLI says it: the arguments of the calls are not there."""
+    diffs = [
+        {"type": "diff", "path": "/project/app.py", "oldText": "a\n", "newText": "b\n"},
+        {"type": "diff", "path": "/project/new.py", "oldText": None, "newText": "c\n"},
+    ]
+    for diff in diffs:
+        agent.number += 1
+        call = {"toolCallId": f"edit-{agent.number}", "title": "Writing", "kind": "edit", "status": "in_progress"}
+        agent.update(session, "tool_call", content=[], locations=[{"path": diff["path"]}], **call)
+        agent.update(session, "tool_call_update", toolCallId=call["toolCallId"], status="completed", content=[diff])
+    call = {"toolCallId": "delete-1", "title": "Deleting", "kind": "delete", "status": "in_progress"}
+    agent.update(session, "tool_call", locations=[{"path": "/project/gone.py"}], **call)
+    agent.update(session, "tool_call_update", toolCallId="delete-1", status="completed")
+    agent.answer(message, {"stopReason": "end_turn"})
+
+
 def think(agent, message, session, text):
     agent.say(session, "let me see", "agent_thought_chunk")
     agent.say(session, "first")
@@ -280,7 +312,7 @@ def slow(agent, message, session, text):
 ACTIONS = {
     "die": die, "die_silently": die_silently, "kill_self": kill_self, "fail": fail, "noise": noise, "tool": tool,
     "write_file": write_file, "think": think, "two": two, "unknown": unknown, "settings": settings, "late": late,
-    "wait": wait, "slow": slow,
+    "wait": wait, "slow": slow, "shell": shell, "rewrite": rewrite,
 }  # fmt: skip
 
 

@@ -144,9 +144,9 @@ def acp_log(
 ) -> int:
     """Show what happened to sessions behind scopes acp.
 
-    Newest first: when an agent began and ended, which ways to continue a session were tried and why one failed, lines
-    of the agent that were no messages, and why a recording stopped. The log has no text of messages. It is the file
-    acp.log in the state directory, which is the same for all stores.
+    Newest first: when an agent began and ended or could not be started, which sessions it refused, which ways to
+    continue one were tried and why one failed, lines of the agent that were no messages, and why a recording stopped.
+    The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores.
 
     Examples:
       scopes acp log -n 20

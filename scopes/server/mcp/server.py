@@ -6,7 +6,6 @@ from collections.abc import Callable
 from inspect import getdoc
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import create_model
@@ -16,6 +15,7 @@ from scopes.server.mcp import prompts
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.reading import ReadingTools
 from scopes.server.mcp.resources import Resources
+from scopes.server.mcp.stdio import AnsweringServer
 from scopes.server.mcp.writing import WritingTools
 
 INSTRUCTIONS = """\
@@ -33,7 +33,7 @@ _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 _ONCE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def build_server(access: StoreAccess) -> MCPServer[Any]:
+def build_server(access: StoreAccess) -> AnsweringServer:
     """Return a server for a store; it is opened at the first request."""
     reading, writing = ReadingTools(access), WritingTools(access)
     hints: dict[Callable[..., Any], ToolAnnotations] = {
@@ -53,7 +53,7 @@ def build_server(access: StoreAccess) -> MCPServer[Any]:
         writing.inbox: _ADDS,
         writing.fact_propose: _ONCE,
     }
-    server: MCPServer[Any] = MCPServer(
+    server = AnsweringServer(
         "scopes", title="scopes", version=scopes.__version__, instructions=INSTRUCTIONS, log_level="WARNING",
         tools=[_make_tool(function, hint) for function, hint in hints.items()],
     )  # fmt: skip
@@ -75,7 +75,7 @@ def _make_tool(function: Callable[..., Any], hints: ToolAnnotations) -> Tool:
     return tool
 
 
-def _add_resources(server: MCPServer[Any], resources: Resources) -> None:
+def _add_resources(server: AnsweringServer, resources: Resources) -> None:
     json, markdown = "application/json", "text/markdown"
     server.resource("scopes://conversations", mime_type=json)(resources.conversations)
     server.resource("scopes://conversations/{conversation}/{+branch}", mime_type=markdown)(resources.branch)
