@@ -6,25 +6,28 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat
 from scopes.cli.invocation import Invocation
-from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
+from scopes.importers.worker_pool import run_apart
 from scopes.result import Note
 from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
 from scopes.server.source_lock import source_lock
-from scopes.server.watch import SourceRecorded, Watcher, recorded_rows, watch_lock
+from scopes.server.watch import RETRY_SECONDS, SourceRecorded, Watcher, recorded_rows, watch_lock
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MIN_POLL_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 600.0
 
 
 class WatchRun:
@@ -53,7 +56,7 @@ class WatchRun:
             ScopesError: what is there cannot be imported, with `once`.
         """
         if once:
-            yield from self._import_present()
+            yield from self._report(self._import_present())
             return
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -62,9 +65,9 @@ class WatchRun:
             thread = ChangeThread(
                 self._find_folders, FILE_SUFFIXES, self._changed, interval=self._choose_interval(), note=self._say
             )
-            thread.start()
             try:
                 yield from self._import_first()
+                thread.start()  # not before: the import forks, and a lock that another thread holds would stay locked
                 self._output.say(f"watching {', '.join(self._find_folders()) or 'for the first session of an agent'}")
                 watcher = Watcher(
                     self._changed, self._import_file, stopped=lambda: self._stopped, note=self._output.note
@@ -96,26 +99,51 @@ class WatchRun:
         return [folder for folders in found.values() for folder in folders]
 
     def _import_first(self) -> Iterator[SourceRecorded]:
-        """Import what is there; if that fails, what changes later is imported all the same."""
-        try:
-            yield from self._import_present()
-        except ScopesError as error:
-            self._output.note(Note(error.message, error.hint))
+        """Import what is there, again after a pause while the store cannot be written.
 
-    def _import_present(self) -> Iterator[SourceRecorded]:
+        If it fails for another reason, what changes later is imported all the same.
+        """
+        pause = RETRY_SECONDS
+        while not self._stopped:
+            try:
+                imported = run_apart(self._import_present)
+            except (Busy, Inaccessible) as error:
+                self._output.note(Note(f"{error.message}; it is tried again in {pause:.0f} seconds", error.hint))
+                with suppress(Empty):
+                    self._changed.get(timeout=pause)  # only a signal puts something into it now
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            except ScopesError as error:
+                self._output.note(Note(error.message, error.hint))
+                return
+            else:
+                yield from self._report(imported)
+                return
+
+    def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
+        """Print the notes of the import of what is there, and yield what it has recorded."""
+        if imported is not None:
+            for note in imported.notes:
+                self._output.note(note)
+            yield from recorded_rows(imported)
+
+    def _import_present(self) -> Imported | None:
+        """Import what is there; return None if that is nothing.
+
+        Raises:
+            ScopesError: it cannot be imported.
+        """
         folders = self._find_folders()
         try:
             collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())
             sources = [replace(source, named=source.path in self._paths) for source in collected.sources]
             if not sources:
-                return
+                return None
             present = replace(collected, sources=sources)
             imported = import_or_repeat(self._invocation, present, self._options, reread=False)
-            for note in imported.notes:
-                self._output.note(note)
-            yield from recorded_rows(imported)
         except (NotFound, CannotImport):  # there is nothing yet
-            return
+            return None
+        changed = tuple(row for row in imported.conversations if row.new_messages)
+        return Imported(sources=(), conversations=changed, notes=imported.notes)  # what is needed of it
 
     def _import_file(self, path: str) -> Imported:
         """Import one file; a file of another project is left out unless it was named itself.
