@@ -169,7 +169,7 @@ class ChangeThread:
         while not self._stopped.is_set():
             folders = _identify(self._find_folders())
             if not folders:
-                self._stopped.wait(LOOKUP_SECONDS)
+                self._stopped.wait(POLL_SECONDS)
                 continue
             try:
                 self._listen_to(folders)
