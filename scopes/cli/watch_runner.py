@@ -19,6 +19,7 @@ from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standar
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
+from scopes.importers.shared_prefix import keep_what_sessions_are_compared_with
 from scopes.importers.worker_pool import run_apart
 from scopes.result import Note
 from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
@@ -106,7 +107,7 @@ class WatchRun:
         pause = RETRY_SECONDS
         while not self._stopped:
             try:
-                imported = run_apart(self._import_present)
+                imported = run_apart(self._import_and_prepare)
             except (Busy, Inaccessible) as error:
                 self._output.note(Note(f"{error.message}; it is tried again in {pause:.0f} seconds", error.hint))
                 with suppress(Empty):
@@ -118,6 +119,15 @@ class WatchRun:
             else:
                 yield from self._report(imported)
                 return
+
+    def _import_and_prepare(self) -> Imported | None:
+        """Import what is there, and read in the same process what later sessions are compared with."""
+        imported = self._import_present()
+        repository = self._invocation.find_repository(create=True)
+        if repository is not None:
+            with suppress(ScopesError):  # the import of a session will tell
+                keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
+        return imported
 
     def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
         """Print the notes of the import of what is there, and yield what it has recorded."""

@@ -19,6 +19,7 @@ from scopes.errors import CannotImport
 from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
+from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
@@ -112,20 +113,31 @@ def _walk_stored(
                 yield QueuedSource(source, chosen, session), read_beginning(chosen.walk_events(source))
 
 
+def keep_what_sessions_are_compared_with(repository: Repository, index_directory: str) -> None:
+    """Read what a new session is compared with, as far as the index does not have it, so that its import need not."""
+    list_conversation_roots(repository, index_directory)
+    _hash_sources(repository, repository, index_directory)
+
+
 def _find_sources_with(
     repository: Repository, objects: Objects, index_directory: str | None, wanted: set[MessageId]
 ) -> Iterator[tuple[str, Oid]]:
     """Yield the refs and records of the stored sources that may have one of the messages near their beginning."""
-    sources = {ref: Oid(oid) for ref, oid in repository.list_refs(SOURCES).items()} if wanted else {}
-    if not sources:
-        return
+    numbers = set(map(_hash, wanted))
+    for (ref, oid), hashes in _hash_sources(repository, objects, index_directory).items() if wanted else ():
+        if not numbers.isdisjoint(array("I", hashes)):
+            yield ref, oid
+
+
+def _hash_sources(
+    repository: Repository, objects: Objects, index_directory: str | None
+) -> dict[tuple[str, Oid], bytes]:
+    """Return the hashes of the first messages of each stored source, by its ref and record."""
+    sources = {ref: Oid(oid) for ref, oid in repository.list_refs(SOURCES).items()}
     hashes: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
         index_directory, repository.path, "source", sources.values(), lambda oid: _hash_first_messages(objects, oid)
     )
-    numbers = set(map(_hash, wanted))
-    for ref, oid in sources.items():
-        if not numbers.isdisjoint(array("I", hashes[oid])):
-            yield ref, oid
+    return {(ref, oid): hashes[oid] for ref, oid in sources.items()}
 
 
 def _hash_first_messages(objects: Objects, commit: Oid) -> bytes:

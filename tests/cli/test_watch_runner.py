@@ -74,6 +74,13 @@ def test_the_first_import_is_in_another_process_whose_memory_is_freed(watch, tmp
     assert (tmp_path / "process").read_text() != str(os.getpid())
 
 
+def test_what_later_sessions_are_compared_with_is_read_in_that_process_too(watch, agent):
+    rows = watch()
+    next(rows)
+    index = Invocation(["watch"], os.environ).index_directory
+    assert os.path.exists(os.path.join(index, "sessions.sqlite"))
+
+
 def test_no_other_thread_runs_while_the_first_import_forks(watch, first_import):
     """A lock that another thread holds at that moment, such as that of a module, would stay locked in the child."""
     names = []

@@ -102,6 +102,17 @@ def test_with_an_index_each_conversation_and_source_is_read_once(many, tmp_path,
     assert len(sources_read) == 2
 
 
+def test_what_was_read_before_is_not_read_by_the_import_of_a_new_session(many, tmp_path, looked_at, sources_read):
+    """A watch does so in the process of its first import, so that its own memory stays small."""
+    index = str(tmp_path / "index")
+    shared_prefix.keep_what_sessions_are_compared_with(many, index)
+    assert (len(set(looked_at)), len(set(sources_read))) == (8, 8)
+    looked_at.clear()
+    sources_read.clear()
+    import_demo(many, transcript(tmp_path, "n1", "x y"), index_directory=index)
+    assert (looked_at, sources_read) == ([], [])
+
+
 def test_a_copy_joins_what_another_import_has_stored_since(repository, tmp_path):
     index = str(tmp_path / "index")
     sources = [timed(tmp_path, name, words) for name, words in (("s1", "a b c"), ("s2", "x y"), ("s3", "a b d"))]
