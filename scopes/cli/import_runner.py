@@ -183,7 +183,8 @@ def import_or_repeat(
         return found
     repeated: list[tuple[Imported, str]] = []
     with explain_interrupt(invocation):
-        imported = import_all(invocation, collected, options, lambda *found: repeated.append(found))
+        remember = None if known is None else lambda *found: repeated.append(found)
+        imported = import_all(invocation, collected, options, remember)
         result = with_first_prompts(invocation, imported)
     if known is not None and repeated:
         later, after = repeated[-1]

@@ -6,26 +6,30 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat
 from scopes.cli.invocation import Invocation
-from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
+from scopes.importers.shared_prefix import keep_what_sessions_are_compared_with
+from scopes.importers.worker_pool import run_apart
 from scopes.result import Note
 from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
 from scopes.server.live_import import sign_files
 from scopes.server.source_lock import source_lock
-from scopes.server.watch import SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
+from scopes.server.watch import RETRY_SECONDS, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MIN_POLL_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 600.0
 
 
 class WatchRun:
@@ -56,7 +60,7 @@ class WatchRun:
             ScopesError: what is there cannot be imported, with `once`.
         """
         if once:
-            yield from self._import_present()
+            yield from self._report(self._import_present())
             return
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -65,9 +69,9 @@ class WatchRun:
             thread = ChangeThread(
                 self._find_folders, FILE_SUFFIXES, self._changed, interval=self._choose_interval(), note=self._say
             )
-            thread.start()
             try:
                 yield from self._import_first()
+                thread.start()  # not before: the import forks, and a lock that another thread holds would stay locked
                 self._output.say(f"watching {', '.join(self._find_folders()) or 'for the first session of an agent'}")
                 watcher = Watcher(
                     self._changed, self._import_file, stopped=lambda: self._stopped, note=self._output.note
@@ -99,39 +103,69 @@ class WatchRun:
         return [folder for folders in found.values() for folder in folders]
 
     def _import_first(self) -> Iterator[SourceRecorded]:
-        """Import what is there; if that fails, what changes later is imported all the same."""
-        try:
-            yield from self._import_present()
-        except ScopesError as error:
-            is_expected = isinstance(error, NotFound | CannotImport) and not any(map(_has_text, self._paths))
-            if not is_expected:  # an empty file or folder waits for the first session
-                self._output.note(Note(error.message, error.hint))
+        """Import what is there, again after a pause while the store cannot be written.
 
-    def _import_present(self) -> Iterator[SourceRecorded]:
-        """Import what is there; without a path that was named it may be nothing.
+        If it fails for another reason, what changes later is imported all the same.
+        """
+        pause = RETRY_SECONDS
+        while not self._stopped:
+            try:
+                imported = run_apart(self._import_and_prepare)
+            except (Busy, Inaccessible) as error:
+                self._output.note(Note(f"{error.message}; it is tried again in {pause:.0f} seconds", error.hint))
+                with suppress(Empty):
+                    self._changed.get(timeout=pause)  # only a signal puts something into it now
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            except ScopesError as error:
+                is_expected = isinstance(error, NotFound | CannotImport) and not any(map(_has_text, self._paths))
+                if not is_expected:  # an empty file or folder waits for the first session
+                    self._output.note(Note(error.message, error.hint))
+                return
+            else:
+                yield from self._report(imported)
+                return
+
+    def _import_and_prepare(self) -> Imported | None:
+        """Import what is there, and read in the same process what later sessions are compared with."""
+        imported = self._import_present()
+        repository = self._invocation.find_repository(create=True)
+        if repository is not None:
+            with suppress(ScopesError):  # the import of a session will tell
+                keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
+        return imported
+
+    def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
+        """Print the notes of the import of what is there, and yield what it has recorded."""
+        if imported is None:
+            return
+        self.exit_code = imported.exit_code
+        shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
+        if not self.exit_code:
+            shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
+        for note in shown:
+            self._output.note(note)
+        yield from recorded_rows(imported)
+
+    def _import_present(self) -> Imported | None:
+        """Import what is there; return None if that is nothing, and no path was named.
 
         Raises:
-            ScopesError: as `import_sources`, or a path that was named has no transcripts.
+            ScopesError: it cannot be imported, or a path that was named has no transcripts.
         """
         folders = self._find_folders()
         try:
             collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())
             sources = [replace(source, named=source.path in self._paths) for source in collected.sources]
             if not sources:
-                return
+                return None
             present = replace(collected, sources=sources)
             imported = import_or_repeat(self._invocation, present, self._options, reread=False)
-            self.exit_code = imported.exit_code
-            shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
-            if not self.exit_code:
-                shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
-            for note in shown:
-                self._output.note(note)
-            yield from recorded_rows(imported)
         except (NotFound, CannotImport):
             if self._paths:
                 raise
-            return  # no agent has a transcript yet
+            return None  # no agent has a transcript yet
+        changed = tuple(row for row in imported.conversations if row.new_messages)
+        return replace(imported, sources=(), conversations=changed)  # what is needed of it
 
     def _import_file(self, path: str) -> Imported:
         """Import one file; a file of another project is left out unless it was named itself.

@@ -19,13 +19,19 @@ from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.beginning import can_join
-from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
+from scopes.importers.import_notes import (
+    note_deleted,
+    note_joined,
+    note_missing_parents,
+    note_unparsed,
+    notes_of_skipped,
+)
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.repeated_import import is_repeatable, repeat_of, state_of_refs
@@ -130,16 +136,13 @@ def import_sources(
     def complete(result: Imported) -> Imported:
         return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
 
-    def remember_complete(result: Imported, state: str) -> None:
-        if remember is not None:
-            remember(complete(result), state)
-
     while True:
-        notes_now = [*all_notes, *_notes_of(all_skipped)]
+        notes_now = [*all_notes, *notes_of_skipped(all_skipped)]
         try:
             result = _import_queue(
                 repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress,
-                index_directory=index_directory, remember=remember_complete,
+                index_directory=index_directory,
+                remember=None if remember is None else lambda result, state: remember(complete(result), state),
             )  # fmt: skip
             return complete(result)
         except _BrokenSources as broken:
@@ -169,7 +172,7 @@ def _import_queue(
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
     index_directory: str | None,
-    remember: Remember,
+    remember: Remember | None,
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
@@ -181,8 +184,9 @@ def _import_queue(
         with _feed_index(repository, queue, index_directory) as feed:
             with shared_write(repository), bulk_objects(repository) as objects:
                 run = _import_all(
-                    repository, objects, queue, formats, options, notes=notes, on_progress=on_progress, feed=feed
-                )
+                    repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
+                    index_directory=index_directory, feed=feed,
+                )  # fmt: skip
             result = None
             with exclusive_write(repository):
                 if not run.is_overtaken():
@@ -240,7 +244,7 @@ def collect_changes(
     for conversation, target in number_conversations(run).items():
         new = target.root in unnumbered
         if new and not run.again and _was_deleted(run, target):
-            run.notes.append(_note_deleted(target))
+            run.notes.append(note_deleted(target))
             continue
         updates = _update_branches(run, conversation, target, new=new)
         current = read_metadata(run.repository, conversation).title
@@ -265,18 +269,12 @@ def _preview_conversations(run: ImportRun) -> tuple[dict[ConversationId, ImportT
     for conversation, target in number_conversations(run).items():
         new = target.root in unnumbered
         if new and not run.again and _was_deleted(run, target):
-            run.notes.append(_note_deleted(target))
+            run.notes.append(note_deleted(target))
         elif new or target.sessions:
             changed[conversation] = target
         else:
             unchanged += 1
     return changed, unchanged
-
-
-def _note_deleted(target: ImportTarget) -> GroupedNote:
-    hint = "restore it with --again, or with: scopes undo"
-    text = f"session {target.document.native_id} was deleted here and stays deleted"
-    return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
 
 
 def _import_all(
@@ -288,6 +286,7 @@ def _import_all(
     *,
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
+    index_directory: str | None = None,
     feed: IndexFeed | None = None,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
@@ -298,7 +297,8 @@ def _import_all(
     sizes = [queued.source.size for queued in queue]
     queue = name_streams(repository, objects, queue, formats)
     sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
-    targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue], formats)
+    keys = [source_key_of(queued.session) for queued in queue]
+    targets = ImportTargets(repository, objects, keys, formats, index_directory)
     run = ImportRun(repository, objects, targets, options.again, feed, notes=list(notes))
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):
@@ -336,28 +336,6 @@ def _import_all(
     return run
 
 
-def _notes_of(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
-    """Return a note for each skipped file that the user asked for, and one with the number of the others."""
-    notes: list[Note | GroupedNote] = []
-    for found in skipped:
-        if found.error is not None and found.named:
-            notes.append(Note(found.error.message, found.error.hint))
-        elif found.error is not None:
-            notes.append(GroupedNote(found.error.message, "{} files could not be imported", found.error.hint))
-    others = [found for found in skipped if found.error is None and not found.noted]
-    for reason, paths in _by_reason(others).items():
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        notes.append(Note(f"skipped {paths[0]}{more}: {reason}"))
-    return notes
-
-
-def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
-    paths: dict[str, list[str]] = {}
-    for found in skipped:
-        paths.setdefault(found.reason, []).append(found.path)
-    return paths
-
-
 def _ignore_progress(_: int) -> None:
     """Report no progress: a further attempt would count the sources twice."""
 
@@ -367,7 +345,7 @@ def _update_refs(
     skipped: Sequence[Skipped],
     options: ImportOptions,
     notes: Sequence[Note | GroupedNote],
-    remember: Remember,
+    remember: Remember | None,
 ) -> Imported:
     """Move the refs and record the operation. Needs the exclusive lock."""
     sessions = sum(len(target.sessions) for target in run.targets)
@@ -384,9 +362,10 @@ def _update_refs(
         summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
         operation = tx.commit("import", summary).id
     result = _build_result(run, conversations, skipped, operation, options)
-    if is_repeatable and operation is not None and len(conversations) == len(list(run.targets)):
+    all_changed = operation is not None and len(conversations) == len(list(run.targets))
+    if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
-        again = [*_note_unparsed(run), *notes, *copies, *_note_missing_parents(run)]
+        again = [*note_unparsed(run), *notes, *copies, *note_missing_parents(run)]
         remember(repeat_of(result, again), state_of_refs(run.repository))
     return result
 
@@ -425,7 +404,7 @@ def _build_result(
 ) -> Imported:
     joined = tuple(_list_joined(conversations))
     notes, details = group_notes(
-        [*_note_unparsed(run), *run.notes, *_note_missing_parents(run), *map(_note_joined, joined)]
+        [*note_unparsed(run), *run.notes, *note_missing_parents(run), *map(note_joined, joined)]
     )
     return Imported(
         sources=tuple(run.sources),
@@ -450,42 +429,6 @@ def _list_joined(conversations: dict[ConversationId, ImportTarget]) -> Iterator[
                 message=join.message,
                 equal_messages=join.equal_messages,
             )
-
-
-def _note_joined(joined: SessionJoined) -> GroupedNote:
-    equal = plural(joined.equal_messages, "equal message")
-    where = f"{joined.conversation} as branch {joined.branch} at message {joined.message[:SHORT_ID]}"
-    text = f"session {joined.session} joined {where} ({joined.equal_messages} {equal})"
-    hint = "to keep them apart: scopes undo, then repeat the command with --no-join"
-    return GroupedNote(text, "{} sessions joined the conversations of sessions that begin like them", hint)
-
-
-def _note_missing_parents(run: ImportRun) -> list[Note]:
-    """Return one note on the sessions that continue one which is not imported."""
-    if not run.missing_parents:
-        return []
-    session, parent = next(iter(run.missing_parents.items()))
-    if len(run.missing_parents) == 1:
-        hint = "import its parent too; both then share a conversation"
-        return [Note(f"session {session} continues {parent}, which is not imported", hint)]
-    text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
-    return [Note(text, "import their parents too; to list them, repeat the command with --report or -v")]
-
-
-def _note_unparsed(run: ImportRun) -> list[Note]:
-    """Return a note with the number of unreadable records and the first of them."""
-    count = sum(source.unparsed for source in run.sources)
-    if not count:
-        return []
-    first = next(source for source in run.sources if source.problems)
-    records = "1 record" if count == 1 else f"{count} records"
-    text = f"{records} could not be read and {'is' if count == 1 else 'are'} kept as raw bytes"
-    return [
-        Note(
-            f"{text}: {first.path}, {first.problems[0]}",
-            "to see what every byte became, repeat the command with --report",
-        )
-    ]
 
 
 def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget) -> ConversationImported:

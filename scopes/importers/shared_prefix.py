@@ -9,14 +9,17 @@ the agent that is too long to be written twice.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from zlib import crc32
 
 from scopes.errors import CannotImport
 from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
+from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
@@ -24,6 +27,7 @@ from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.worker_pool import count_workers, map_in_workers
+from scopes.loading import load
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 
@@ -95,8 +99,8 @@ def _walk_stored(
     wanted: set[MessageId],
 ) -> Iterator[tuple[QueuedSource, Beginning]]:
     """Yield the stored sources that have one of the messages, if their conversation exists."""
-    for ref, oid in repository.list_refs(SOURCES).items() if wanted else ():
-        if wanted.isdisjoint(_first_message_ids(objects, Oid(oid))):
+    for ref, oid in _find_sources_with(repository, objects, targets.index_directory, wanted):
+        if wanted.isdisjoint(_first_message_ids(objects, oid)):
             continue
         stored = targets.stored(ref[len(SOURCES) :])
         chosen = None if stored is None else targets.formats.get(stored.record.format)
@@ -107,6 +111,41 @@ def _walk_stored(
             session = next(iter(chosen.walk_events(source)), None)
             if isinstance(session, Session) and stored.record.part is None and can_join(session):
                 yield QueuedSource(source, chosen, session), read_beginning(chosen.walk_events(source))
+
+
+def keep_what_sessions_are_compared_with(repository: Repository, index_directory: str) -> None:
+    """Read what a new session is compared with, as far as the index does not have it, so that its import need not."""
+    list_conversation_roots(repository, index_directory)
+    _hash_sources(repository, repository, index_directory)
+
+
+def _find_sources_with(
+    repository: Repository, objects: Objects, index_directory: str | None, wanted: set[MessageId]
+) -> Iterator[tuple[str, Oid]]:
+    """Yield the refs and records of the stored sources that may have one of the messages near their beginning."""
+    numbers = set(map(_hash, wanted))
+    for (ref, oid), hashes in _hash_sources(repository, objects, index_directory).items() if wanted else ():
+        if not numbers.isdisjoint(array("I", hashes)):
+            yield ref, oid
+
+
+def _hash_sources(
+    repository: Repository, objects: Objects, index_directory: str | None
+) -> dict[tuple[str, Oid], bytes]:
+    """Return the hashes of the first messages of each stored source, by its ref and record."""
+    sources = {ref: Oid(oid) for ref, oid in repository.list_refs(SOURCES).items()}
+    hashes: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+        index_directory, repository.path, "source", sources.values(), lambda oid: _hash_first_messages(objects, oid)
+    )
+    return {(ref, oid): hashes[oid] for ref, oid in sources.items()}
+
+
+def _hash_first_messages(objects: Objects, commit: Oid) -> bytes:
+    return array("I", sorted(map(_hash, _first_message_ids(objects, commit)))).tobytes()
+
+
+def _hash(message: MessageId) -> int:
+    return crc32(message.encode("ascii"))
 
 
 def _first_message_ids(objects: Objects, commit: Oid) -> set[MessageId]:

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_body, write_root_commit
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.importers.agent_names import format_of_agent
 from scopes.importers.branch_names import BranchTip
+from scopes.importers.conversation_roots import ACP, ConversationRoots, find_root_of, list_conversation_roots
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import STREAM, Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of, stream_key
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
-from scopes.model.conversation import BranchEntry, Root, decode_root
+from scopes.model.conversation import Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.refs import HEADS, split_branch_ref
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
 UNDATED = format_seconds(0)
-_ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch
 _MIN_SESSION_ID = 16  # shorter ids are not unique
 
 
@@ -117,55 +113,31 @@ class TargetMatch:
     joined: str | None = None
 
 
-class _LiveSession(NamedTuple):
-    """A session that `scopes acp` recorded; `directory` is a real path, empty where the editor named none."""
-
-    root: Oid
-    agent: str
-    directory: str
-
-    def may_be(self, session: Session) -> bool:
-        """Return False if a session with this id is one of another agent, or in another directory.
-
-        Anybody can write an id into a transcript. The user may have given the agent a name of its own, and a few
-        transcripts have no directory: what is not known is no difference.
-        """
-        agent = format_of_agent(self.agent)
-        is_other = agent is not None and agent != session.format
-        return not is_other and (not self.directory or session.cwd is None or self._is_at(session.cwd))
-
-    def _is_at(self, directory: str) -> bool:
-        try:
-            return os.path.realpath(directory) == self.directory
-        except ValueError:  # no path can be so
-            return False
-
-
-class _Conversations(NamedTuple):
-    """The conversations of a store by root, and the sessions that `scopes acp` recorded, by their ids."""
-
-    by_root: dict[Oid, ConversationId]
-    by_live_session: dict[str, list[_LiveSession]]
-
-
 class ImportTargets:
     """The conversations of one run, by root commit. Those of the store are read when a session needs them.
 
     formats: those that can read the stored sources, by name.
+    index_directory: where to keep what was read of all conversations and sources; None to read it again
     """
 
     def __init__(
-        self, repository: Repository, objects: Objects, keys: Iterable[str], formats: Sequence[Format] = ()
+        self,
+        repository: Repository,
+        objects: Objects,
+        keys: Iterable[str],
+        formats: Sequence[Format] = (),
+        index_directory: str | None = None,
     ) -> None:
         self._repository = repository
         self._objects = objects
         self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
-        self._conversations: _Conversations | None = None
+        self._conversations: ConversationRoots | None = None
         self._followed: dict[Oid | None, ConversationId] | None = None
         self._stored: dict[str, StoredRecord | None] = {}
         self._groups: dict[int, dict[Oid, ImportTarget]] = {}
         self._previous_roots: dict[str, Oid] = {}
+        self.index_directory = index_directory
         self.formats = {known.name: known for known in formats}
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
@@ -237,20 +209,20 @@ class ImportTargets:
                 heads = self._repository.list_refs(HEADS).items() if self._reimported else ()
                 pairs = (split_branch_ref(ref) for ref, oid in heads if oid in self._reimported)
                 found = {pair[0] for pair in pairs if pair is not None}
-                self._followed = {_find_root_of(self._repository, conversation): conversation for conversation in found}
+                self._followed = {find_root_of(self._repository, conversation): conversation for conversation in found}
             if root in self._followed:
                 return self._followed[root]
         return self._listed().by_root.get(root)
 
-    def _listed(self) -> _Conversations:
+    def _listed(self) -> ConversationRoots:
         if self._conversations is None:
-            self._conversations = _list_conversations(self._repository)
+            self._conversations = list_conversation_roots(self._repository, self.index_directory)
         return self._conversations
 
     def is_any_deleted(self) -> bool:
         """Return True if a conversation that the run would change was deleted since the run has found it."""
         return any(
-            _find_root_of(self._repository, target.conversation) != target.root
+            find_root_of(self._repository, target.conversation) != target.root
             for target in self
             if target.conversation is not None and target.sessions
         )
@@ -364,7 +336,7 @@ class ImportTargets:
         if len(session.native_id) < _MIN_SESSION_ID or session.sub_file is not None:
             return None
         root = self._previous_roots.get(source_key_of(session))
-        if root is not None and self._repository.has(root) and self._read_document(root).format == _ACP:
+        if root is not None and self._repository.has(root) and self._read_document(root).format == ACP:
             return root
         recorded = self._listed().by_live_session.get(session.native_id, ())
         return next((live.root for live in recorded if live.may_be(session)), None)
@@ -378,34 +350,3 @@ class ImportTargets:
             cwd=session.cwd,
         )
         return write_root_commit(self._objects, document, {})
-
-
-def _list_conversations(repository: Repository) -> _Conversations:
-    """Read which conversations the store has."""
-    found = _Conversations({}, {})
-    for conversation in conversation_ids(repository):
-        branches = read_metadata(repository, conversation).branches
-        root = _root_in(repository, branches)
-        if root is None:
-            continue
-        found.by_root.setdefault(root, conversation)
-        for entry in branches.values():
-            match entry.extra.get(_ACP):
-                case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
-                    live = _LiveSession(root, agent, directory)
-                    earlier = more.get("stale")
-                    for session in (last, *(earlier if isinstance(earlier, list) else ())):
-                        if isinstance(session, str):
-                            found.by_live_session.setdefault(session, []).append(live)
-    return found
-
-
-def _find_root_of(repository: Repository, conversation: ConversationId) -> Oid | None:
-    """Return the root commit of a conversation, as its metadata names it."""
-    return _root_in(repository, read_metadata(repository, conversation).branches)
-
-
-def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
-    main = branches.get(MAIN)
-    is_known = main is not None and main.fork is not None and is_root(read_commit(repository, main.fork))
-    return main.fork if main is not None and is_known else None

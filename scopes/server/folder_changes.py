@@ -111,7 +111,9 @@ class FolderPoll:
 
 
 class ChangeThread:
-    """Puts the paths of changed files into `changed` until it is stopped.
+    """Puts the paths of changed files into `changed` from its start until it is stopped.
+
+    What has changed since it was made counts, so that it need not run during the first import.
 
     interval: seconds between two looks; None if the system tells
     note: is called with a text if the system does not tell any more, and polling begins
@@ -138,9 +140,10 @@ class ChangeThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread, if it was started."""
         self._stopped.set()
-        self._thread.join(2 * LOOKUP_SECONDS)
+        if self._thread.ident is not None:
+            self._thread.join(2 * LOOKUP_SECONDS)
 
     def _run(self) -> None:
         if self._interval is None:
@@ -166,7 +169,7 @@ class ChangeThread:
         while not self._stopped.is_set():
             folders = _identify(self._find_folders())
             if not folders:
-                self._stopped.wait(LOOKUP_SECONDS)
+                self._stopped.wait(POLL_SECONDS)
                 continue
             try:
                 self._listen_to(folders)

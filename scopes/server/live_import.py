@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from scopes.errors import Busy
 from scopes.importers.results import Imported
 
 ImportNow: TypeAlias = Callable[[Sequence[str]], Imported]
@@ -18,6 +19,7 @@ _QUIET_SECONDS = 0.1  # without a change
 _MAX_WAIT_SECONDS = 3.0
 _LOOK_AGAIN_SECONDS = 0.7
 _MAX_IMPORTS = 20
+_MAX_BUSY = 20  # each of them waits for the lock of the store as long as a command does
 
 
 class Recorded(NamedTuple):
@@ -39,13 +41,23 @@ def import_when_quiet(
     messages = 0
     for _ in range(_MAX_IMPORTS):
         before = _wait_until_quiet(paths, sleep)
-        imported = import_now(paths)
+        imported = _import_patiently(paths, import_now, sleep)
         conversations |= dict.fromkeys(row.id for row in imported.conversations)
         messages += sum(row.new_messages for row in imported.conversations)
         sleep(_LOOK_AGAIN_SECONDS)
         if sign_files(paths) == before:
             break
     return Recorded(tuple(conversations), messages)
+
+
+def _import_patiently(paths: Sequence[str], import_now: ImportNow, sleep: Callable[[float], None]) -> Imported:
+    """Import files, again and again while another process keeps the store busy: nobody waits for this one."""
+    for _ in range(_MAX_BUSY):
+        try:
+            return import_now(paths)
+        except Busy:
+            sleep(_LOOK_AGAIN_SECONDS)
+    return import_now(paths)
 
 
 def sign_files(paths: Sequence[str]) -> Signature:

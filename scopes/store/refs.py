@@ -102,7 +102,11 @@ def _choose_near(existing: Iterable[str], added: Sequence[str]) -> Iterable[str]
     above = {ref[:end] for ref in folded for end in range(1, len(ref)) if ref[end] == "/"}
     below = tuple(f"{ref}/" for ref in folded)
     near = folded | above
-    return sorted(ref for ref in existing if ref in near or ref.startswith(below) or ref != ref.casefold())
+    names = list(existing)
+    text = "\n".join(("", *names))
+    if text == text.casefold() and not any(f"\n{start}" in text for start in below):  # the common case, in few calls
+        return sorted(near.intersection(names))
+    return sorted(ref for ref in names if ref in near or ref.startswith(below) or ref != ref.casefold())
 
 
 class RefNameConflicts:

@@ -173,8 +173,7 @@ def _check_names(repository: Repository, operation: Operation) -> None:
             raise Invalid(f"{ref!a} is not a name that git accepts", hint="choose another name")
     if added:
         removed = {c.ref for c in operation.changes if c.new is None}
-        existing = (ref for ref in repository.list_ref_names("refs/") if ref not in removed)
-        refs.check_name_conflicts(existing, added)
+        refs.check_name_conflicts(repository.list_ref_names("refs/") - removed, added)
 
 
 def write_operation(repository: Repository, operation: Operation, previous: Oid | None) -> Oid:

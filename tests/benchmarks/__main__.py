@@ -23,6 +23,7 @@ from tests.benchmarks import (
     contexts,
     explaining,
     fact_cycles,
+    hooking,
     importing,
     listing,
     merging,
@@ -59,6 +60,7 @@ GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "size": packing.measure,
     "writers": writers.measure,
     "acp": proxying.measure,
+    "hooks": hooking.measure,
 }
 _TITLES = ("operation", "ours", "reference", "ratio", "budget", "met?")
 

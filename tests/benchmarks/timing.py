@@ -84,9 +84,9 @@ def cpu(action: Callable[[], object]) -> float:
     return time.process_time() + _children_cpu() - begin
 
 
-def process_wall(command: Sequence[str], environment: Mapping[str, str]) -> float:
+def process_wall(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> float:
     """Run a process and return the seconds until it has ended."""
-    return wall(lambda: run(command, environment))
+    return wall(lambda: run(command, environment, source))
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> bytes:

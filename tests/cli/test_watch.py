@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import resource
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
 from tests.cli.running import PRODUCT, command_line, environment, scopes
+from tests.importers.formats.claude_code.logs import Log
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
+from tests.support.examples import examples
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
 
@@ -22,9 +26,9 @@ SECONDS = 60
 class Watch:
     """A running `scopes watch`."""
 
-    def __init__(self, *words, cwd=None, **options):
+    def __init__(self, *words, cwd=None, before=(), **options):
         self.process = subprocess.Popen(
-            command_line("watch", *words, table=PRODUCT),
+            [*before, *command_line("watch", *words, table=PRODUCT)],
             env=environment(),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -261,6 +265,89 @@ def test_hooks_and_a_watch_together_record_each_turn_once(agent, watch):
     agent.wait_for_texts(*texts_of(*range(1, 6)))
     agent.close()
     assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def second_session(agent):
+    """Return the writer of another session of the same agent."""
+    other = copy.copy(agent)
+    name = "22222222-2222-4333-8444-555555555555"
+    other.session, other.log, other.written = agent.session.with_name(f"{name}.jsonl"), Log(session=name), 0
+    return other
+
+
+@each_way
+def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch, way):
+    """The files of agents are the record until a watch has imported them: the next one takes all."""
+    other, rounds = second_session(agent), examples(20)
+    for number in range(1, rounds + 1):
+        running = watch("--json", *way)
+        agent.turn(number)
+        other.turn(100 + number)
+        time.sleep(0.7 * number / rounds)
+        running.process.kill()
+        running.process.wait()
+    assert scopes("watch", "--once", table=PRODUCT).returncode == 0
+    first, second = sorted((agent.texts(each) for each in ("conv-001", "conv-002")), key=lambda texts: len(texts[0]))
+    assert (first, second) == (texts_of(*range(1, rounds + 1)), texts_of(*range(101, 101 + rounds)))
+    assert agent.conversations(open_store(agent.store)) == ["conv-001", "conv-002"]
+    assert scopes("verify", table=PRODUCT).returncode == 0
+
+
+def test_imports_beside_a_watch_record_each_turn_once(agent, watch):
+    agent.turn(1)
+    watch("--json", "--poll", "0.05").begin()
+    for number in range(2, 8):
+        agent.turn(number)
+        assert scopes("import", table=PRODUCT).returncode == 0
+    assert agent.texts() == texts_of(*range(1, 8))
+    assert agent.conversations(open_store(agent.store)) == ["conv-001"]
+
+
+def test_a_session_file_that_is_renamed_and_begun_again_loses_nothing(agent, watch):
+    """As programs that rotate logs do."""
+    agent.turn(1)
+    running = watch("--json", "--poll", "0.05")
+    running.row()
+    running.begin()
+    os.rename(agent.session, f"{agent.session}.1")
+    other = second_session(agent)
+    other.turn(101)
+    os.rename(other.session, agent.session)
+    assert running.row()["source"] == str(agent.session)
+    assert (agent.texts(), agent.texts("conv-002")) == (texts_of(1), texts_of(101))
+
+
+def without_watches(limit, number):
+    """Return the words that start a program in a user namespace with a limit of inotify; skip where there is none."""
+    words = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        f'echo {number} >/proc/sys/user/{limit} && exec "$@"',
+        "-",
+    ]
+    if shutil.which("unshare") is None or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user cannot make a namespace")
+    return words
+
+
+@pytest.mark.parametrize(("limit", "number"), [("max_inotify_watches", 3), ("max_inotify_instances", 0)])
+def test_files_are_looked_at_if_the_system_has_no_watches_left(agent, watch, limit, number):
+    """Thousands of folders may be more than fs.inotify.max_user_watches."""
+    for name in range(10):
+        (agent.session.parent.parent / f"-home-carol-{name}").mkdir()
+    agent.turn(1)
+    running = watch("--json", before=without_watches(limit, number))
+    running.begin()
+    note = running.process.stderr.readline()
+    assert "the system does not tell which files change" in note
+    assert "every 2 seconds" in note
+    running.row()
+    agent.turn(2)
+    assert running.row()["messages"] == 2
+    assert agent.texts() == texts_of(1, 2)
 
 
 def test_the_store_of_a_project_takes_only_its_sessions(agent, watch, tmp_path, monkeypatch):

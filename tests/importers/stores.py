@@ -10,9 +10,11 @@ from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat
 
 
-def import_demo(repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), **options):
+def import_demo(
+    repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), index_directory=None, **options
+):
     """Import with the demo format."""
-    extra = {"on_progress": on_progress, "skipped": skipped, "notes": notes}
+    extra = {"on_progress": on_progress, "skipped": skipped, "notes": notes, "index_directory": index_directory}
     return import_sources(repository, sources, (DemoFormat(),), ImportOptions(**options), **extra)
 
 

@@ -57,6 +57,15 @@ def test_a_recorded_session_is_one_conversation_after_its_transcript_is_imported
     assert verify(repository).exit_code == 0
 
 
+def test_a_session_that_was_recorded_after_others_were_looked_for_is_found(repository, tmp_path):
+    index = str(tmp_path / "index")
+    other = write_transcript(tmp_path / "o.jsonl", *session_records("ses_ffffffffffffffff", "x"))
+    import_demo(repository, other, index_directory=index)
+    record_live(repository)
+    done = import_demo(repository, transcript(tmp_path), index_directory=index)
+    assert [each.id for each in done.conversations] == ["conv-002"]
+
+
 def test_the_active_branch_stays_that_of_the_record(repository, tmp_path):
     record_live(repository)
     before = repository.find_ref("refs/scopes/active/conv-001")

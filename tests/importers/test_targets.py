@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import suppress
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.conversation.delete import delete
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
-from scopes.importers import targets
+from scopes.conversation.undo import undo
+from scopes.errors import ScopesError
+from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.importers import conversation_roots, import_sources, shared_prefix
+from scopes.store.refs import META
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
+from tests.support.examples import examples
+from tests.support.store import make_store
 
 
 @pytest.fixture
 def looked_at(monkeypatch):
     """The conversations whose metadata an import has read to find its targets."""
     found = []
-    original = targets.read_metadata
+    original, by_commit = conversation_roots.read_metadata, conversation_roots.read_metadata_at
 
     def read(repository, conversation):
         found.append(conversation)
         return original(repository, conversation)
 
-    monkeypatch.setattr(targets, "read_metadata", read)
+    def read_at(repository, commit):
+        metadata = {oid: ref.removeprefix(META) for ref, oid in repository.list_refs(META).items()}
+        found.append(metadata[commit])
+        return by_commit(repository, commit)
+
+    monkeypatch.setattr(conversation_roots, "read_metadata", read)
+    monkeypatch.setattr(conversation_roots, "read_metadata_at", read_at)
     return found
 
 
@@ -58,3 +75,108 @@ def test_a_branch_that_was_moved_is_found_among_all(many, tmp_path):
     import_demo(many, transcript(tmp_path, "s3", "a b c"))
     assert branch_words(many, conversation="conv-004") == "a"
     assert len(import_demo(many, transcript(tmp_path, "s3", "a b c d")).conversations) == 1
+
+
+@pytest.fixture
+def sources_read(monkeypatch):
+    """The stored sources of which an import has read how they begin."""
+    found = []
+    original = shared_prefix._first_message_ids
+    monkeypatch.setattr(
+        shared_prefix, "_first_message_ids", lambda objects, oid: found.append(oid) or original(objects, oid)
+    )
+    return found
+
+
+def test_with_an_index_each_conversation_and_source_is_read_once(many, tmp_path, looked_at, sources_read):
+    """A hook imports after every turn, and a new session is compared with all others."""
+    index = str(tmp_path / "index")
+    import_demo(many, transcript(tmp_path, "n1", "x y"), index_directory=index)
+    assert (len(set(looked_at)), len(set(sources_read))) == (8, 8)
+    looked_at.clear()
+    sources_read.clear()
+    import_demo(many, transcript(tmp_path, "s3", "a b c"), index_directory=index)
+    assert sources_read == []
+    import_demo(many, transcript(tmp_path, "n2", "x z"), index_directory=index)
+    assert set(looked_at) == {"conv-004", "conv-009"}  # those that have changed since
+    assert len(sources_read) == 2
+
+
+def test_what_was_read_before_is_not_read_by_the_import_of_a_new_session(many, tmp_path, looked_at, sources_read):
+    """A watch does so in the process of its first import, so that its own memory stays small."""
+    index = str(tmp_path / "index")
+    shared_prefix.keep_what_sessions_are_compared_with(many, index)
+    assert (len(set(looked_at)), len(set(sources_read))) == (8, 8)
+    looked_at.clear()
+    sources_read.clear()
+    import_demo(many, transcript(tmp_path, "n1", "x y"), index_directory=index)
+    assert (looked_at, sources_read) == ([], [])
+
+
+def test_a_copy_joins_what_another_import_has_stored_since(repository, tmp_path):
+    index = str(tmp_path / "index")
+    sources = [timed(tmp_path, name, words) for name, words in (("s1", "a b c"), ("s2", "x y"), ("s3", "a b d"))]
+    for source in sources:
+        done = import_demo(repository, source, index_directory=index)
+    assert [(each.session, each.conversation) for each in done.joined] == [("s3", "conv-001")]
+    done = import_demo(repository, timed(tmp_path, "s4", "x y z"), index_directory=index)
+    assert [(each.session, each.conversation) for each in done.joined] == [("s4", "conv-002")]
+
+
+def timed(tmp_path, name, words):
+    """Write a session whose messages have exact times, which copies have too."""
+    records = session_records(name, words)
+    for number, record in enumerate(records[1:]):
+        record["time"] = f"2026-02-01T10:00:{number:02}.137Z"
+    return write_transcript(tmp_path / f"{name}.jsonl", *records)
+
+
+def test_small_imports_do_not_read_all_refs_for_a_result_that_nobody_keeps(many, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("all refs were read")
+
+    monkeypatch.setattr(import_sources, "state_of_refs", refuse)
+    assert len(import_demo(many, transcript(tmp_path, "new", "x")).conversations) == 1
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("import"), st.sampled_from("abcd"), st.sampled_from(["a b", "a b c", "a b x", "q r", "q r s"])
+        ),
+        st.tuples(st.just("delete"), st.integers(1, 4)),
+        st.tuples(st.just("undo")),
+        st.tuples(st.just("rename"), st.integers(1, 4)),
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@settings(max_examples=examples(12), deadline=None)
+@given(steps=STEPS)
+def test_an_import_with_an_index_stores_what_one_without_it_does(steps, tmp_path_factory):
+    top = tmp_path_factory.mktemp("law")
+    found = []
+    for index in (None, str(top / "index")):
+        repository = make_store(top / f"{index is None}.git")
+        for step in steps:
+            with suppress(ScopesError):
+                do(repository, top, step, index)
+        tips = {each: list_branch_tips(repository, each) for each in conversation_ids(repository)}
+        found.append(
+            {(each, branch): branch_words(repository, branch, each) for each, known in tips.items() for branch in known}
+        )
+    assert found[0] == found[1]
+
+
+def do(repository, top, step, index):
+    match step:
+        case ("import", name, words):
+            import_demo(repository, timed(top, f"s{name}", words), index_directory=index)
+        case ("delete", number):
+            delete(repository, f"conv-{number:03d}")
+        case ("undo",):
+            undo(repository)
+        case ("rename", number):
+            rename_conversation(repository, f"conv-{number:03d}", f"renamed-{number}")

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible
-from scopes.importers.worker_pool import WorkerPool, map_in_workers, rare_garbage_collection
+from scopes.importers.worker_pool import WorkerPool, map_in_workers, rare_garbage_collection, run_apart
 
 
 def ignore(*arguments):
@@ -195,3 +195,33 @@ def test_garbage_is_collected_as_before_after_an_import_that_failed():
     with pytest.raises(ZeroDivisionError):
         fail()
     assert gc.get_threshold() == before
+
+
+def test_work_that_is_done_apart_returns_its_result_and_leaves_no_process():
+    pid, memory = run_apart(lambda: (os.getpid(), bytes(3 << 20)))
+    assert (pid != os.getpid(), is_alive(pid), memory) == (True, False, bytes(3 << 20))
+
+
+def test_an_error_of_work_that_is_done_apart_is_raised_here_with_its_hint():
+    def fail():
+        raise CannotImport("no transcript", hint="name another one")
+
+    with pytest.raises(CannotImport, match="no transcript") as error:
+        run_apart(fail)
+    assert error.value.hint == "name another one"
+
+
+def test_work_that_is_killed_apart_is_an_error():
+    with pytest.raises(Inaccessible, match="was killed"):
+        run_apart(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_work_that_is_done_apart_may_use_workers_of_its_own():
+    found = run_apart(lambda: map_in_workers(lambda item: (item, os.getpid()), range(100), 2))
+    assert [item for item, _ in found] == list(range(100))
+    assert len({pid for _, pid in found}) == 2
+
+
+def test_nothing_is_done_apart_where_processes_should_not_be_forked(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert run_apart(os.getpid) == os.getpid()

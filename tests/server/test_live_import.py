@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from scopes.errors import Busy, Inaccessible
 from scopes.server.live_import import Recorded, import_when_quiet, sign_files
 
 
@@ -61,6 +62,39 @@ def test_an_agent_that_never_stops_writing_is_imported_all_the_same(run):
     agent, recorded = run(*range(1, 10_000))
     assert recorded.messages == sum(agent.imported) > 20
     assert len(agent.imported) == 20
+
+
+@pytest.mark.parametrize(("times", "is_imported"), [(1, True), (20, True), (21, False)])
+def test_a_store_that_another_process_keeps_busy_is_tried_again(tmp_path, times, is_imported):
+    """A turn that ends while the store is packed is recorded when that is done, not at the next turn."""
+    path = tmp_path / "session.jsonl"
+    path.write_text("line\n")
+    agent = Agent(str(path), ())
+    busy = [Busy("the store is busy") for _ in range(times)]
+
+    def import_now(paths):
+        if busy:
+            raise busy.pop()
+        return agent.import_now(paths)
+
+    if is_imported:
+        assert import_when_quiet([str(path)], import_now, agent.sleep) == Recorded(("conv-001",), 1)
+    else:
+        with pytest.raises(Busy):
+            import_when_quiet([str(path)], import_now, agent.sleep)
+    assert (busy, agent.imported) == ([], [1] if is_imported else [])
+
+
+def test_any_other_error_is_not_tried_again(tmp_path):
+    calls = []
+
+    def import_now(paths):
+        calls.append(paths)
+        raise Inaccessible("the disk is full")
+
+    with pytest.raises(Inaccessible):
+        import_when_quiet([str(tmp_path / "session.jsonl")], import_now, lambda _: None)
+    assert len(calls) == 1
 
 
 def test_a_file_that_is_deleted_meanwhile_counts_as_a_change(tmp_path):

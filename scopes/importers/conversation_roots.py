@@ -1,0 +1,113 @@
+"""Which conversations a store has, by what a session is found by: their root commits, and the sessions recorded live.
+
+Both are in the metadata of a conversation. What was read is kept in the index, by the commits of the metadata, because
+the hook of an agent imports after every turn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from scopes.history.messages import is_root
+from scopes.history.metadata import read_metadata, read_metadata_at
+from scopes.history.revisions import MAIN, conversation_ids
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.importers.agent_names import format_of_agent
+from scopes.importers.formats.events import Session
+from scopes.loading import load
+from scopes.model.conversation import BranchEntry
+from scopes.store.refs import META
+from scopes.store.repository import Repository, read_commit
+
+ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch
+_OID_LENGTH = 40
+
+
+class LiveSession(NamedTuple):
+    """A session that `scopes acp` recorded; `directory` is a real path, empty where the editor named none."""
+
+    root: Oid
+    agent: str
+    directory: str
+
+    def may_be(self, session: Session) -> bool:
+        """Return False if a session with this id is one of another agent, or in another directory.
+
+        Anybody can write an id into a transcript. The user may have given the agent a name of its own, and a few
+        transcripts have no directory: what is not known is no difference.
+        """
+        agent = format_of_agent(self.agent)
+        is_other = agent is not None and agent != session.format
+        return not is_other and (not self.directory or session.cwd is None or self._is_at(session.cwd))
+
+    def _is_at(self, directory: str) -> bool:
+        try:
+            return os.path.realpath(directory) == self.directory
+        except ValueError:  # no path can be so
+            return False
+
+
+class ConversationRoots(NamedTuple):
+    """The conversations of a store by root, and the sessions that `scopes acp` recorded, by their ids."""
+
+    by_root: dict[Oid, ConversationId]
+    by_live_session: dict[str, list[LiveSession]]
+
+
+def list_conversation_roots(repository: Repository, index_directory: str | None) -> ConversationRoots:
+    """Return what all conversations of a store are found by; metadata are read if the index does not have it."""
+    metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
+    conversations = conversation_ids(repository)
+    known = load("scopes.index.session_cache:find_or_compute")(
+        index_directory,
+        repository.path,
+        "conversation",
+        [metadata[each] for each in conversations if each in metadata],
+        lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
+    )
+    found = ConversationRoots({}, {})
+    for conversation in conversations:
+        if conversation in metadata:
+            data: bytes = known[metadata[conversation]]
+        else:  # it has no metadata, or they are damaged, which is told here
+            data = _encode(repository, read_metadata(repository, conversation).branches)
+        if data:
+            root = Oid(data[:_OID_LENGTH].decode("ascii"))
+            found.by_root.setdefault(root, conversation)
+            for session, agent, directory in json.loads(data[_OID_LENGTH:]) if len(data) > _OID_LENGTH else ():
+                found.by_live_session.setdefault(session, []).append(LiveSession(root, agent, directory))
+    return found
+
+
+def find_root_of(repository: Repository, conversation: ConversationId) -> Oid | None:
+    """Return the root commit of a conversation, as its metadata names it."""
+    return _root_in(repository, read_metadata(repository, conversation).branches)
+
+
+def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> bytes:
+    """Return the root in hexadecimal digits, followed by the live sessions as JSON if there are some; empty without."""
+    root = _root_in(repository, branches)
+    if root is None:
+        return b""
+    sessions = list(_live_sessions(branches))
+    return root.encode("ascii") + (json.dumps(sessions).encode("ascii") if sessions else b"")
+
+
+def _live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
+    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
+    for entry in branches.values():
+        match entry.extra.get(ACP):
+            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
+                earlier = more.get("stale")
+                for session in (last, *(earlier if isinstance(earlier, list) else ())):
+                    if isinstance(session, str):
+                        yield session, agent, directory
+
+
+def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
+    main = branches.get(MAIN)
+    is_known = main is not None and main.fork is not None and is_root(read_commit(repository, main.fork))
+    return main.fork if main is not None and is_known else None

@@ -1,0 +1,77 @@
+"""What an import tells the user beside its result: files that were skipped, records and parents that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scopes.importers.branch_names import SHORT_ID
+from scopes.importers.results import GroupedNote, SessionJoined, Skipped
+from scopes.importers.run_state import ImportRun
+from scopes.importers.targets import ImportTarget
+from scopes.result import Note, plural
+
+
+def notes_of_skipped(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
+    """Return a note for each skipped file that the user asked for, and one with the number of the others."""
+    notes: list[Note | GroupedNote] = []
+    for found in skipped:
+        if found.error is not None and found.named:
+            notes.append(Note(found.error.message, found.error.hint))
+        elif found.error is not None:
+            notes.append(GroupedNote(found.error.message, "{} files could not be imported", found.error.hint))
+    others = [found for found in skipped if found.error is None and not found.noted]
+    for reason, paths in _by_reason(others).items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        notes.append(Note(f"skipped {paths[0]}{more}: {reason}"))
+    return notes
+
+
+def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
+    paths: dict[str, list[str]] = {}
+    for found in skipped:
+        paths.setdefault(found.reason, []).append(found.path)
+    return paths
+
+
+def note_deleted(target: ImportTarget) -> GroupedNote:
+    """Return a note on a conversation that an import leaves deleted."""
+    hint = "restore it with --again, or with: scopes undo"
+    text = f"session {target.document.native_id} was deleted here and stays deleted"
+    return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
+
+
+def note_joined(joined: SessionJoined) -> GroupedNote:
+    """Return a note on a session that went into the conversation of another one."""
+    equal = plural(joined.equal_messages, "equal message")
+    where = f"{joined.conversation} as branch {joined.branch} at message {joined.message[:SHORT_ID]}"
+    text = f"session {joined.session} joined {where} ({joined.equal_messages} {equal})"
+    hint = "to keep them apart: scopes undo, then repeat the command with --no-join"
+    return GroupedNote(text, "{} sessions joined the conversations of sessions that begin like them", hint)
+
+
+def note_missing_parents(run: ImportRun) -> list[Note]:
+    """Return one note on the sessions that continue one which is not imported."""
+    if not run.missing_parents:
+        return []
+    session, parent = next(iter(run.missing_parents.items()))
+    if len(run.missing_parents) == 1:
+        hint = "import its parent too; both then share a conversation"
+        return [Note(f"session {session} continues {parent}, which is not imported", hint)]
+    text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
+    return [Note(text, "import their parents too; to list them, repeat the command with --report or -v")]
+
+
+def note_unparsed(run: ImportRun) -> list[Note]:
+    """Return a note with the number of unreadable records and the first of them."""
+    count = sum(source.unparsed for source in run.sources)
+    if not count:
+        return []
+    first = next(source for source in run.sources if source.problems)
+    records = "1 record" if count == 1 else f"{count} records"
+    text = f"{records} could not be read and {'is' if count == 1 else 'are'} kept as raw bytes"
+    return [
+        Note(
+            f"{text}: {first.path}, {first.problems[0]}",
+            "to see what every byte became, repeat the command with --report",
+        )
+    ]
