@@ -48,6 +48,14 @@ def mcp(
     that uses MCP servers starts this command itself: see scopes mcp install. It needs the extra mcp:
     pip install 'scopes-ai[mcp]'.
 
+    Tools that read: conversation_list, conversation_show, conversation_read, conversation_search,
+    conversation_continue, decision_list, memory_search, why.
+    Tools that write: conversation_record, conversation_branch, conversation_merge, memory_add, message_send, inbox,
+    fact_propose.
+    Resources: scopes://conversations, scopes://conversations/{conversation}/{+branch}, scopes://memory/{entry},
+    scopes://files/{+path}.
+    Prompts: resume, summarize, handoff. What each is for: scopes help mcp --all.
+
     With --http it listens on the loopback interface only, and every request needs the token: that in the variable
     SCOPES_MCP_TOKEN, or a new one, which is printed after the address.
 

@@ -53,9 +53,8 @@ def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str
     with listen(port) as listening:
         served = build_server(access).streamable_http_app(host=HOST, streamable_http_path=PATH)
         on_start(f"http://{HOST}:{listening.getsockname()[1]}{PATH}")
-        uvicorn.Server(uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False)).run(
-            [listening]
-        )
+        config = uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False)
+        uvicorn.Server(config).run([listening])
 
 
 def listen(port: int) -> socket.socket:

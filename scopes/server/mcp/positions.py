@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.limits import check_limits, idle_before, read_limits
@@ -51,14 +52,21 @@ def without_conversation(repository: Repository, conversation: ConversationId, n
     return branch if is_own else name
 
 
+def find_directory() -> str | None:
+    """Return the directory in which the server was started; None if it was deleted."""
+    with suppress(OSError):
+        return os.getcwd()
+    return None
+
+
 def current_directory() -> str:
     """Return the directory in which the server was started.
 
     Raises:
         Inaccessible: it was deleted.
     """
-    try:
-        return os.getcwd()
-    except OSError as error:
+    found = find_directory()
+    if found is None:
         text = "the directory in which the server was started no longer exists"
-        raise Inaccessible(text, hint="ask the user to start the server again") from error
+        raise Inaccessible(text, hint="ask the user to start the server again")
+    return found

@@ -37,7 +37,7 @@ from scopes.server.mcp.access import Client, StoreAccess
 from scopes.server.mcp.answers import result_answer, result_document, written_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, check_budget
 from scopes.server.mcp.inboxes import take_messages
-from scopes.server.mcp.positions import current_directory, position, without_conversation
+from scopes.server.mcp.positions import find_directory, position, without_conversation
 from scopes.server.mcp.reading import Budget, Where
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -81,7 +81,7 @@ class WritingTools:
             writer = self._author(repository, client, author)
             message = _make_message(text, writer, kind, data, answered)
             if handle is None:
-                created = new(repository, title=title, directory=current_directory())
+                created = new(repository, title=title, directory=find_directory())
                 handle = StoreHandle(repository).branch(created.id, created.branch)
             if key is not None:
                 return _record_once(handle, message, key)
@@ -255,9 +255,8 @@ def _check_new(conversation: str | None, title: str | None, key: str | None) -> 
 def _make_message(text: str, author: Author, kind: Kind, data: Document | None, reply_to: str | None) -> Message:
     """Return a message that can be stored: what is too large or too deep is refused before a conversation is made."""
     if data is not None and kind not in TYPED_KINDS:
-        raise Invalid(
-            "data needs a typed kind", hint=f"kinds: {', '.join(sorted(TYPED_KINDS.intersection(get_args(Kind))))}"
-        )
+        kinds = sorted(TYPED_KINDS.intersection(get_args(Kind)))
+        raise Invalid("data needs a typed kind", hint=f"kinds: {', '.join(kinds)}")
     if data is None and kind in TYPED_KINDS:
         raise Invalid(f"a message of kind {kind} needs data", hint=f"for example: {EXAMPLES[kind]}")
     given = without_none(reply_to=reply_to, **{payload_key(kind): data})

@@ -277,5 +277,8 @@ def test_an_agent_asks_why_a_line_is_there(tmp_path, store, agent, monkeypatch):
     found = agent.get("why", target="app.py:3", candidates=2)
     [lines] = found["lines"]
     assert (lines["level"], lines["answers"][0]["prompt"]) == ("certain", "please print the names of the branches")
+    for budget in (100, 200, 400):
+        assert count_tokens(agent.call("why", target="app.py", max_tokens=budget).content[0].text) <= budget
+    assert "has a NUL character" in agent.refused("why", target="app\0.py:3")
     assert "app.py has 3 lines" in agent.refused("why", target="app.py:9")
     assert "not in a git repository" in agent.refused("why", target=f"{tmp_path}/x.py:1")
