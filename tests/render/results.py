@@ -122,7 +122,7 @@ from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.server.hook_status import HooksStatus
-from scopes.server.mcp.serving import McpServer
+from scopes.server.mcp_address import McpServer
 from scopes.server.watch import SourceRecorded
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding

@@ -10,7 +10,7 @@ from scopes.render.view import View
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
-    from scopes.server.mcp.serving import McpServer
+    from scopes.server.mcp_address import McpServer
 
 _SENTENCES = {
     "added": "Added scopes to {file}",
