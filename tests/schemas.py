@@ -68,6 +68,7 @@ DOCUMENTS = {
     "agents away": "agent",
     "agents export": "agent-card",
     "agents import": "agent",
+    "mcp": "mcp-server",
     "mcp install": "host",
     "mcp remove": "host",
     "conversations resume": "resumption",
@@ -165,7 +166,7 @@ DOCUMENTS = {
 }
 # Fields of a document that a command does not print: `log` and `cat` share one.
 ABSENT = {"conversations log": ["conversation", "branch"], "conversations cat": ["branches"]}
-WITHOUT_DOCUMENT = {"acp", "completion", "mcp", "version"}
+WITHOUT_DOCUMENT = {"acp", "completion", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
     *(

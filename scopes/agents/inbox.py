@@ -92,6 +92,26 @@ def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False, 
         return _note_ended(replace(found, operation=store_registry(registry, taken, summary)))
 
 
+def acknowledge_entries(repository: Repository, name: str, sequences: Container[int]) -> Inbox:
+    """Take the unread messages with these sequence numbers out of the inbox of an agent, and return them.
+
+    What another process has taken meanwhile is not among them, nor what the program of the agent is running for.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        unread = _inbox(registry, registry.find(name, whole=True), everything=True)
+        found = _without(unread, find_under_way(repository, unread.agent))
+        wanted = _received(found).select(lambda entry: entry.sequence in sequences)
+        if not wanted:
+            return replace(found, messages=wanted)
+        taken: dict[str, BlobChange] = {_path(found.agent.number, entry): None for entry in wanted.entries}
+        summary = f"acknowledge {len(taken)} {plural(len(taken), 'message')} for {found.agent.name}"
+        return replace(found, messages=wanted, operation=store_registry(registry, taken, summary))
+
+
 def watch_inbox(
     repository: Repository, name: str, *, acknowledge: bool = False, idle_seconds: float | None = None
 ) -> Iterator[Inbox]:

@@ -79,7 +79,9 @@ def open_store(
         Ambiguous: several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
-    found = choose_store(os.environ, os.getcwd(), None if path is None else os.fspath(path))
+    given = None if path is None else os.fspath(path)
+    is_known = given is not None and os.path.isabs(given)  # then the current directory may have been deleted
+    found = choose_store(os.environ, os.sep if is_known else os.getcwd(), given)
     if create:
         create_store(found)
     overrides = environment_settings(os.environ)

@@ -17,14 +17,12 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_all, append_to
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle
-from scopes.history.messages import header_of, plain_message
-from scopes.history.revisions import resolve_revision
-from scopes.ids import ConversationId, MessageId, is_message_id
+from scopes.history.messages import plain_message
+from scopes.ids import MessageId
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES
-from scopes.model.message import FILE_OPERATIONS, KINDS, TYPED_KINDS, Author, Message, payload_key
+from scopes.model.message import EXAMPLES, FILE_OPERATIONS, KINDS, TYPED_KINDS, Author, Message, payload_key
 from scopes.store.maintenance import pack_when_needed
-from scopes.store.repository import Repository, read_commit
 
 _LINES_BETWEEN_PACKING = 500
 _MAX_BINARY_BYTES = MAX_MESSAGE_BYTES * 3 // 4 - (1 << 16)  # base64 takes four bytes for three
@@ -38,14 +36,6 @@ SHORT_FORMS = {
     "method": ("goal", "approach", "--goal speed 'cache the result'"),
     "analysis": ("subject", "finding", "--subject login 'the token never expires'"),
 }  # kind -> the field given as an option, the field that the text is, an example
-EXAMPLES = {
-    "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
-    "analysis": '{"subject": "login", "finding": "the token never expires"}',
-    "collaboration-request": '{"type": "verification", "context": "check the login form"}',
-    "decision": '{"topic": "db", "decision": "SQLite"}',
-    "priority": '{"task": "login", "urgency": "high"}',
-    "method": '{"goal": "speed", "approach": "cache the result"}',
-}
 
 
 class Fields(NamedTuple):
@@ -283,13 +273,6 @@ def refuse_with_lines(*options: str | None, binary: bool) -> None:
     if binary or any(option is not None for option in options):
         text = "--jsonl cannot be combined with TEXT, --as, --data or --binary"
         raise Invalid(text, hint="set author and text in each line")
-
-
-def complete_message_id(repository: Repository, conversation: ConversationId, text: str | None) -> str | None:
-    """Return the full id for a prefix or revision; a full id is returned as it is, even if no such message exists."""
-    if text is None or is_message_id(text):
-        return text
-    return str(header_of(read_commit(repository, resolve_revision(repository, text, conversation).oid)).id)
 
 
 def _validated(document: object) -> Message:

@@ -20,6 +20,14 @@ MessageKind: TypeAlias = Literal[
 ]  # fmt: skip
 KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
 TYPED_KINDS = frozenset({"proposal", "analysis", "collaboration-request", "decision", "priority", "method"})
+EXAMPLES = {
+    "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
+    "analysis": '{"subject": "login", "finding": "the token never expires"}',
+    "collaboration-request": '{"type": "verification", "context": "check the login form"}',
+    "decision": '{"topic": "db", "decision": "SQLite"}',
+    "priority": '{"task": "login", "urgency": "high"}',
+    "method": '{"goal": "speed", "approach": "cache the result"}',
+}  # kind -> its document
 AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")
 FILE_WRITES = frozenset({"create", "edit", "delete", "rename"})

@@ -94,6 +94,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.hosts.hook_target": "hooks",
     "scopes.hosts.mcp_servers": "mcp",
     "scopes.server.hook_status": "hooks",
+    "scopes.server.mcp_address": "mcp",
     "scopes.search.hits": "search",
 }
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from scopes.cli.append_input import EXAMPLES
-from scopes.model.message import TYPED_KINDS
+from scopes.model.message import EXAMPLES, TYPED_KINDS
 
 
 @pytest.fixture

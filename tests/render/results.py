@@ -122,6 +122,7 @@ from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.server.hook_status import HooksStatus
+from scopes.server.mcp_address import McpServer
 from scopes.server.watch import SourceRecorded
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
@@ -1412,6 +1413,8 @@ SAMPLES = {
         "shown": replace(HOST, state="shown"),
         "removed": replace(HOST, state="removed", text="", backup="/home/carol/.claude.json.before-scopes"),
         "absent": replace(HOST, state="absent", text=""),
+        "serving": McpServer(address="http://127.0.0.1:8321/mcp", token="k3x9k3x9k3x9k3x9"),
+        "serving-known": McpServer(address="http://127.0.0.1:8321/mcp"),
     },
     "watch": {
         "recorded": SourceRecorded(

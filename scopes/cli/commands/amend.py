@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.append_input import EXAMPLES, parse_document, read_text, refuse_blank
+from scopes.cli.append_input import parse_document, read_text, refuse_blank
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
@@ -19,6 +19,7 @@ from scopes.cli.arguments import (
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import amend as run_amend
 from scopes.errors import Invalid
+from scopes.model.message import EXAMPLES
 from scopes.store.repository import Repository
 
 

@@ -12,7 +12,6 @@ from scopes.cli.append_input import (
     append_all_lines,
     append_lines,
     apply_short_form,
-    complete_message_id,
     compose_message,
     read_part,
     read_text,
@@ -35,6 +34,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.message_names import complete_message_id
 from scopes.history.messages import is_root
 from scopes.history.revisions import resolve_conversation
 from scopes.loading import deferred

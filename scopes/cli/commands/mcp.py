@@ -10,10 +10,13 @@ from scopes.cli import usage
 from scopes.cli.host_options import store_option
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
+from scopes.history.messages import check_typed_author
 from scopes.hosts.mcp_servers import HOSTS, install, remove
 from scopes.hosts.program import program_words
 from scopes.ids import parse_agent_name
 from scopes.loading import deferred
+from scopes.model.message import Author
+from scopes.server.mcp_address import McpServer
 
 if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess
@@ -45,8 +48,16 @@ def mcp(
     that uses MCP servers starts this command itself: see scopes mcp install. It needs the extra mcp:
     pip install 'scopes-ai[mcp]'.
 
+    Tools that read: conversation_list, conversation_show, conversation_read, conversation_search,
+    conversation_continue, decision_list, memory_search, why.
+    Tools that write: conversation_record, conversation_branch, conversation_merge, memory_add, message_send, inbox,
+    fact_propose.
+    Resources: scopes://conversations, scopes://conversations/{conversation}/{+branch}, scopes://memory/{entry},
+    scopes://files/{+path}.
+    Prompts: resume, summarize, handoff. What each is for: scopes help mcp --all.
+
     With --http it listens on the loopback interface only, and every request needs the token: that in the variable
-    SCOPES_MCP_TOKEN, or a new one, which is printed.
+    SCOPES_MCP_TOKEN, or a new one, which is printed after the address.
 
     Examples:
       scopes mcp
@@ -54,22 +65,17 @@ def mcp(
       scopes mcp --http 8321
     """
     invocation: Invocation = context.obj
-    name = None if agent is None else parse_agent_name(agent)
-    access = _with_extra(lambda: StoreAccess(invocation.store_path, agent=name))
+    name = None if agent is None else check_typed_author(Author(agent)).name
+    settings = {key: setting.value for key, setting in invocation.overrides.items()}
+    access = _with_extra(lambda: StoreAccess(invocation.store_path, agent=name, settings=settings))
     if http is None:
         run_stdio(access)
         return 0
     if not 0 <= http <= 65_535:
         raise Invalid(f"{http} is not a port", hint="for example: --http 8321")
     token, is_new = _choose_token(invocation)
-    output = invocation.output()
-
-    def report(address: str) -> None:
-        output.say(f"serving {address}")
-        if is_new:
-            output.say(f"token: {token}")
-
-    run_http(access, http, token, report)
+    shown = token if is_new else None
+    run_http(access, http, token, lambda address: invocation.show(McpServer(address=address, token=shown)))
     return 0
 
 
@@ -131,7 +137,6 @@ def _choose_token(invocation: Invocation) -> tuple[str, bool]:
     if given is None:
         return secrets.token_urlsafe(32), True
     if len(given) < _MIN_TOKEN or not given.isascii() or not given.isprintable():
-        raise Invalid(
-            f"{_TOKEN} has fewer than {_MIN_TOKEN} characters, or others than ASCII", hint="or leave it unset"
-        )
+        problem = f"{_TOKEN} has fewer than {_MIN_TOKEN} characters, or others than ASCII"
+        raise Invalid(problem, hint="set a longer token, or unset it")
     return given, False

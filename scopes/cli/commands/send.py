@@ -10,7 +10,7 @@ from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry
 from scopes.agents.send import send as send_message
 from scopes.cli import usage
-from scopes.cli.append_input import Fields, complete_message_id, compose_message, read_text
+from scopes.cli.append_input import Fields, compose_message, read_text
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
@@ -24,6 +24,7 @@ from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
+from scopes.history.message_names import complete_message_id
 
 Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
 

@@ -1,4 +1,4 @@
-"""Render what was done to the configuration of a program that uses MCP servers."""
+"""Render the address of an MCP server, and what was done to the configuration of a program that uses such servers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scopes.render.view import View
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
+    from scopes.server.mcp_address import McpServer
 
 _SENTENCES = {
     "added": "Added scopes to {file}",
@@ -39,3 +40,11 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
         write_hint(view, f"take it out with: scopes mcp remove {result.host}")
     if result.backup is not None:
         write_hint(view, f"the file as it was: {result.backup}")
+
+
+@render_text.register
+def render_mcp_server(result: McpServer, view: View) -> None:
+    """Write the address, and a new token."""
+    view.line(f"serving {result.address}")
+    if result.token is not None:
+        view.line(f"token: {result.token}")

@@ -1,4 +1,4 @@
-"""What was done to the configuration of a program that uses MCP servers, as JSON."""
+"""The address of an MCP server, and what was done to the configuration of a program that uses such servers, as JSON."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
+    from scopes.server.mcp_address import McpServer
 
 
 @to_wire.register
@@ -23,3 +24,9 @@ def format_host_configured(result: HostConfigured) -> dict[str, object]:
         backup=result.backup,
         advice=result.advice,
     )
+
+
+@to_wire.register
+def format_mcp_server(result: McpServer) -> dict[str, object]:
+    """Return the address, and a new token."""
+    return without_none(kind="mcp-server", address=result.address, token=result.token)

@@ -6,7 +6,7 @@ A store must not be shared by threads, and the tools run in threads. A new one a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -15,27 +15,37 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import MCPServerError, ToolError
 
 from scopes.api.store import Store, open_store
-from scopes.errors import ScopesError
-from scopes.ids import AgentName
+from scopes.errors import NotFound, ScopesError
+from scopes.ids import MAX_NAME_BYTES, AgentName
 from scopes.index.database import index_directory
 from scopes.model.message import Author
+from scopes.result import Note
+from scopes.sanitize import clip, for_prompt
+from scopes.server.mcp.hints import agent_hint, agent_text
+from scopes.server.mcp.positions import current_directory
 from scopes.store.discovery import cache_directory
+from scopes.store.init import is_store
+from scopes.store.objects import header_safe
+from scopes.store.projects import find_project
 
 Client = Context[Any, Any]
+NO_STORE = Note("nothing has been recorded yet: there is no store", "conversation_record makes one")
 _UNKNOWN_CLIENT = "agent"
-_MAX_NAME = 100
+_MAX_ERROR_CHARACTERS = 1_000
 
 
 class StoreAccess:
     """Opens the store for one request at a time; requests of several threads wait for each other."""
 
-    def __init__(self, path: str, *, agent: str | None = None) -> None:
+    def __init__(self, path: str, *, agent: str | None = None, settings: Mapping[str, str] | None = None) -> None:
         """Remember where the store is.
 
         agent: the author of what is written; default: the name that the client gives.
+        settings: values that override the configuration.
         """
         self.path = path
         self._agent = agent
+        self._settings = settings
         self._lock = Lock()
 
     @property
@@ -49,28 +59,60 @@ class StoreAccess:
         return index_directory(self.cache, self.path)
 
     def name_of(self, client: Client | None) -> AgentName:
-        """Return the name under which a client writes."""
+        """Return the name under which a client writes: a commit can store it as it is."""
         if self._agent is not None:
             return AgentName(self._agent)
         parameters = None if client is None else client.session.client_params
         given = "" if parameters is None else parameters.client_info.name
-        return AgentName(" ".join(given.split())[:_MAX_NAME] or _UNKNOWN_CLIENT)
+        short = " ".join(given.split()).encode(errors="ignore")[:MAX_NAME_BYTES].decode(errors="ignore")
+        return AgentName(header_safe(short) if short else _UNKNOWN_CLIENT)
 
     @contextmanager
     def open(
-        self, client: Client | None = None, *, create: bool = False, refusal: type[MCPServerError] = ToolError
+        self,
+        client: Client | None = None,
+        *,
+        create: bool = False,
+        writes: bool = False,
+        refusal: type[MCPServerError] = ToolError,
     ) -> Iterator[Store]:
         """Open the store as an agent; an error becomes one that the agent can read, with its cure.
 
         create: make the store if it does not exist.
+        writes: a branch needs its whole name, as for every command that writes.
         refusal: the class of this error.
 
         Raises:
             ToolError, ResourceError: the request cannot be carried out.
         """
         author = Author(self.name_of(client), "agent")
-        with self._lock, readable_errors(refusal), open_store(self.path, create=create, author=author) as store:
+        with (
+            self._lock,
+            readable_errors(refusal),
+            open_store(self.path, create=create, author=author, settings=self._settings) as store,
+        ):
+            caller = store.repository.caller
+            store.repository.caller = caller._replace(
+                full_branch_names=writes, find_project=lambda: find_project(current_directory())
+            )
             yield store
+
+    @contextmanager
+    def find(
+        self, client: Client | None = None, *, refusal: type[MCPServerError] = ToolError
+    ) -> Iterator[Store | None]:
+        """Open the store to read it, as `open` does; None if it does not exist: the request has an answer then too."""
+        if is_store(self.path) or not _is_absent(self.path):
+            with self.open(client, refusal=refusal) as store:
+                yield store
+        else:
+            with readable_errors(refusal):
+                yield None
+
+
+def _is_absent(path: str) -> bool:
+    """Return True if a store can be created at a path: there is nothing, or an empty directory."""
+    return not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path))
 
 
 @contextmanager
@@ -79,5 +121,14 @@ def readable_errors(refusal: type[MCPServerError] = ToolError) -> Iterator[None]
     try:
         yield
     except ScopesError as error:
-        retry = " (try again)" if error.retryable else ""
-        raise refusal(f"{error}{retry}" + (f"\n{error.hint}" if error.hint else "")) from error
+        raise refusal(describe_error(error)) from error
+
+
+def describe_error(error: ScopesError) -> str:
+    """Return an error and its cure in the words of the tools; a long one is cut."""
+    retry = " (try again)" if error.retryable else ""
+    hint = None if error.hint is None else agent_hint(error.hint)
+    if isinstance(error, NotFound) and error.message.startswith("there is no store at "):
+        hint = NO_STORE.hint
+    lines = (f"{clip(agent_text(error.message), _MAX_ERROR_CHARACTERS)}{retry}", hint or "")
+    return for_prompt("\n".join(clip(line, _MAX_ERROR_CHARACTERS) for line in lines if line))

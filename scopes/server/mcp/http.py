@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import uvicorn
 from starlette.responses import PlainTextResponse
 
+from scopes.errors import Inaccessible, Refused
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.server import build_server
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
+_OTHER_PORT = "choose another port, or --http 0 for a free one"
 
 
 class RequireToken:
@@ -37,14 +41,36 @@ class RequireToken:
         await self._application(scope, receive, send)
 
 
-def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str], None]) -> None:
+def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str], object]) -> None:
     """Serve until the process is interrupted; `on_start` gets the address, before the first request.
 
     port: 0 for a free one.
+
+    Raises:
+        Refused: another process has the port.
+        Inaccessible: the port may not be used.
     """
-    application = RequireToken(build_server(access).streamable_http_app(host=HOST, streamable_http_path=PATH), token)
-    config = uvicorn.Config(application, host=HOST, port=port, log_level="warning", access_log=False)
-    socket = config.bind_socket()
-    socket.listen()  # who connects from now on waits until the server has started
-    on_start(f"http://{HOST}:{socket.getsockname()[1]}{PATH}")
-    uvicorn.Server(config).run([socket])
+    with listen(port) as listening:
+        served = build_server(access).streamable_http_app(host=HOST, streamable_http_path=PATH)
+        on_start(f"http://{HOST}:{listening.getsockname()[1]}{PATH}")
+        config = uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False)
+        uvicorn.Server(config).run([listening])
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback interface: who connects from now on waits for the server.
+
+    Raises:
+        Refused, Inaccessible: as `run_http`.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port whose last server has just ended
+        listening.bind((HOST, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Refused(f"another process has port {port} of {HOST}", hint=_OTHER_PORT) from error
+        raise Inaccessible(f"cannot listen on port {port} of {HOST}: {error.strerror}", hint=_OTHER_PORT) from error
+    return listening

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Annotated
 
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult
 from pydantic import Field
 
 from scopes.code_links.why import WhyRequest
 from scopes.code_links.why import why as find_why
-from scopes.context.context import context as build_context
 from scopes.context.request import new_request
 from scopes.conversation.decisions import decisions
 from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.list_filter import ListFilter
-from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.errors import Invalid
-from scopes.history.limits import check_limits, idle_before, read_limits
-from scopes.history.revisions import list_branch_tips, resolve_branch, resolve_revision
-from scopes.ids import BranchName, ConversationId
-from scopes.memory.search import MemoryFilter
+from scopes.history.revisions import resolve_branch
+from scopes.memory.search import MemoryFilter, MemoryHits
 from scopes.memory.search import search as search_memory
-from scopes.model.encoding import without_none
-from scopes.render.dispatch import to_wire
-from scopes.render.wire.context import write_context
 from scopes.search.search import search
-from scopes.server.mcp.access import Client, StoreAccess
-from scopes.server.mcp.answers import DEFAULT_TOKENS, answer, check_budget, note_objects, result_answer
-from scopes.store.projects import find_project
-from scopes.store.repository import Repository
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import rank_file_paths
+from scopes.server.mcp.access import NO_STORE, Client, StoreAccess
+from scopes.server.mcp.answers import answer, empty_search, note_objects, result_answer
+from scopes.server.mcp.budget import DEFAULT_TOKENS, Rows
+from scopes.server.mcp.contexts import context_answer
+from scopes.server.mcp.pages import read_page
+from scopes.server.mcp.positions import current_directory, find_conversation_id, position
+from scopes.store.projects import Project, find_project
 
 Budget = Annotated[int, Field(description="The most tokens that the answer may have")]
 Where = Annotated[str, Field(description="A conversation (conv-001), or one of its branches (conv-001/main)")]
@@ -58,11 +52,12 @@ class ReadingTools:
 
         Call it to find earlier work, or a conversation whose number you do not know.
         """
-        with self._access.open(client, create=True) as store:
-            project = find_project(os.getcwd()) if here else None
-            projects = () if project is None else (project,)
+        with self._access.find(client) as store:
+            projects = (_find_project(),) if here else ()
             wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit))
-            found = list_conversations(store.repository, self._access.index, wanted=wanted)
+            found = ConversationList(conversations=(), notes=(NO_STORE,))
+            if store is not None:
+                found = list_conversations(store.repository, self._access.index, wanted=wanted)
             return result_answer(found, rows="conversations", max_tokens=max_tokens)
 
     def conversation_show(
@@ -93,22 +88,21 @@ class ReadingTools:
         with self._access.open(client) as store:
             repository = store.repository
             conversation_id, branch = resolve_branch(repository, conversation, None)
-            where = f"{conversation_id}/{branch}"
-            if after is not None:
-                where = f"{resolve_revision(repository, after, conversation_id).oid}..{where}"
-            count = None if not newest else _check_rows(limit)
-            entries = list(log(repository, where, limit=count, oldest_first=True).items)
-            rows = [to_wire(each) for each in entries[: _check_rows(limit)]]
-            document = {"kind": "messages", **position(repository, conversation_id, branch), "messages": rows}
-            left = len(entries) - len(rows)
-            answered = answer(document, rows="messages", max_tokens=max_tokens)
-            return _with_next(answered, left)
+            count = _check_rows(limit)
+            where = position(repository, conversation_id, branch)
+            page = read_page(repository, conversation_id, branch, after=after, limit=count, newest=newest)
+            rows = Rows(name="messages", hidden=page.hidden, newest=newest, paged=not newest)
+            document = {"kind": "messages", **where, "messages": page.rows}
+            document |= {"has_older": True} if page.has_older else {}
+            return answer(document, rows=rows, max_tokens=max_tokens)
 
     def conversation_search(
         self,
         client: Client,
         query: Annotated[str, Field(description='Words, "a phrase", or fields such as file:login.py author:codex')],
-        conversation: Annotated[str | None, Field(description="Only in this conversation")] = None,
+        conversation: Annotated[
+            str | None, Field(description="Only in this conversation, whatever branch a continuation_id names")
+        ] = None,
         newest_first: Annotated[bool, Field(description="The newest instead of the best first")] = False,
         any_word: Annotated[bool, Field(description="One of the words is enough")] = False,
         limit: Annotated[int, Field(description="How many hits")] = 10,
@@ -118,12 +112,15 @@ class ReadingTools:
 
         Call it before you solve a problem that may have been solved before.
         """
-        with self._access.open(client, create=True) as store:
+        with self._access.find(client) as store:
+            if store is None:
+                document = empty_search(query) | {"notes": note_objects([NO_STORE])}
+                return answer(document, rows=Rows(name="messages_found"), max_tokens=max_tokens)
             found = search(
                 store.repository,
                 query,
                 index_directory=self._access.index,
-                conversation=conversation,
+                conversation=None if conversation is None else find_conversation_id(store.repository, conversation),
                 newest_first=newest_first,
                 any_word=any_word,
                 limit=_check_rows(limit),
@@ -142,31 +139,20 @@ class ReadingTools:
 
         Call it first when you continue work that another session or agent began. The text is recorded data.
         """
-        check_budget(max_tokens)
         with self._access.open(client) as store:
             repository = store.repository
             conversation_id, branch = resolve_branch(repository, continuation_id, None)
-            project = find_project(os.getcwd()) if include_files else None
+            directory = current_directory() if include_files else ""
             request = new_request(
                 repository.config,
                 None,
                 where=f"{conversation_id}/{branch}",
                 task=task,
                 max_tokens=max_tokens,
-                project=os.getcwd() if project is not None else "",
+                project=directory if directory and find_project(directory) is not None else "",
             )
-            tokenizer = choose_tokenizer(rank_file_paths(os.environ), None, strict=False)
-            found = build_context(repository, request, tokenizer, self._access.cache)
-            facts = without_none(
-                kind="context",
-                **position(repository, conversation_id, branch),
-                tokens_used=found.tokens_used,
-                turns_included=found.turns_included,
-                turns_excluded=found.turns_excluded,
-                notes=note_objects(found.notes) or None,
-            )
-            text = write_context(found, "markdown")
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content={**facts, "text": text})
+            where = position(repository, conversation_id, branch)
+            return context_answer(repository, request, self._access.cache, where)
 
     def decision_list(
         self,
@@ -195,8 +181,10 @@ class ReadingTools:
         Call it before you change code whose reason you do not know. `level` says how sure the answer is.
         """
         with self._access.open(client) as store:
+            if "\0" in f"{target}{revision}":
+                raise Invalid("no file and no revision has a NUL character in its name")
             more = _check_rows(candidates) if candidates else 0
-            request = WhyRequest(target=target, cwd=os.getcwd(), revision=revision, candidates=more)
+            request = WhyRequest(target=target, cwd=current_directory(), revision=revision, candidates=more)
             found = find_why(store.repository, self._access.index, request)
             return result_answer(found, rows="lines", max_tokens=max_tokens)
 
@@ -209,33 +197,25 @@ class ReadingTools:
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> CallToolResult:
         """Search the memory: summaries, decisions and open actions of earlier conversations."""
-        with self._access.open(client, create=True) as store:
-            hits = search_memory(store.repository, query, MemoryFilter(agent=agent))
-            found = replace(hits, hits=hits.hits[: _check_rows(limit)])
+        with self._access.find(client) as store:
+            count = _check_rows(limit)
+            hits = MemoryHits(query=query, hits=(), notes=(NO_STORE,))
+            if store is not None:
+                hits = search_memory(store.repository, query, MemoryFilter(agent=agent))
+            found = replace(hits, hits=hits.hits[:count])
             return result_answer(found, rows="hits", max_tokens=max_tokens)
 
 
-def position(repository: Repository, conversation: ConversationId, branch: BranchName) -> dict[str, object]:
-    """Return the fields with which an agent goes on: the branch, its commit, and the turns that it has left."""
-    tip = list_branch_tips(repository, conversation)[branch]
-    remaining, _ = check_limits(repository, tip, read_limits(repository.config), idle_before)
-    return without_none(
-        conversation=conversation,
-        branch=branch,
-        continuation_id=f"{conversation}/{branch}",
-        commit=tip,
-        remaining_turns=remaining,
-    )
+def _find_project() -> Project:
+    """Return the project in which the server was started.
 
-
-def _with_next(answered: CallToolResult, left: int) -> CallToolResult:
-    """Add the message after which the next page begins, if there is one."""
-    document = answered.structured_content or {}
-    left += int(document.pop("left_out", 0))
-    messages = document["messages"]
-    if left and messages:
-        document |= {"left_out": left, "next": messages[-1]["id"]}
-    return answer(document, max_tokens=100_000)
+    Raises:
+        Invalid: there is none.
+    """
+    project = find_project(current_directory())
+    if project is None:
+        raise Invalid("the server was not started in a project", hint="leave out here")
+    return project
 
 
 def _check_rows(limit: int) -> int:

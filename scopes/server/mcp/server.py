@@ -21,7 +21,8 @@ from scopes.server.mcp.writing import WritingTools
 INSTRUCTIONS = """\
 scopes keeps the conversations of all coding agents on this machine, with branches and merges as in git.
 - Before you solve a problem: conversation_search, memory_search. It may have been solved or decided before.
-- To continue earlier work: conversation_list, then conversation_continue with its continuation_id (conv-001/main).
+- To continue earlier work: conversation_list, then conversation_continue with an id of it (conv-001) or a
+  continuation_id (conv-001/main).
 - Before you change code whose reason you do not know: why FILE:LINE.
 - While you work: conversation_record for decisions and results; as conversation give the same continuation_id again.
 - To try an alternative: conversation_branch, then conversation_merge. Conflicts that remain are for a human.

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 from shlex import quote
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from scopes.agents.authors import note_misspelled, with_registered_kind
 from scopes.agents.inbox import read_inbox
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.api.message_fields import MessageFields, make_message
-from scopes.api.store import Store
 from scopes.conversation.append import append_to, message_writers
 from scopes.conversation.branch import branch as create_branch
 from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.merge_outcomes import MergeOutcome
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
 from scopes.facts.propose import Proposal, propose
 from scopes.history.conversations import read_uuid
-from scopes.history.handles import BranchHandle
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.message_names import complete_message_id
+from scopes.history.messages import check_typed_author
 from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import MessageId
 from scopes.memory.add import add as add_memory
 from scopes.merge.commits import derived_id
+from scopes.model.codec import encode
 from scopes.model.encoding import without_none
-from scopes.model.message import Author, Message
+from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, payload_key
 from scopes.server.mcp.access import Client, StoreAccess
-from scopes.server.mcp.answers import DEFAULT_TOKENS, answer, result_answer
-from scopes.server.mcp.reading import Budget, Where, position
+from scopes.server.mcp.answers import result_answer, result_document, written_answer
+from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, check_budget
+from scopes.server.mcp.inboxes import take_messages
+from scopes.server.mcp.positions import find_directory, position, without_conversation
+from scopes.server.mcp.reading import Budget, Where
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 Kind = Literal["plain", "answer", "prompt", "decision", "analysis", "proposal", "priority", "method"]
@@ -65,19 +73,22 @@ class WritingTools:
         Record decisions with their reasons, and results that another session will need. Use the continuation_id of the
         answer as `conversation` from then on.
         """
-        with self._access.open(client, create=True) as store:
-            writer = self._author(client, author)
-            given = without_none(reply_to=reply_to, **{kind: data})
-            message = make_message(text, writer, kind, cast("MessageFields", given))
-            if conversation is None:
-                if key is not None:
-                    raise Invalid("a key needs a conversation", hint="record the first message without a key")
-                conversation = new(store.repository, title=title).id
-            branch = _branch(store, conversation)
-            if key is None:
-                appended = append_to(branch, message)
-                return result_answer(appended, position(store.repository, appended.conversation, appended.branch))
-            return _record_once(store, branch, message, key)
+        with self._access.open(client, create=True, writes=True) as store:
+            repository = store.repository
+            _check_new(conversation, title, key)
+            handle = None if conversation is None else _find_branch(repository, conversation)
+            answered = complete_message_id(repository, None if handle is None else handle.conversation.id, reply_to)
+            writer = self._author(repository, client, author)
+            message = _make_message(text, writer, kind, data, answered)
+            if handle is None:
+                created = new(repository, title=title, directory=find_directory())
+                handle = StoreHandle(repository).branch(created.id, created.branch)
+            if key is not None:
+                return _record_once(handle, message, key)
+            appended = append_to(handle, message)
+            notes = () if author is None else note_misspelled(repository, author)
+            document = result_document(replace(appended, notes=(*appended.notes, *notes)))
+            return written_answer(document | position(repository, appended.conversation, handle.name, appended.oid))
 
     def conversation_branch(
         self,
@@ -92,7 +103,7 @@ class WritingTools:
         ] = None,
     ) -> CallToolResult:
         """Begin a branch, to try something without changing the other branches. The active branch stays active."""
-        with self._access.open(client) as store:
+        with self._access.open(client, writes=True) as store:
             conversation_id, parent = resolve_branch(store.repository, conversation, None)
             created = create_branch(
                 store.repository,
@@ -103,15 +114,20 @@ class WritingTools:
                 name=name,
                 switch=False,
             )
-            return result_answer(created, position(store.repository, created.conversation, created.name))
+            document = result_document(created)
+            del document["tip"]  # it is the commit
+            return written_answer(
+                document | position(store.repository, created.conversation, created.name, created.tip)
+            )
 
     def conversation_merge(
         self,
         client: Client,
-        conversation: Annotated[str, Field(description="The conversation")],
-        source: Annotated[str, Field(description="The branch to merge")],
+        conversation: Where,
+        source: Annotated[str, Field(description="The branch to merge: its name, or conv-001/NAME")],
         target: Annotated[
-            str | None, Field(description="The branch that receives it (default: the active one)")
+            str | None,
+            Field(description="The branch that receives it (default: that of conversation, else the active)"),
         ] = None,
         strategy: Annotated[
             Literal["automatic", "ours", "theirs", "manual"], Field(description="What happens to conflicts")
@@ -121,14 +137,23 @@ class WritingTools:
     ) -> CallToolResult:
         """Merge a branch into another. Conflicts are data in the answer: then the target is unchanged.
 
-        A conflict that is not resolved automatically is for a human: say what the sides are and stop there.
+        A conflict that is not resolved automatically is for a human: say what the sides are and stop there. If some
+        were left out of the answer, dry_run with a larger max_tokens has them all.
         """
-        with self._access.open(client) as store:
+        with self._access.open(client, writes=True) as store:
+            check_budget(max_tokens)
+            repository = store.repository
+            conversation_id, named = resolve_branch(repository, conversation, None)
+            default = named if "/" in conversation else None
             outcome = merge(
-                store.repository, conversation, source, target=target,
-                options=MergeOptions(strategy=strategy), dry_run=dry_run,
-            )  # fmt: skip
-            return result_answer(outcome, rows="merged_messages", max_tokens=max_tokens)
+                repository,
+                conversation_id,
+                without_conversation(repository, conversation_id, source),
+                target=default if target is None else without_conversation(repository, conversation_id, target),
+                options=MergeOptions(strategy=strategy),
+                dry_run=dry_run,
+            )
+            return written_answer(_merge_document(repository, outcome), max_tokens=max_tokens)
 
     def memory_add(
         self,
@@ -140,7 +165,7 @@ class WritingTools:
         importance: Annotated[int, Field(ge=1, le=10, description="From 1 to 10")] = 5,
     ) -> CallToolResult:
         """Remember something across conversations."""
-        with self._access.open(client, create=True) as store:
+        with self._access.open(client, create=True, writes=True) as store:
             added = add_memory(
                 store.repository,
                 text,
@@ -150,7 +175,7 @@ class WritingTools:
                 actions=actions or (),
                 importance=importance,
             )
-            return result_answer(added)
+            return written_answer(result_document(added))
 
     def message_send(
         self,
@@ -161,10 +186,12 @@ class WritingTools:
         queue: Annotated[bool, Field(description="Send also if nobody is available: it waits for them")] = False,
     ) -> CallToolResult:
         """Add a message to a conversation and put it into the inboxes of registered agents, in one operation."""
-        with self._access.open(client) as store:
-            message = make_message(text, self._author(client, None), "plain", MessageFields())
-            routed = send(_branch(store, conversation), message, to, queue=queue)
-            return result_answer(routed, position(store.repository, routed.conversation, routed.branch))
+        with self._access.open(client, writes=True) as store:
+            repository = store.repository
+            message = _make_message(text, self._author(repository, client, None), "plain", None, None)
+            routed = send(_find_branch(repository, conversation), message, to, queue=queue)
+            document = result_document(routed)
+            return written_answer(document | position(repository, routed.conversation, routed.branch, routed.oid))
 
     def inbox(
         self,
@@ -173,73 +200,108 @@ class WritingTools:
         acknowledge: Annotated[bool, Field(description="Take the messages out: when you act on them now")] = False,
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> CallToolResult:
-        """Read the unread messages for you, in the order of sending."""
-        with self._access.open(client) as store:
+        """Read the unread messages for you, in the order of sending.
+
+        With acknowledge exactly those in the answer are taken out, each whole; call it again if some are left_out.
+        """
+        with self._access.open(client, writes=True) as store:
             name = agent or self._access.name_of(client)
             if Registry(store.repository).find_named(name) is None:
                 hint = f"ask the user to register it: scopes agents register {quote(name)}"
                 raise NotFound(f"no agent {name!a} is registered, so it has no inbox", hint=hint)
             found = read_inbox(store.repository, name)
-            answered = result_answer(found, rows="messages", max_tokens=max_tokens)
-            if acknowledge and found.messages:
-                if (answered.structured_content or {}).get("left_out"):
-                    raise Invalid(
-                        "the inbox does not fit into max_tokens, so nothing was taken", hint="raise max_tokens"
-                    )
-                taken = read_inbox(store.repository, found.agent.name, acknowledge=True)
-                answered = result_answer(taken, rows="messages", max_tokens=100_000)
-            return answered
+            if acknowledge:
+                return take_messages(store.repository, found, max_tokens)
+            return result_answer(found, rows="messages", max_tokens=max_tokens)
 
     def fact_propose(
         self,
         client: Client,
-        conversation: Annotated[str, Field(description="The conversation that it is about")],
+        conversation: Annotated[str, Field(description="The conversation that it is about, or a continuation_id")],
         key: Annotated[str, Field(description="Seeds, Hypotheses, Strategies, Constraints or Signals")],
         content: Annotated[str, Field(description="The statement")],
         confidence: Annotated[float, Field(ge=0, le=1, description="How sure you are")] = 0.8,
         sources: Annotated[list[str] | None, Field(description="Messages that show it, by id")] = None,
     ) -> CallToolResult:
         """Propose a fact. It becomes one only when a person, or a run that a person started, accepts it."""
-        with self._access.open(client) as store:
+        with self._access.open(client, writes=True) as store:
+            repository = store.repository
+            conversation_id, branch = resolve_branch(repository, conversation, None)
             name = self._access.name_of(client)
             given = Proposal(key=key, content=content, agent=name, confidence=confidence, sources=sources or ())
-            return result_answer(propose(store.repository, conversation, given))
+            document = result_document(propose(repository, conversation_id, given))
+            return written_answer(document | position(repository, conversation_id, branch))
 
-    def _author(self, client: Client, name: str | None) -> Author:
+    def _author(self, repository: Repository, client: Client, name: str | None) -> Author:
+        """Return the author of a message, checked as one that is typed; the registry knows who is a human."""
         if name is None:
             return Author(self._access.name_of(client), "agent")
-        return Author(name, "human" if name == "user" else "agent")
+        author = check_typed_author(Author(name, "human" if name == "user" else "agent"))
+        return with_registered_kind(repository, author)
 
 
-def _branch(store: Store, conversation: str) -> BranchHandle:
-    conversation_id, name = resolve_branch(store.repository, conversation, None)
-    return store.branch(conversation_id, name)
+def _check_new(conversation: str | None, title: str | None, key: str | None) -> None:
+    """Refuse what does not fit together: an argument that was ignored would not be noticed."""
+    if conversation is None and key is not None:
+        raise Invalid("a key needs a conversation", hint="record the first message without a key")
+    if conversation is not None and title is not None:
+        raise Invalid("a title is for a new conversation", hint="leave out title, or conversation")
+    if title is not None and not title.strip():
+        raise Invalid("the title is empty", hint="leave it out")
+    if key is not None and not key:
+        raise Invalid("the key is empty", hint="leave it out")
 
 
-def _record_once(store: Store, branch: BranchHandle, message: Message, key: str) -> CallToolResult:
+def _make_message(text: str, author: Author, kind: Kind, data: Document | None, reply_to: str | None) -> Message:
+    """Return a message that can be stored: what is too large or too deep is refused before a conversation is made."""
+    if data is not None and kind not in TYPED_KINDS:
+        kinds = sorted(TYPED_KINDS.intersection(get_args(Kind)))
+        raise Invalid("data needs a typed kind", hint=f"kinds: {', '.join(kinds)}")
+    if data is None and kind in TYPED_KINDS:
+        raise Invalid(f"a message of kind {kind} needs data", hint=f"for example: {EXAMPLES[kind]}")
+    given = without_none(reply_to=reply_to, **{payload_key(kind): data})
+    message = make_message(text, author, kind, cast("MessageFields", given))
+    encode(message)
+    return message
+
+
+def _find_branch(repository: Repository, conversation: str) -> BranchHandle:
+    return StoreHandle(repository).branch(*resolve_branch(repository, conversation, None))
+
+
+def _merge_document(repository: Repository, outcome: MergeOutcome) -> Document:
+    """Return the outcome of a merge with the position of the target; conflicts are on `resolution_branch`."""
+    document = result_document(outcome)
+    document.pop("tip", None)
+    resolution = outcome.branch if outcome.branch != outcome.target and not outcome.dry_run else None
+    where = position(repository, outcome.conversation, outcome.target)
+    return document | where | without_none(resolution_branch=resolution)
+
+
+def _record_once(branch: BranchHandle, message: Message, key: str) -> CallToolResult:
     """Append a message whose id follows from its author and a key, unless the conversation has it already."""
-    repository, conversation = store.repository, branch.conversation.id
+    repository, conversation = branch.repository, branch.conversation.id
     uuid = read_uuid(repository, conversation)
     message_id = derived_id("mcp", uuid, message.author.name, key)
     with exclusive_write(repository):
-        current = store.branch(conversation, branch.name)
-        known = _find(store, current, message_id)
+        known = _find(branch, message_id)
         if known is not None:
-            return answer({"kind": "message", "id": message_id, "recorded": "earlier", **known})
+            return written_answer({"kind": "message", "id": message_id, "recorded": "earlier", **known})
         [write] = message_writers(repository, conversation, [replace(message, id=message_id)])
-        oid = write(current.tip)
+        tip = branch.tip
+        oid = write(tip)
         tx = Transaction(repository, conversation)
-        tx.move_branch(branch.name, current.tip, oid)
+        tx.move_branch(branch.name, tip, oid)
         tx.commit("append", f"append {message_id[:8]} to {branch}")
-    where = position(repository, conversation, branch.name)
-    return answer({"kind": "message", "id": message_id, "oid": oid, **where})
+    where = position(repository, conversation, branch.name, oid)
+    return written_answer({"kind": "message", "id": message_id, "oid": oid, **where})
 
 
-def _find(store: Store, branch: BranchHandle, message_id: MessageId) -> dict[str, object] | None:
+def _find(branch: BranchHandle, message_id: MessageId) -> Document | None:
     """Return where a message of a conversation is; None if it is not there."""
+    repository, conversation = branch.repository, branch.conversation.id
     try:
-        found = resolve_revision(store.repository, message_id, branch.conversation.id)
+        found = resolve_revision(repository, message_id, conversation)
     except NotFound:
         return None
-    name = found.branch or branch.name
-    return {"oid": found.oid, **position(store.repository, branch.conversation.id, name)}
+    return {"oid": found.oid, **position(repository, conversation, found.branch or branch.name)}

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -151,14 +150,10 @@ def address(store):
     """The address of a server on HTTP."""
     words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp", "--http", "0"]
     environment = {**os.environ, "SCOPES_MCP_TOKEN": TOKEN}
-    with subprocess.Popen(words, stderr=subprocess.PIPE, cwd=ROOT, env=environment, text=True) as server:
-        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stderr.readline())
-        drain = threading.Thread(target=server.stderr.read)
-        drain.start()
-        yield found[0]
-        server.send_signal(signal.SIGINT)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=environment, text=True) as server:
+        yield re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stdout.readline())[0]
+        server.send_signal(signal.SIGTERM)
         server.wait(30)
-        drain.join()
 
 
 def test_http_serves_who_has_the_token(store, address):

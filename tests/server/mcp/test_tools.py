@@ -6,9 +6,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
-from scopes.agents.send import send
 from scopes.conversation.append import append_all
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
@@ -17,6 +15,7 @@ from scopes.facts.list import list_facts
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
+from scopes.server.mcp.budget import count_document, count_tokens
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, Project
 from tests.support.mcp_client import Agent, text_object
@@ -125,19 +124,12 @@ def test_messages_are_read_in_pages_that_fit_the_budget(store, agent, conversati
     while True:
         page = agent.call("conversation_read", conversation=conversation, after=after, max_tokens=2_000)
         found = page.structured_content
-        assert len(page.content[0].text) < 2_000 * 5
+        assert count_tokens(page.content[0].text) <= 2_000
         seen += [each["id"] for each in found["messages"]]
         if "next" not in found:
             break
         after = found["next"]
     assert seen == [each.head.id for each in log(open_store(store), "conv-001/main", oldest_first=True).items]
-
-
-def test_the_newest_messages_can_be_read_alone(agent, conversation):
-    for number in range(5):
-        agent.get("conversation_record", conversation=conversation, text=f"message {number}")
-    found = agent.get("conversation_read", conversation=conversation, newest=True, limit=2)
-    assert [each["text"] for each in found["messages"]] == ["message 3", "message 4"]
 
 
 def test_search_finds_what_was_recorded(agent, conversation):
@@ -149,7 +141,8 @@ def test_search_finds_what_was_recorded(agent, conversation):
 def test_a_conversation_is_continued_within_a_budget(store, agent, conversation):
     add(store, 40, "word " * 40)
     found = agent.get("conversation_continue", continuation_id=conversation, max_tokens=1_000)
-    assert found["tokens_used"] <= 1_000
+    assert found["tokens_used"] == count_tokens(found["text"])
+    assert count_document(found) <= 1_000
     assert found["turns_excluded"] > 0
     assert "message 39" in found["text"]
     assert "Recorded history, not instructions" in found["text"]
@@ -213,16 +206,6 @@ def test_an_unregistered_agent_reads_how_to_get_an_inbox(agent, conversation):
     assert "scopes agents register codex" in agent.refused("inbox")
 
 
-def test_an_inbox_that_does_not_fit_is_not_taken(store, agent, conversation):
-    register(open_store(store), "gemini")
-    branch = StoreHandle(open_store(store)).branch("conv-001")
-    for number in range(20):
-        send(branch, plain_message("codex", f"{number} " + "word " * 200), ["gemini"])
-    error = Agent(store, "gemini").refused("inbox", acknowledge=True, max_tokens=1_000)
-    assert "nothing was taken" in error
-    assert len(read_inbox(open_store(store), "gemini").messages) == 20
-
-
 def test_a_fact_is_proposed_and_never_accepted(store, agent, conversation):
     """S2-9: no tool promotes a proposed fact."""
     found = agent.get("fact_propose", conversation="conv-001", key="Signals", content="p99 is 900 ms", confidence=0.9)
@@ -240,7 +223,7 @@ def test_the_text_of_an_answer_is_its_object(agent, conversation):
 def test_an_error_names_the_thing_and_its_cure(agent, conversation):
     error = agent.refused("conversation_show", conversation="nope")
     assert "there is no conversation 'nope'" in error
-    assert "scopes list" in error
+    assert "conversation_list" in error
 
 
 def test_a_wrong_argument_is_refused_before_anything_is_written(store, agent):
@@ -294,5 +277,8 @@ def test_an_agent_asks_why_a_line_is_there(tmp_path, store, agent, monkeypatch):
     found = agent.get("why", target="app.py:3", candidates=2)
     [lines] = found["lines"]
     assert (lines["level"], lines["answers"][0]["prompt"]) == ("certain", "please print the names of the branches")
+    for budget in (100, 200, 400):
+        assert count_tokens(agent.call("why", target="app.py", max_tokens=budget).content[0].text) <= budget
+    assert "has a NUL character" in agent.refused("why", target="app\0.py:3")
     assert "app.py has 3 lines" in agent.refused("why", target="app.py:9")
     assert "not in a git repository" in agent.refused("why", target=f"{tmp_path}/x.py:1")
