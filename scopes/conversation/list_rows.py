@@ -108,12 +108,12 @@ class ConversationReader:
     @cached_property
     def _metadata(self) -> Metadata:
         meta = self._refs.meta
-        return Metadata() if meta is None else read_metadata_at(self._repository, Oid(meta))
+        return Metadata() if meta is None else read_metadata_at(self._once, Oid(meta))
 
     def read_brief(self) -> ConversationRow:
         """Return a brief row as `BriefRows` does, from objects that `read_complete` needs, too."""
         tips = list(set(self._refs.tips.values()))
-        self._commits = {oid: read_commit(self._repository, oid) for oid in tips}
+        self._commits = {oid: read_commit(self._once, oid) for oid in tips}
         commits = list(self._commits.values())
         is_only = len(self._refs.tips) == 1  # it is counted
         hidden = [name for name, entry in self._metadata.branches.items() if entry.is_hidden and not is_only]
@@ -156,7 +156,7 @@ class ConversationReader:
             messages=len(history.messages),
             directory=metadata.directory or root.cwd,
             agent=history.main_agent,
-            model=_newest_model(repository, history.newest_of_agents),
+            model=_newest_model(self._once, history.newest_of_agents),
             tags=tuple(sorted(metadata.tags)) or None,
         )
 
@@ -166,7 +166,7 @@ class ConversationReader:
         if commit is None and linear and expected is None:
             commit = next(iter(roots.values()), None)
         if commit is not None:
-            return read_root_of(self._repository, commit, tip)
+            return read_root_of(self._once, commit, tip)
         return read_root(self._repository, read_commit(self._repository, tip), expected)
 
 
@@ -214,14 +214,14 @@ class _History:
             yield commit
 
 
-def _newest_model(repository: Repository, newest_first_messages: Iterable[Commit]) -> str | None:
+def _newest_model(objects: Objects, newest_first_messages: Iterable[Commit]) -> str | None:
     """Return the model of the first message that names one; None if none does or it cannot be read.
 
     Messages that do not contain the name of the field are not decoded.
     """
     with suppress(Corrupt, NotFound):
         for commit in newest_first_messages:
-            data = read_message_bytes_at(repository, commit.tree)
+            data = read_message_bytes_at(objects, commit.tree)
             model = decode(data).model if _MODEL_FIELD in data else None
             if model is not None:
                 return model
