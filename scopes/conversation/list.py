@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from scopes.conversation.brief_rows import BriefRows
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, newest_first, refs_digest, sorted_list
 from scopes.conversation.list_filter import ALL, ListFilter
 from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
@@ -77,7 +78,7 @@ def list_conversations(
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
     if directory is None or repository.is_past:  # the index is of the current state
-        return _as_result(_make_rows(repository, values, {}, options, damaged), options)
+        return _as_result(_make_rows(repository, values, None, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
         summaries = _make_rows(repository, values, table.rows, options, damaged)
         # the whole table may be reused only if no operation is pending, and every conversation was readable
@@ -127,45 +128,75 @@ def _note_damaged_refs(files: RefFiles, prefixes: tuple[str, ...]) -> dict[Conve
     }
 
 
+class _Readers:
+    """Reads the conversations of a list; what several of them have in common is read once."""
+
+    def __init__(self, repository: Repository, once: ReadOnce, options: _Options) -> None:
+        self._repository = repository
+        self._once = once
+        self._options = options
+        self._participants: ParticipantCache = {}
+        self._times = RecordedTimes(repository)
+        self._brief_rows = BriefRows(once, self._times, self._participants)
+        wanted = options.wanted
+        self.finishes_all = wanted.needs_complete_rows or wanted == ALL
+        self._walks_all = self.finishes_all and options.needs_complete_rows
+
+    def read(self, refs_of: ConversationRefs, cached: CachedRow | None, state: str) -> CachedRow:
+        """Return the row of a conversation: the cached one if it has this state, otherwise a new one."""
+        reader = None
+        if cached is None or cached.state != state:
+            if self._walks_all:
+                reader = self._open(refs_of)
+                cached = CachedRow(reader.read_brief(), state, complete=False)
+            else:
+                cached = CachedRow(self._brief_rows.read(refs_of), state, complete=False)
+        if self._walks_all or (self.finishes_all and cached.summary.heading is None):
+            return _finish(reader or self._open(refs_of), cached, complete=self._walks_all)
+        return cached
+
+    def finish(self, refs_of: ConversationRefs, row: CachedRow) -> CachedRow:
+        """Add the fields that the list needs to a row of `read`."""
+        return _finish(self._open(refs_of), row, complete=self._options.needs_complete_rows)
+
+    def _open(self, refs_of: ConversationRefs) -> ConversationReader:
+        return ConversationReader(
+            self._repository, refs_of, self._participants, self._times, self._once, written=self._options.written
+        )
+
+
 def _make_rows(
     repository: Repository,
     values: Mapping[str, str],
-    cached: Mapping[ConversationId, CachedRow],
+    cached: Mapping[ConversationId, CachedRow] | None,
     options: _Options,
     damaged: dict[ConversationId, Note],
 ) -> _Rows:
     """Summarize every conversation, and add the other fields to those that are listed.
 
-    The cached row is used if the refs are unchanged. A note for each conversation that cannot be read is added to
-    `damaged`.
+    The cached row is used if the refs are unchanged; `cached` is None if rows are not kept. A note for each
+    conversation that cannot be read is added to `damaged`.
     """
-    participants: ParticipantCache = {}
-    times = RecordedTimes(repository)
-    once = ReadOnce(repository)
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
-    finishes_all = options.wanted.needs_complete_rows or options.wanted == ALL
-    is_complete = options.needs_complete_rows
+    readers = _Readers(repository, ReadOnce(repository, len(refs_by_name)), options)
     for name, refs_of in refs_by_name.items():
         try:
-            reader = ConversationReader(repository, refs_of, participants, times, once, written=options.written)
-            row, state = cached.get(name), refs_of.state
-            if row is None or row.state != state:
-                brief = reader.read_brief(complete_follows=finishes_all and is_complete)
-                row = CachedRow(brief, state, complete=False)
-            summaries.rows[name] = _finish(reader, row, complete=is_complete) if finishes_all else row
+            if cached is None:
+                summaries.rows[name] = readers.read(refs_of, None, "")
+            else:
+                summaries.rows[name] = readers.read(refs_of, cached.get(name), refs_of.state)
         except (Corrupt, NotFound) as error:
             _note_damage(name, error, summaries)
         options.on_progress(1)
     _add_moments(repository, refs_by_name, summaries)
-    if finishes_all:
+    if readers.finishes_all:
         return summaries._replace(finished=list(summaries.rows))
     listed, more = _choose_rows(summaries, options.wanted)
     for name in listed:
         row = summaries.rows.pop(name)
         try:
-            reader = ConversationReader(repository, refs_by_name[name], participants, times, once)
-            summaries.rows[name] = _finish(reader, row, complete=is_complete)
+            summaries.rows[name] = readers.finish(refs_by_name[name], row)
             summaries.finished.append(name)
         except (Corrupt, NotFound) as error:
             _note_damage(name, error, summaries)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -22,7 +22,7 @@ from scopes.history.messages import (
     read_root,
     read_root_of,
 )
-from scopes.history.metadata import Metadata, read_metadata_at, read_title, read_title_and_hidden
+from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, main_tip, walk_main
@@ -32,10 +32,11 @@ from scopes.model.codec import decode
 from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, CommitStub, Identity
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
+from scopes.store.objects import Commit, Identity
+from scopes.store.repository import Objects, Repository, read_commit
 
 _AGENT: Final = "agent"
+_HEADS_LENGTH: Final = len(refs.HEADS)
 _MODEL_FIELD: Final = b'"model"'
 _MODEL_TRIED: Final = 5  # messages of agents that are searched for a model, from the newest on
 
@@ -57,14 +58,19 @@ class ConversationRefs(NamedTuple):
 
 def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRefs]:
     """Group refs by conversation; a conversation without a branch is left out."""
-    tips_of: dict[ConversationId, dict[BranchName, Oid]] = {}
-    for ref, oid in values.items():
-        names = refs.split_branch_ref(ref)
-        if names is not None:
-            tips_of.setdefault(names[0], {})[names[1]] = Oid(oid)
-    for conversation, tips in tips_of.items():
-        meta, active = values.get(refs.meta_ref(conversation)), values.get(refs.active_ref(conversation))
-        yield ConversationRefs(conversation, tips, meta, active)
+    tips_of: dict[str, dict[BranchName, Oid]] = {}
+    for ref, oid in values.items():  # without a call for each of very many refs, such as `split_branch_ref`
+        if ref.startswith(refs.HEADS):
+            name, slash, branch = ref[_HEADS_LENGTH:].partition("/")
+            if slash:
+                tips = tips_of.get(name)
+                if tips is None:
+                    tips_of[name] = {branch: oid}  # type: ignore[dict-item] # BranchName and Oid
+                else:
+                    tips[branch] = oid  # type: ignore[index, assignment]
+    find = values.get
+    for name, tips in tips_of.items():
+        yield ConversationRefs(ConversationId(name), tips, find(refs.META + name), find(refs.ACTIVE + name))
 
 
 class ConversationReader:
@@ -102,46 +108,25 @@ class ConversationReader:
     @cached_property
     def _metadata(self) -> Metadata:
         meta = self._refs.meta
-        return Metadata() if meta is None else read_metadata_at(self._repository, Oid(meta))
+        return Metadata() if meta is None else read_metadata_at(self._once, Oid(meta))
 
-    def read_brief(self, *, complete_follows: bool) -> ConversationRow:
-        """Return a row with what the tips of the branches and the metadata have.
-
-        `complete_follows` if `read_complete` is called next: it needs more of the same objects.
-        """
-        repository, objects, tips = self._repository, self._once, list(set(self._refs.tips.values()))
-        commits: list[Commit] | list[CommitStub]
-        if complete_follows:
-            self._commits = {oid: read_commit(repository, oid) for oid in tips}
-            commits = list(self._commits.values())
-            authors = [commit.author.email for commit in self._commits.values()]
-        else:
-            commits = stubs = [read_commit_stub(objects, oid) for oid in tips]
-            authors = [stub.author_email for stub in stubs]
-        title, hidden = self._read_title_and_hidden(complete_follows=complete_follows)
+    def read_brief(self) -> ConversationRow:
+        """Return a brief row as `BriefRows` does, from objects that `read_complete` needs, too."""
+        tips = list(set(self._refs.tips.values()))
+        self._commits = {oid: read_commit(self._once, oid) for oid in tips}
+        commits = list(self._commits.values())
+        is_only = len(self._refs.tips) == 1  # it is counted
+        hidden = [name for name, entry in self._metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
-        times = (commit.time for commit in commits)
-        recorded = self._times.find_newest(zip(tips, times, authors, strict=True)) or 0
+        recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
         return ConversationRow(
             id=self._refs.conversation,
-            participants=participants_of(objects, commits, self._participants),
+            participants=participants_of(self._once, commits, self._participants),
             branches=sum(name not in hidden for name in self._refs.tips),
             last_activity=known_seconds(newest),
             recorded_at=known_seconds(recorded) if recorded > newest else None,
-            title=title,
+            title=self._metadata.title,
         )
-
-    def _read_title_and_hidden(self, *, complete_follows: bool) -> tuple[str | None, Container[BranchName]]:
-        """Return the title and the branches that are not counted (S4-8); the only branch is counted."""
-        if self._refs.meta is None:
-            return None, ()
-        is_only = len(self._refs.tips) == 1
-        if complete_follows:
-            entries = self._metadata.branches.items()
-            return self._metadata.title, [name for name, entry in entries if entry.is_hidden and not is_only]
-        if is_only:
-            return read_title(self._once, Oid(self._refs.meta)), ()
-        return read_title_and_hidden(self._once, Oid(self._refs.meta))
 
     def read_complete(self, brief: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""
@@ -171,7 +156,7 @@ class ConversationReader:
             messages=len(history.messages),
             directory=metadata.directory or root.cwd,
             agent=history.main_agent,
-            model=_newest_model(repository, history.newest_of_agents),
+            model=_newest_model(self._once, history.newest_of_agents),
             tags=tuple(sorted(metadata.tags)) or None,
         )
 
@@ -181,7 +166,7 @@ class ConversationReader:
         if commit is None and linear and expected is None:
             commit = next(iter(roots.values()), None)
         if commit is not None:
-            return read_root_of(self._repository, commit, tip)
+            return read_root_of(self._once, commit, tip)
         return read_root(self._repository, read_commit(self._repository, tip), expected)
 
 
@@ -229,14 +214,14 @@ class _History:
             yield commit
 
 
-def _newest_model(repository: Repository, newest_first_messages: Iterable[Commit]) -> str | None:
+def _newest_model(objects: Objects, newest_first_messages: Iterable[Commit]) -> str | None:
     """Return the model of the first message that names one; None if none does or it cannot be read.
 
     Messages that do not contain the name of the field are not decoded.
     """
     with suppress(Corrupt, NotFound):
         for commit in newest_first_messages:
-            data = read_message_bytes_at(repository, commit.tree)
+            data = read_message_bytes_at(objects, commit.tree)
             model = decode(data).model if _MODEL_FIELD in data else None
             if model is not None:
                 return model

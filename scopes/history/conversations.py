@@ -14,9 +14,8 @@ from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
-from scopes.store.objects import TREE, Commit, CommitStub, TreeEntry, find_in_tree
+from scopes.store.objects import TREE, Commit, find_in_tree
 from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
-from scopes.store.trees import find_entry
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 """The participants by tree; the same tree occurs in very many commits."""
@@ -26,18 +25,32 @@ _NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{
 
 
 def participants_of(
-    objects: Objects, tips: Iterable[Commit | CommitStub], cache: ParticipantCache | None = None
+    objects: Objects, tips: Iterable[Commit], cache: ParticipantCache | None = None
 ) -> tuple[AgentName, ...]:
     """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
         state = find_in_tree(read_data(objects, tip.tree, TREE), STATE_DIRECTORY)
-        if state is not None:
-            if state.oid not in cache:
-                cache[state.oid] = _read_participants(objects, state, cache)
-            participants |= cache[state.oid]
+        if state is not None and state.is_tree:
+            participants |= read_participants(objects, state.oid, cache)
     return tuple(sorted(participants))
+
+
+def read_participants(objects: Objects, state: Oid, cache: ParticipantCache) -> frozenset[AgentName]:
+    """Return the participants in a tree of states, from the cache if they are there."""
+    found = cache.get(state)
+    if found is None:
+        entry = find_in_tree(read_data(objects, state, TREE), _PARTICIPANTS)
+        if entry is None or not entry.is_tree:
+            found = frozenset()
+        elif entry.oid in cache:
+            found = cache[entry.oid]
+        else:
+            names = read_tree(objects, entry.oid)
+            found = cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+        cache[state] = found
+    return found
 
 
 class Scope(NamedTuple):
@@ -90,16 +103,6 @@ def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
     has_branches = bool(repository.list_refs(f"{refs.HEADS}{conversation}/"))
     if has_branches or repository.find_ref(refs.meta_ref(conversation)) is not None:
         raise Refused(f"conversation {conversation} already exists", hint="choose another name")
-
-
-def _read_participants(objects: Objects, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
-    entry = find_entry(objects, state.oid, _PARTICIPANTS) if state.is_tree else None
-    if entry is None or not entry.is_tree:
-        return frozenset()
-    if entry.oid not in cache:
-        names = read_tree(objects, entry.oid)
-        cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
-    return cache[entry.oid]
 
 
 def read_uuid(repository: Repository, conversation: ConversationId) -> str:

@@ -17,12 +17,13 @@ from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, TREE, Identity, find_in_tree, format_commit
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data, read_tree
+from scopes.store.objects import COMMIT, Identity, format_commit, parse_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
 
 if TYPE_CHECKING:
     from scopes.model.merge_request import MergeRequest
+    from scopes.store.read_once import ReadOnce
 
 TITLE = "title"
 ARCHIVED = "archived"
@@ -74,9 +75,9 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     damaged: set[str] = set()
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
-            title = _decode_line(read_blob(objects, oid))
+            title = decode_line(read_blob(objects, oid))
         elif path == _DIRECTORY:
-            directory = _decode_line(read_blob(objects, oid))
+            directory = decode_line(read_blob(objects, oid))
         elif path == ARCHIVED:
             archived = True
         elif path.startswith(_TAGS):
@@ -120,27 +121,22 @@ def _decode_tag(data: bytes) -> Oid:
     return Oid(data.decode("ascii", "replace").strip())
 
 
-def read_title(objects: Objects, commit: Oid) -> str | None:
-    """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
-    entry = find_in_tree(read_data(objects, read_commit_stub(objects, commit).tree, TREE), TITLE)
-    return None if entry is None or entry.is_tree else _decode_line(read_blob(objects, entry.oid))
-
-
-def read_title_and_hidden(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
+def read_title_and_hidden(once: ReadOnce, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
     """Read only the title and the names of branches that lists leave out; raises as `read_metadata_at` does."""
     title, hidden = None, set()
-    for entry in read_tree(objects, read_commit_stub(objects, commit).tree).values():
+    for entry in parse_tree(once.read_tree_of(commit)).values():
         if entry.name == TITLE and not entry.is_tree:
-            title = _decode_line(read_blob(objects, entry.oid))
+            title = decode_line(once.read_blob(entry.oid))
         elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
-            for path, oid in walk_blobs(objects, entry.oid):
-                data = read_blob(objects, oid)
+            for path, oid in walk_blobs(once, entry.oid):
+                data = once.read_blob(oid)
                 if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden:
                     hidden.add(BranchName(decode_component(path)))
     return title, frozenset(hidden)
 
 
-def _decode_line(data: bytes) -> str:
+def decode_line(data: bytes) -> str:
+    """Decode a value that is one line, such as the title."""
     return data.decode("utf-8", "replace").rstrip("\n")
 
 

@@ -21,7 +21,7 @@ from scopes.store.refs import HEADS
 from scopes.store.repository import Repository, read_commit, read_operation
 
 _AUTHOR: Final = "scopes"
-_ADDRESS: Final = identity_of(_AUTHOR, "system").email
+OWN_ADDRESS: Final = identity_of(_AUTHOR, "system").email
 _MERGE: Final = "merge"
 _STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-pick stopped
 _FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
@@ -57,7 +57,7 @@ class RecordedTimes:
 
         Each is given with its time and the mail address of its author; only those of scopes are looked up.
         """
-        own = [self.find(oid, stored) for oid, stored, author_email in commits if author_email == _ADDRESS]
+        own = [self.find(oid, stored) for oid, stored, author_email in commits if author_email == OWN_ADDRESS]
         return max(filter(None, own), default=None) if own else None
 
     def find_text(self, commit: Commit) -> str | None:

@@ -1,4 +1,4 @@
-"""Read git's commit graph (`objects/info/commit-graph`): the parents of commits without reading the commits.
+"""Read git's commit graph (`objects/info/commit-graph`): parents and trees of commits without reading the commits.
 
 libgit2 also reads this file, but a walk through its interface makes an object for each commit. Commits that were made
 after the last gc are not in the file; what cannot be answered from it is None, and the caller reads the commits. The
@@ -35,6 +35,7 @@ class CommitGraph:
         self._fanout = struct.unpack_from(">256I", data, chunks[b"OIDF"][0])
         self._names = chunks[b"OIDL"][0]
         self._commits = memoryview(data)[slice(*chunks[b"CDAT"])]
+        self._trees = chunks[b"CDAT"][0]
 
     def position(self, oid: Oid) -> int | None:
         """Return the position of a commit; None if the graph does not have it."""
@@ -44,6 +45,14 @@ class CommitGraph:
         while at >= 0 and (at - self._names) % _OID_BYTES:
             at = self._data.find(name, at + 1, self._names + high * _OID_BYTES)
         return None if at < 0 else (at - self._names) // _OID_BYTES
+
+    def find_tree(self, oid: Oid) -> Oid | None:
+        """Return the id of the tree of a commit; None if the graph does not have the commit."""
+        position = self.position(oid)
+        if position is None:
+            return None
+        start = self._trees + position * _COMMIT.size
+        return Oid(self._data[start : start + _OID_BYTES].hex())
 
     def oid(self, position: int) -> Oid:
         """Return the id of the commit at a position."""
@@ -119,10 +128,15 @@ class CommitGraph:
         return _COMMIT.unpack_from(self._commits, position * _COMMIT.size)
 
 
+def graph_path(objects: str) -> str:
+    """Return the path of the commit graph of a directory of objects."""
+    return os.path.join(objects, "info", "commit-graph")
+
+
 def read_commit_graph(objects: str) -> CommitGraph | None:
     """Read the commit graph of a directory of objects; None if there is none that can be used."""
     try:
-        data = read_regular(os.path.join(objects, "info", "commit-graph"), _MAX_BYTES)
+        data = read_regular(graph_path(objects), _MAX_BYTES)
         magic, version, hash_version, chunks, bases = _HEADER.unpack_from(data)
         if (magic, version, hash_version, bases) != (b"CGPH", 1, 1, 0):
             return None

@@ -7,7 +7,7 @@ work without an object database. Tests compare the results with those of git.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
@@ -169,6 +169,26 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
+def id_finder(name: str, *, is_tree: bool) -> Callable[[bytes], Oid | None]:
+    """Return a function that finds the id in a tree that `find_in_tree` finds, in a quarter of the time.
+
+    It is None if there is no such entry, or one of the other kind. To make the function takes as long as to look into
+    a hundred trees.
+    """
+    encoded = re.escape(name.encode("utf-8", "surrogateescape"))
+    match = re.compile(rb"(?:[^ \0]* [^\0]*\0.{20})*?([^ \0]*) %s\0(.{20})" % encoded, re.DOTALL).match
+
+    def find(data: bytes) -> Oid | None:
+        found = match(data) if len(data) <= _SMALL_TREE_BYTES else None
+        if found is None:
+            entry = find_in_tree(data, name)
+            return None if entry is None or entry.is_tree != is_tree else entry.oid
+        mode, raw_oid = found.groups()
+        return raw_oid.hex() if (mode == DIRECTORY_MODE) == is_tree else None  # type: ignore[return-value] # an Oid
+
+    return find
+
+
 def _read_lines(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
     """Return mode, name and raw id of every entry."""
     lines: list[tuple[bytes, bytes, bytes]] = _TREE_LINE.findall(data)
@@ -267,7 +287,7 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
     usual = _USUAL_TIP.match(data)
     if usual is not None:
         tree_id, address, digits = usual.groups()
-        return CommitStub(Oid(tree_id.decode()), int(digits), address.decode("utf-8", "replace"))
+        return CommitStub(tree_id.decode(), int(digits), address.decode("utf-8", "replace"))  # type: ignore[arg-type]
     tree = parse_tree_id(oid, data)
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]

@@ -91,6 +91,46 @@ def test_after_every_change_the_list_equals_that_of_the_store(two, directory, ch
         assert find_cached_list(two.path, directory, complete=complete) == right
 
 
+def lists_in(directory):
+    """Return the names of the saved lists."""
+    with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection:
+        return [name for (name,) in connection.execute("SELECT name FROM list ORDER BY name")]
+
+
+def test_a_complete_list_is_saved_only_of_complete_rows(two, directory):
+    list_conversations(two, directory)
+    assert lists_in(directory) == ["brief"]
+    list_conversations(two, directory, complete=True)
+    assert lists_in(directory) == ["brief", "complete"]
+    say(two, "conv-002", "e")
+    list_conversations(two, directory)
+    assert lists_in(directory) == ["brief"]
+    assert find_cached_list(two.path, directory, complete=True) is None
+
+
+def test_the_complete_list_stays_when_nothing_of_it_has_changed(two, directory):
+    fill(two, directory)
+    switch(two, "conv-001", "fix")
+    git(two, "update-ref", "refs/heads/conv-002/main", git(two, "rev-parse", "conv-002/main").strip())
+    for complete in (True, False):
+        listed = list_conversations(two, directory, complete=complete)
+        assert lists_in(directory) == ["brief", "complete"]
+        assert find_cached_list(two.path, directory, complete=complete) == listed
+
+
+def test_names_with_separators_are_cached_as_they_are(two, directory):
+    names = ["a/b", "a", "b", "100%", "%2F", "日本", "é/", "x y"]
+    for name in names:
+        say(two, "conv-002", "x", author=name)
+    for complete in (False, True):
+        listed = list_conversations(two, directory, complete=complete)
+        assert find_cached_list(two.path, directory, complete=complete) == listed
+        found = {
+            row.id: row.participants for row in list_conversations(two, directory, complete=complete).conversations
+        }
+        assert set(names) <= set(found["conv-002"])
+
+
 def test_a_damaged_conversation_is_never_cached(two, directory):
     fill(two, directory)
     say(two, "conv-002", "e")

@@ -130,6 +130,16 @@ def test_a_graph_in_several_files_is_not_read_and_the_answers_are_the_same(repos
         graph_path(repository).unlink()
 
 
+@pytest.mark.parametrize("how", WRITERS)
+def test_each_commit_has_the_tree_that_git_shows_and_others_have_none(repository, how):
+    made = draw_history(repository)
+    write_graph(repository, how)
+    graph = open_store(repository).commit_graph
+    trees = {oid: git(repository, "rev-parse", f"{oid}^{{tree}}").strip() for oid in made.values()}
+    assert {oid: graph.find_tree(oid) for oid in trees} == trees
+    assert [graph.find_tree(tree) for tree in trees.values()] == [None] * len(trees)
+
+
 def test_each_commit_has_the_position_of_its_id_and_others_have_none(repository):
     made = draw_history(repository)
     write_graph(repository)

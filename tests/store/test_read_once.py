@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scopes.errors import Corrupt, NotFound
 from scopes.store.read_once import ReadOnce
-from tests.support.history import history
+from tests.support.history import history, say
 from tests.support.store import git, make_store, remove_object
 
 
@@ -60,3 +62,124 @@ def test_an_object_that_was_packed_meanwhile_is_found(objects):
 def test_an_object_can_be_written(repository):
     once = ReadOnce(repository)
     assert once.read(once.write("blob", b"text")) == ("blob", b"text")
+
+
+KIND_OF = {"commit": ReadOnce.read_commit, "tree": ReadOnce.read_tree, "blob": ReadOnce.read_blob}
+
+
+@pytest.mark.parametrize("wanted", KIND_OF)
+def test_an_object_of_a_known_kind_is_read_and_one_of_another_kind_is_corrupt(objects, wanted):
+    repository, oids = objects
+    once = ReadOnce(repository)
+    for oid in oids:
+        kind, data = once.read(oid)
+        if kind == wanted:
+            assert KIND_OF[wanted](once, oid) == data
+        else:
+            with pytest.raises(Corrupt, match=f"is not a {wanted}"):
+                KIND_OF[wanted](once, oid)
+
+
+@pytest.mark.parametrize("name", ["f" * 40, "?" * 40, "é" * 40, "", "12ab"])
+def test_what_is_no_id_or_missing_raises_for_every_kind(objects, name):
+    """The object database takes the beginning of an id for the id."""
+    repository, oids = objects
+    for read in (*KIND_OF.values(), ReadOnce.read, ReadOnce.read_tree_of):
+        for wrong in (name, oids[0][:20]):
+            with pytest.raises((NotFound, Corrupt)):
+                read(ReadOnce(repository, commits=100), wrong)
+
+
+def exchange_offsets(repository):
+    """Let the index of the pack say of each object that it is where another one is; return the ids."""
+    [index] = Path(repository.path, "objects", "pack").glob("*.idx")
+    data = bytearray(index.read_bytes())
+    count = int.from_bytes(data[8 + 255 * 4 : 8 + 256 * 4], "big")
+    start = 8 + 1024 + 24 * count
+    data[start : start + 4 * count] = data[start + 4 : start + 4 * count] + data[start : start + 4]
+    index.chmod(0o600)
+    index.write_bytes(data)
+    return [data[at : at + 20].hex() for at in range(1032, 1032 + 20 * count, 20)]
+
+
+def test_another_object_in_the_place_of_the_wanted_one_is_not_taken_for_it(objects):
+    """Nothing but the hash tells: each entry of the pack is sound."""
+    repository, _ = objects
+    for oid in exchange_offsets(repository):
+        once = ReadOnce(make_store(repository.path), commits=100)
+        for read in (*KIND_OF.values(), ReadOnce.read):
+            with pytest.raises((NotFound, Corrupt)):
+                read(once, oid)
+
+
+@pytest.fixture
+def gathered(objects):
+    """A store in one pack with a commit graph, and its commits by name."""
+    repository, _ = objects
+    git(repository, "gc", "-q")
+    git(repository, "commit-graph", "write", "--reachable")
+    commits = git(repository, "rev-list", "--all").split()
+    return make_store(repository.path), {
+        oid: git(repository, "rev-parse", f"{oid}^{{tree}}").strip() for oid in commits
+    }
+
+
+def spied(repository, commits):
+    """Return what reads objects once, and the list of ids that it reads."""
+    once, read = ReadOnce(repository, commits), []
+    real = once._read
+    once._read = lambda oid: read.append(oid) or real(oid)
+    return once, read
+
+
+@pytest.mark.parametrize("commits", [0, 1000])
+def test_the_commit_graph_spares_reading_commits_for_their_trees_if_they_are_many(gathered, commits):
+    repository, trees = gathered
+    once, read = spied(repository, commits)
+    assert {oid: once.read_tree_of(oid) for oid in trees} == {oid: once.read_tree(tree) for oid, tree in trees.items()}
+    assert trees.keys() & set(read) == (set() if commits else trees.keys())
+
+
+def test_a_newer_commit_than_the_commit_graph_is_read(gathered):
+    repository, trees = gathered
+    say(repository, "conv-001", "newer")
+    newer = git(repository, "rev-parse", "conv-001/main").strip()
+    git(repository, "repack", "-dq")
+    once, read = spied(make_store(repository.path), 1000)
+    tree = git(repository, "rev-parse", f"{newer}^{{tree}}").strip()
+    assert once.read_tree_of(newer) == once.read_tree(tree)
+    assert newer in read
+    assert newer not in trees
+
+
+def test_a_commit_that_only_the_commit_graph_has_is_missing(gathered):
+    """Its tree may still be in the store, because another commit has it."""
+    repository, trees = gathered
+    git(repository, "unpack-objects", "-q", stdin=unplug_packs(repository))
+    for oid in trees:
+        put_back = remove_object(repository, oid)
+        with pytest.raises(NotFound, match=oid):
+            ReadOnce(make_store(repository.path), 1000).read_tree_of(oid)
+        put_back()
+
+
+def unplug_packs(repository):
+    """Remove the packs and return the bytes of the only one."""
+    directory = Path(repository.path, "objects", "pack")
+    [pack] = directory.glob("*.pack")
+    content = pack.read_bytes()
+    for path in directory.iterdir():
+        path.unlink()
+    return content
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", None])
+def test_without_a_sound_commit_graph_commits_are_read(gathered, damage):
+    repository, trees = gathered
+    graph = Path(repository.path, "objects", "info", "commit-graph")
+    graph.unlink()
+    if damage is not None:
+        graph.write_bytes(damage)
+    once, read = spied(make_store(repository.path), 1000)
+    assert all(once.read_tree_of(oid) == once.read_tree(tree) for oid, tree in trees.items())
+    assert set(trees) <= set(read)
