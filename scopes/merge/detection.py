@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
+from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.commit_line import message_id_set
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
@@ -176,7 +176,7 @@ def _find_answers_to_retracted(
             continue  # the root of an unrelated history
         message = read_message_at(objects, commit.tree)
         parent_keys = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
-        if commit.trailers.get(KIND_TRAILER) in _KINDS_BY_POSITION and parent_keys & retracted.keys():
+        if commit.kind in _KINDS_BY_POSITION and parent_keys & retracted.keys():
             by_position.setdefault(parent_keys.pop(), []).append(commit.oid)
             continue
         if calls is None and any(part.type == "tool_result" for part in message.parts):
