@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, overload
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import KIND_TRAILER, read_message
+from scopes.history.messages import read_message
 from scopes.history.shared_refs import EntryConversations
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
@@ -153,7 +153,7 @@ def find_ended(repository: Repository, entries: Iterable[InboxEntry]) -> Mapping
 
 def _may_end(repository: Repository, entry: InboxEntry) -> bool:
     with suppress(NotFound, Corrupt):
-        return read_commit(repository, entry.oid).trailers.get(KIND_TRAILER) in _MAY_END
+        return read_commit(repository, entry.oid).kind in _MAY_END
     return False
 
 

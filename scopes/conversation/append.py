@@ -8,7 +8,7 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory, list_branch_tips
@@ -60,7 +60,8 @@ def append(
         Invalid: the message is too large.
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
-    return append_to(StoreHandle(repository).conversation(conversation).branch(branch), message)
+    active = None if branch is not None else find_active_branch(repository, conversation)
+    return append_to(active or StoreHandle(repository).conversation(conversation).branch(branch), message)
 
 
 def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None = None) -> MessageAppended:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scopes.history.messages import KIND_TRAILER, author_kind_of, message_id_of
+from scopes.history.messages import author_kind_of, message_id_of
 from scopes.history.sources import TRACKING, find_source_record
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.path_encoding import encode_component
@@ -40,7 +40,7 @@ def reason_of(name: BranchName, own: Sequence[Commit]) -> str | None:
 
 def _kind_of(commit: Commit) -> str | None:
     """Return the kind of a message; what a person wrote is a prompt."""
-    kind = commit.trailers.get(KIND_TRAILER)
+    kind = commit.kind
     is_prompt = kind not in _WITHOUT_CONTENT and author_kind_of(commit.author.email) == "human"
     return _PROMPT if is_prompt else kind
 

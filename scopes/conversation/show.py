@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -14,7 +15,6 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
-    KIND_TRAILER,
     NO_TEXT,
     MessageHeader,
     header_of,
@@ -336,9 +336,11 @@ def _summarize_branches(
 ) -> list[BranchRow]:
     """Describe the branches: main first, then by creation time and name."""
     names = sorted(tips, key=lambda name: (name != MAIN, _created(metadata, name), name))
+    has_copies = len(ids) != len(set(ids.values()))  # of messages in other commits
     return [
-        _summarize_branch(by_oid, ids, tips, name, metadata.branches.get(name, BranchEntry()), active=name == active)
+        _summarize_branch(by_oid, ids, tips, name, entry, active=name == active, has_copies=has_copies)
         for name in names
+        for entry in [metadata.branches.get(name, BranchEntry())]
     ]
 
 
@@ -350,19 +352,24 @@ def _summarize_branch(
     entry: BranchEntry,
     *,
     active: bool,
+    has_copies: bool,
 ) -> BranchRow:
     """Describe one branch from the commits of its conversation; `ids` maps the commits of messages to message ids."""
     tip = by_oid[tips[name]]
-    reachable = _reachable(by_oid, tip.oid)
+    is_all = set(tips.values()) == {tip.oid}  # a set of all commits would take memory
+    reachable: AbstractSet[Oid] = by_oid.keys() if is_all else _reachable(by_oid, tip.oid)
     below: AbstractSet[Oid] = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset()
     own = reachable - below if below else reachable
-    own_messages = len({ids[oid] for oid in own if oid in ids})
-    copied = _count_copies(by_oid, ids, own, reachable, tips.get(entry.parent) if entry.parent is not None else None)
-    kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in own]
+    own_messages = _count_messages(ids, own, has_copies=has_copies)
+    parent = tips.get(entry.parent) if has_copies and entry.parent is not None else None
+    copied = _count_copies(by_oid, ids, own, reachable, parent)
+    kinds = Counter(by_oid[oid].kind for oid in own)
     return BranchRow(
         name=name,
         messages=own_messages - copied,
-        total=own_messages if ids.keys().isdisjoint(below) else len({ids[oid] for oid in reachable if oid in ids}),
+        total=(
+            own_messages if ids.keys().isdisjoint(below) else _count_messages(ids, reachable, has_copies=has_copies)
+        ),
         tip=tip.oid,
         fork=entry.fork,
         purpose=entry.purpose,
@@ -372,11 +379,17 @@ def _summarize_branch(
         active=active,
         created_at=creation_time(entry.created),
         last_activity=later_of(known_seconds(tip.time), entry.created),
-        compactions=kinds.count("compaction"),
-        interrupts=kinds.count("interrupt"),
+        compactions=kinds["compaction"],
+        interrupts=kinds["interrupt"],
         newer=_count_newer(by_oid, reachable) if SUMMARY in kinds else None,
         reason=None if entry.parent is None else reason_of(name, _in_order(by_oid, own & ids.keys())),
     )
+
+
+def _count_messages(ids: Mapping[Oid, MessageId], oids: Iterable[Oid], *, has_copies: bool) -> int:
+    """Count messages, each message id once."""
+    found = (ids[oid] for oid in oids if oid in ids)
+    return len(set(found)) if has_copies else sum(1 for _ in found)
 
 
 def _in_order(by_oid: Mapping[Oid, Commit], wanted: Container[Oid]) -> list[Commit]:
@@ -392,7 +405,7 @@ def _count_copies(
     parent: Oid | None,
 ) -> int:
     """Count the messages of a branch of which its parent has a copy in another commit, as `diff` counts them."""
-    if parent not in by_oid or len(ids) == len(set(ids.values())):  # the usual case: no copies in the conversation
+    if parent not in by_oid:
         return 0
     copies = {ids[oid] for oid in _reachable(by_oid, parent) if oid in ids and oid not in reachable}
     return len({ids[oid] for oid in ids if oid in own} & copies)

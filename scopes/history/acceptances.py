@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scopes.history.amendments import is_retracted
-from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_body
+from scopes.history.messages import header_of, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -55,7 +55,7 @@ def find_second_acceptance(
 
 def _walk_acceptances(objects: Objects, commits: Iterable[Commit]) -> Iterator[tuple[Commit, Acceptance]]:
     for commit in commits:
-        if commit.trailers.get(KIND_TRAILER) == "decision":
+        if commit.kind == "decision":
             candidate = read_body(objects, commit).extra.get(ACCEPTS)
             if isinstance(candidate, str):
                 yield commit, Acceptance(candidate, message_id_of(commit), header_of(commit).author)

@@ -104,16 +104,14 @@ def identity_of(name: str, kind: str) -> Identity:
 
 def header_of(commit: Commit) -> MessageHeader:
     """Return the message header of a commit."""
-    oid, tree, parents, (author, email), time, subject, trailers = commit
-    find = trailers.get  # every call in this function counts, as in `parse_commit`
-    to = find(TO_TRAILER)
-    return MessageHeader(
-        find(ID_TRAILER, oid),  # type: ignore[arg-type] # as `message_id_of`
+    oid, tree, parents, (author, email), time, subject, message_id, kind, to, _ = commit
+    return MessageHeader(  # every call in this function counts, as in `parse_commit`
+        oid if message_id is None else message_id,  # type: ignore[arg-type] # as `message_id_of`
         oid,
         parents,
         author,  # type: ignore[arg-type]
         author_kind_of(email),
-        find(KIND_TRAILER, "unknown"),
+        "unknown" if kind is None else kind,
         time,
         subject,
         tuple(to.split(", ")) if to else (),
@@ -168,12 +166,12 @@ def with_subject(objects: Objects, head: MessageHeader) -> MessageHeader:
 
 def message_id_of(commit: Commit) -> MessageId:
     """Return the message id of a commit; a commit of another program has its own id instead."""
-    return MessageId(commit.trailers.get(ID_TRAILER, commit.oid))
+    return MessageId(commit.oid if commit.message_id is None else commit.message_id)
 
 
 def is_root(commit: Commit) -> bool:
     """Return True if a commit is the root commit of a conversation."""
-    return commit.trailers.get(KIND_TRAILER) == ROOT_KIND
+    return commit.kind == ROOT_KIND
 
 
 def walk_headers_newest_first(

@@ -13,7 +13,7 @@ from typing import Final
 
 from scopes.clock import known_seconds
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import KIND_TRAILER, MessageHeader, identity_of
+from scopes.history.messages import MessageHeader, identity_of
 from scopes.ids import Oid
 from scopes.store.objects import Commit
 from scopes.store.operation_log import walk_operation_commits
@@ -116,7 +116,7 @@ class RecordedTimes:
             commit = read_commit(self._repository, oid)
             if not commit.parents:
                 return
-            if commit.trailers.get(KIND_TRAILER) == _MERGE:
+            if commit.kind == _MERGE:
                 self._known.setdefault(oid, time)
                 if title is not None:
                     self._titles.setdefault(oid, title)
@@ -134,7 +134,7 @@ class RecordedTimes:
         if title is not None:
             self._titles.setdefault(new, title)
         below = read_commit(self._repository, commit.parents[0])
-        if old is None and below.trailers.get(KIND_TRAILER) == _NOTICE:
+        if old is None and below.kind == _NOTICE:
             self._add_time(below.oid, time)
 
     def _add_time(self, oid: Oid, time: int) -> None:

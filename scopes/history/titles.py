@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import KIND_TRAILER, NO_TEXT, ROOT_KIND, author_kind_of, is_root, read_message_at
+from scopes.history.messages import NO_TEXT, ROOT_KIND, author_kind_of, is_root, read_message_at
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -113,7 +113,7 @@ def find_first_prompt(repository: Repository, newest_first: Iterable[Commit]) ->
     commit: Commit | None = None
     for number, commit in enumerate(newest_first):
         if may_be_title(repository, commit):
-            oldest[commit.author.email, commit.trailers.get(KIND_TRAILER)] = number, commit
+            oldest[commit.author.email, commit.kind] = number, commit
     if commit is None or not is_root(commit):
         return None
     prompts: dict[str | None, Commit] = {}

@@ -39,7 +39,7 @@ from scopes.store.objects import Commit, Identity
 
 LAYOUT: Final = Layout(
     "commits.sqlite",
-    version=3,
+    version=4,
     tables="""
         CREATE TABLE chunk (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, commits BLOB NOT NULL) STRICT;
         CREATE TABLE digest (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
@@ -234,7 +234,14 @@ def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, int, bytes]:
         [numbers[commit.author] for commit in commits],
         [commit.time for commit in commits],
         [commit.subject for commit in commits],
-        [dict(commit.trailers) for commit in commits],
+        [commit.message_id for commit in commits],
+        [commit.kind for commit in commits],
+        [commit.to for commit in commits],
+        {
+            number: dict(commit.other_trailers)
+            for number, commit in enumerate(commits)
+            if commit.other_trailers is not None
+        },
     ))  # fmt: skip
     name = bytes.fromhex(key)
     return name, crc32(data, crc32(name)), data
@@ -247,10 +254,11 @@ def _unpack(key: Oid, checksum: int, data: bytes) -> Sequence[Commit]:
         UnusableIndex: the checksum is wrong.
     """
     fields = marshal.loads(_checked(bytes.fromhex(key), checksum, data))  # noqa: S302 - our own file
-    names, oids, trees, parents, numbers, times, subjects, trailers = fields
+    names, oids, trees, parents, numbers, times, *texts, others = fields
     authors = [Identity(*name) for name in names]
     who = [authors[number] for number in numbers]
-    return list(map(Commit._make, zip(oids, trees, parents, who, times, subjects, trailers, strict=True)))
+    trailers = map(others.get, range(len(oids)))
+    return list(map(Commit._make, zip(oids, trees, parents, who, times, *texts, trailers, strict=True)))
 
 
 def _checked(key: bytes, checksum: int, data: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_body, read_message
+from scopes.history.messages import header_of, message_id_of, read_body, read_message
 from scopes.history.tool_calls import find_call_message
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, value_field
@@ -63,7 +63,7 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
 
 def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
     """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
-    if commit.trailers.get(KIND_TRAILER) != "notice":
+    if commit.kind != "notice":
         return None
     match read_body(objects, commit).extra.get("conflict"):
         case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
@@ -98,9 +98,7 @@ def _blame_side(
     if older:  # a replayed message may meet values that are older than the commits of its new base
         found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
     again = {path: oid for paths in restated for path, oid in paths.items()}
-    chosen = {
-        path for path, oid in again.items() if read_commit(objects, oid).trailers.get(KIND_TRAILER) in RESOLVING_KINDS
-    }
+    chosen = {path for path, oid in again.items() if read_commit(objects, oid).kind in RESOLVING_KINDS}
     if chosen:  # a resolution stated the value again: its author is in the history before
         unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
         found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged))

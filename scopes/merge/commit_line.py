@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Final, NamedTuple, overload
 
-from scopes.history.messages import KIND_TRAILER, message_id_of
+from scopes.history.messages import message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.statements import can_state
 from scopes.store.commit_chunks import CHUNK_COMMITS, CommitChunks
@@ -356,7 +356,7 @@ def _length_of_next(line: Sequence[Commit]) -> int:
     """Return how many commits the next segment has; tool calls are not separated from their results if possible."""
     if len(line) <= CHUNK_COMMITS:
         return len(line)
-    kinds = [commit.trailers.get(KIND_TRAILER) for commit in line[: CHUNK_COMMITS + 1]]
+    kinds = [commit.kind for commit in line[: CHUNK_COMMITS + 1]]
     sizes = range(CHUNK_COMMITS, CHUNK_COMMITS - _CUT_WITHIN, -1)
     before_prompts = (size for size in sizes if kinds[size - 1] == "prompt")
     after_results = (size for size in sizes if kinds[size - 1] != "tool-results" == kinds[size])

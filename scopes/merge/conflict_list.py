@@ -10,7 +10,6 @@ from typing import TypeAlias
 from scopes.clock import known_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.messages import (
-    KIND_TRAILER,
     STATE_DIRECTORY,
     MessageHeader,
     read_body,
@@ -76,7 +75,7 @@ class _ConflictTimes:
 
     def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
         for commit in walk_newest_first(self._repository, [tip]):
-            if commit.trailers.get(KIND_TRAILER) == "notice":
+            if commit.kind == "notice":
                 match read_body(self._repository, commit).extra.get("conflict"):
                     case {"id": str(conflict), "status": "resolved"}:
                         yield conflict, commit

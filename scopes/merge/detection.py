@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
+from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_id_set
+from scopes.merge.commit_line import message_id_set, message_ids
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.later_reviews import find_later_review
@@ -28,6 +28,7 @@ from scopes.store.trees import read_blob
 
 _Value = TypeVar("_Value")
 _RETRACTED = {"retracted": True}
+_IN_FILES = f"{FILES}/"
 _KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 
 
@@ -65,8 +66,10 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
     sides, directory = (divergence.target, divergence.source), divergence.directory
     changes = [_by_comparable_key(side.changes, directory) for side in sides]
     restated = [_by_comparable_key(side.restated, directory) for side in sides]
-    stated = [changes[side].keys() | restated[side].keys() for side in (0, 1)]
-    for topic in stated[0] & stated[1] & (changes[0].keys() | changes[1].keys()):
+    topics = changes[0].keys() & changes[1].keys()
+    for side in (0, 1):
+        topics |= changes[side].keys() & restated[1 - side].keys()
+    for topic in topics:
         own = [each.get(topic, {}) for each in changes]
         again = [each.get(topic, {}) for each in restated]
         target, source = (_changes_with_restated(own[side], again[side], own[1 - side]) for side in (0, 1))
@@ -92,15 +95,13 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
 
 def _by_comparable_key(
     by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
-) -> dict[str, dict[str, _Value]]:
+) -> dict[str, Mapping[str, _Value]]:
     """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
-    found: dict[str, dict[str, _Value]] = {}
+    found: dict[str, Mapping[str, _Value]] = {}
     for key, by_path in by_key.items():
-        topic = comparable_key(key, directory)
-        if topic in found:
-            found[topic].update(by_path)
-        else:
-            found[topic] = {**by_path}
+        is_relative = key.startswith(_IN_FILES) and key.find("/", len(_IN_FILES)) > 0 and "worktrees/" not in key
+        topic = key if is_relative else comparable_key(key, directory)  # the usual file: there may be thousands
+        found[topic] = {**found[topic], **by_path} if topic in found else by_path
     return found
 
 
@@ -164,7 +165,10 @@ def _find_answers_to_retracted(
     retracted = {
         key: changes
         for key, changes in retracting.changes.items()
-        if group_of(key) == MESSAGES and key not in answering.changes and _RETRACTED in _read_claims(objects, changes)
+        if key.startswith(MESSAGES)
+        and group_of(key) == MESSAGES
+        and key not in answering.changes
+        and _RETRACTED in _read_claims(objects, changes)
     }
     if not retracted:
         return
@@ -176,7 +180,7 @@ def _find_answers_to_retracted(
             continue  # the root of an unrelated history
         message = read_message_at(objects, commit.tree)
         parent_keys = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
-        if commit.trailers.get(KIND_TRAILER) in _KINDS_BY_POSITION and parent_keys & retracted.keys():
+        if commit.kind in _KINDS_BY_POSITION and parent_keys & retracted.keys():
             by_position.setdefault(parent_keys.pop(), []).append(commit.oid)
             continue
         if calls is None and any(part.type == "tool_result" for part in message.parts):
@@ -219,7 +223,7 @@ def _swap_sides(each: Disagreement) -> Disagreement:
 
 def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content."""
-    shared = message_id_set(target.commits) & message_id_set(source.commits)
+    shared = message_id_set(target.commits).intersection(message_ids(source.commits))
     in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
     for message in shared:
         oids = in_target[message].oid, in_source[message].oid

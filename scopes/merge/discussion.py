@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.messages import (
-    KIND_TRAILER,
     STATE_DIRECTORY,
     MessageHeader,
     display_time,
@@ -116,7 +115,7 @@ def _walk_held(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator
 def _walk_resolutions(repository: Repository, tip: Oid, conflict: str) -> Iterator[Commit]:
     """Yield the commits whose messages resolved a conflict, newest first."""
     for commit in walk_newest_first(repository, [tip]):
-        if commit.trailers.get(KIND_TRAILER) == "notice":
+        if commit.kind == "notice":
             match read_body(repository, commit).extra.get("conflict"):
                 case {"id": str(found), "status": "resolved"} if found == conflict:
                     yield commit

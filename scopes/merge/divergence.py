@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
@@ -16,13 +16,14 @@ from scopes.merge.commit_line import message_id_set, split_sides, stating_commit
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
 from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import Restated, find_restated
-from scopes.model.claims import MESSAGES
+from scopes.model.claims import FILES, MESSAGES
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 _Value = TypeVar("_Value")
+_IN_FILES: Final = f"{FILES}/"
 
 
 class PathChange(NamedTuple):
@@ -136,12 +137,13 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
 ) -> Divergence:
     """Compare two tips, given the commits of each since a known base."""
     commits = target_commits, source_commits
-    known = [message_id_set(each) for each in commits]
     sides = []
     for number, tip in enumerate((target, source)):
         state = state_of(objects, tip)
         changes = changes_by_key(objects, base_state, state)
-        restated = find_restated(objects, stating_commits(commits[number]), base_state, state, known[1 - number])
+        stating = list(stating_commits(commits[number]))
+        known = message_id_set(commits[1 - number]) if stating else frozenset()
+        restated = find_restated(objects, stating, base_state, state, known)
         sides.append(Side(tip, state, commits[number], changes, restated))
     return Divergence(sides[0], sides[1], bases, base_state)
 
@@ -150,7 +152,8 @@ def changes_by_key(objects: Objects, before: Oid | None, after: Oid | None) -> d
     """Return the differences between two states, by key and path."""
     found: dict[str, dict[str, PathChange]] = {}
     for path, old, new in diff_blobs(objects, before, after):
-        key = key_of_path(path)
+        is_file = path.startswith(_IN_FILES) and path[-1] == "="  # as `key_of_path`: there may be thousands
+        key = path[:-1] if is_file else key_of_path(path)
         if key in found:
             found[key][path] = PathChange(old, new)
         else:

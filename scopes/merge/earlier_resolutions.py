@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_body
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
@@ -144,7 +144,7 @@ class EarlierResolutions:
 
     def _walk_notices(self, ids: Container[str]) -> Iterator[tuple[tuple[Any, ...], Commit]]:
         for commit in walk_newest_first(self._repository, self._tips):
-            if commit.trailers.get(KIND_TRAILER) != "notice":
+            if commit.kind != "notice":
                 continue
             match read_body(self._repository, commit).extra.get("conflict"):
                 case {"id": str(identity), "status": "resolved"} if identity in ids:

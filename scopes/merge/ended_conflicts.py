@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
-from scopes.history.messages import KIND_TRAILER, read_body
+from scopes.history.messages import read_body
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -137,11 +137,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
     for name in sorted(tips, key=lambda name: (name != "main", name.startswith(f"{PURPOSE}/"), name)):
         for commit in walk_newest_first(repository, [tips[name]], walked):
             walked.add(commit.oid)
-            records = (
-                _resolved_by_merge(repository, conversation, commit)
-                if commit.trailers.get(KIND_TRAILER) == "merge"
-                else []
-            )
+            records = _resolved_by_merge(repository, conversation, commit) if commit.kind == "merge" else []
             if records:
                 held = holding(repository, conversation, name, tips[name])
                 ended = replace(

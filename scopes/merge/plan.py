@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
@@ -23,11 +24,11 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
-from scopes.model.claims import CONFLICTS, PROPOSALS, content_of
+from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
-from scopes.store.trees import BlobChange, update_tree
+from scopes.store.trees import BlobChange, find_entry, replace_subtree, take_changes, update_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +215,29 @@ def merged_state(
     for disagreement in compatible:
         conflicting.add(comparable_key(disagreement.key, directory))
         changes |= apply_choice(objects, disagreement.target, disagreement.source, BOTH)
+    known = {CONFLICTS}  # groups that are merged already
     state = divergence.target.state
+    if not any(group_of(key) == FILES for key in conflicting):
+        with suppress(ValueError):  # of foreign states: path by path
+            state = _merge_files(objects, divergence)
+            known.add(FILES)
     for key, source_changes in divergence.source.changes.items():
-        if group_of(key) == CONFLICTS or (conflicting and comparable_key(key, directory) in conflicting):
+        if group_of(key) in known or (conflicting and comparable_key(key, directory) in conflicting):
             continue
         changes |= _take_source(objects, divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state
+
+
+def _merge_files(objects: Objects, divergence: Divergence) -> Oid | None:
+    """Return the state of the target with what the source did to files, given that no file has a conflict.
+
+    Raises:
+        ValueError: a name is that of a file and of a directory.
+    """
+    states = divergence.base_state, divergence.target.state, divergence.source.state
+    found = [None if state is None else find_entry(objects, state, FILES) for state in states]
+    if any(entry is not None and not entry.is_tree for entry in found):
+        raise ValueError(FILES)
+    base, target, source = (None if entry is None else entry.oid for entry in found)
+    merged = take_changes(objects, base, target, source)
+    return states[1] if merged == target else replace_subtree(objects, states[1], FILES, merged)

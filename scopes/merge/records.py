@@ -48,7 +48,7 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
     """Return the changes to the target's state that merge the records of the source into it."""
     changes: dict[str, BlobChange] = {}
     for key, source_changes in divergence.source.changes.items():
-        if group_of(key) != CONFLICTS:
+        if not key.startswith(CONFLICTS) or group_of(key) != CONFLICTS:  # there may be thousands of files
             continue
         in_target = divergence.target.changes.get(key, {})
         for path, change in source_changes.items():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.messages import KIND_TRAILER, MESSAGE_FILE, message_id_of
+from scopes.history.messages import MESSAGE_FILE, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
@@ -243,7 +243,7 @@ class _Written:
 
 
 def _is_notice(commit: Commit) -> bool:
-    return commit.trailers.get(KIND_TRAILER) == "notice"
+    return commit.kind == "notice"
 
 
 def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
@@ -265,7 +265,7 @@ def _require_droppable(repository: Repository, objects: Objects, commit: Commit,
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
         raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
-    plain = commit.trailers.get(KIND_TRAILER) == "merge" and len(commit.parents) == 2
+    plain = commit.kind == "merge" and len(commit.parents) == 2
     divergence = find_divergence(repository, objects, *commit.parents, directory=directory) if plain else None
     if divergence is None or find_disagreements(objects, divergence):
         raise Refused(

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.clock import now
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
-from scopes.history.messages import KIND_TRAILER, message_id_of
+from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, is_oid
@@ -74,7 +74,7 @@ class ReplayState:
 def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozenset[MessageId]:
     """Return the messages on `tip` that a replay has written: the replayed ones and the resolutions of conflicts."""
     commits = list_new_commits(repository, tip, state.onto)
-    resolutions = {message_id_of(each) for each in commits if each.trailers.get(KIND_TRAILER) == "notice"}
+    resolutions = {message_id_of(each) for each in commits if each.kind == "notice"}
     return frozenset(resolutions | {each.id for each in state.moved})
 
 

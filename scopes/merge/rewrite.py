@@ -10,7 +10,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_body
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path, value_field
@@ -172,7 +172,7 @@ class ReplayTarget:
         for commit in self.new_commits:
             message = message_id_of(commit)
             is_written = message in self._own.written
-            is_resolution = is_written and commit.trailers.get(KIND_TRAILER) == "notice"
+            is_resolution = is_written and commit.kind == "notice"
             topics = self._read_topics(objects, commit)
             for topic in topics | retracted.get(commit.oid, set()):
                 if is_resolution or (message in self._own.replayed and not is_written):
@@ -192,7 +192,7 @@ class ReplayTarget:
 
     def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
         """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
-        notices = [each for each in self.new_commits if each.trailers.get(KIND_TRAILER) == "notice"]
+        notices = [each for each in self.new_commits if each.kind == "notice"]
         retracting = {each.oid: read_body(objects, each).retracts for each in notices}
         missing = {message for message in retracting.values() if message is not None}
         topics: dict[str, set[str]] = {}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message_at
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.model.claims import FILES, MESSAGES, PROPOSALS, REVIEWS, claims_of
@@ -69,7 +69,7 @@ def find_restated(
 
 def can_state(commit: Commit) -> bool:
     """Return True if a commit is of a kind that can state a claim: a typed message, or a resolution."""
-    return commit.trailers.get(KIND_TRAILER) in TYPED_KINDS | RESOLVING_KINDS
+    return commit.kind in TYPED_KINDS | RESOLVING_KINDS
 
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
@@ -82,7 +82,7 @@ def stated_topics(objects: Objects, commit: Commit) -> set[str]:
 
 def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:
     """Yield the paths that a commit stated, as a typed message or as the resolution of a conflict."""
-    kind = commit.trailers.get(KIND_TRAILER)
+    kind = commit.kind
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
     elif kind in RESOLVING_KINDS and state is not None:
@@ -116,7 +116,7 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
             break
         for path, claim in _claims_at(objects, commit, tree, missing, withdrawn.id):
             # a resolution that only took the value of the withdrawn message is void with it
-            is_void = claim == claims[path] and commit.trailers.get(KIND_TRAILER) in RESOLVING_KINDS
+            is_void = claim == claims[path] and commit.kind in RESOLVING_KINDS
             changes[path] = None if is_void else claim
             missing.discard(path)
     return {**_claims_before(objects, tip, withdrawn), **changes} if withdrawn.kind == _PROPOSAL else changes
@@ -169,7 +169,7 @@ def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
 
 def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
     """Return the claims of a proposal; none if the commit is another message."""
-    if commit.trailers.get(KIND_TRAILER) != _PROPOSAL:
+    if commit.kind != _PROPOSAL:
         return {}
     return stated_claims(read_message_at(objects, commit.tree))
 
@@ -178,7 +178,7 @@ def _claims_at(
     objects: Objects, commit: Commit, tree: Oid, paths: Iterable[str], withdrawn: MessageId
 ) -> Iterator[tuple[str, bytes | None]]:
     """Yield the claims on paths that a commit made, as a typed message or as the resolution of a conflict."""
-    kind = commit.trailers.get(KIND_TRAILER)
+    kind = commit.kind
     wanted = list(paths)
     if kind in TYPED_KINDS and message_id_of(commit) != withdrawn:
         state = find_entry(objects, tree, STATE_DIRECTORY)

@@ -7,6 +7,7 @@ reach outside the store are refused by `containment`.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 
 from scopes.errors import Corrupt
@@ -70,12 +71,10 @@ def check_ref_updates(path: str, names: Iterable[str]) -> None:
         check_regular(f"{path}/packed-refs", MAX_PACKED_REFS_BYTES)
         for name in names:
             check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
-            _check_no_link(path, f"logs/{name}", no_links)
+            _check_log(path, f"logs/{name}", no_links)
             _check_no_link(path, os.path.dirname(name), no_links)
-            check_regular(f"{path}/logs/{name}", allow_directory=True)
-        _check_no_link(path, "logs/HEAD", no_links)
+        _check_log(path, "logs/HEAD", no_links)
         _check_head(path)
-        check_regular(f"{path}/logs/HEAD", allow_directory=True)
     except UnusableFile as error:
         raise _named(path, error) from error
 
@@ -101,23 +100,39 @@ def _named(path: str, error: UnusableFile) -> Corrupt:
     return Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE)
 
 
-def _check_no_link(path: str, name: str, checked: set[str]) -> None:
-    """Check that neither a file nor a directory on the way to it is a symbolic link, and add both to `checked`."""
+def _check_log(path: str, name: str, checked: set[str]) -> None:
+    """Check a reflog: it must be missing, a regular file or a directory, without a symbolic link on the way to it."""
+    if not stat.S_ISREG(_check_no_link(path, name, checked)):
+        check_regular(f"{path}/{name}", allow_directory=True)
+
+
+def _check_no_link(path: str, name: str, checked: set[str]) -> int:
+    """Check that neither a file nor a directory on the way to it is a symbolic link, and add both to `checked`.
+
+    Return the mode of the file; 0 if there is none, or it was checked before.
+    """
+    found = None
     while name and name not in checked:
-        if os.path.islink(f"{path}/{name}"):
+        try:
+            mode = os.lstat(f"{path}/{name}").st_mode
+        except (OSError, ValueError):
+            mode = 0
+        if stat.S_ISLNK(mode):
             raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
+        found = mode if found is None else found
         checked.add(name)
         name = name.rpartition("/")[0]
+    return found or 0
 
 
 def _check_head(path: str) -> None:
     """Check HEAD and the refs that it points to, except `packed-refs`."""
     name = "HEAD"
     for _ in range(_MAX_LINKS):
-        check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
         try:
             text = read_regular(f"{path}/{name}", MAX_REF_BYTES).decode("utf-8", "surrogateescape")
         except OSError:
+            check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
             return
         if not text.startswith(SYMBOLIC):
             return

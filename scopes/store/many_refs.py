@@ -11,7 +11,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from scopes.clock import wall_nanoseconds
 from scopes.errors import Corrupt, NotFound
@@ -83,6 +83,7 @@ def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefC
     """Return the packed refs after the changes; write the reflogs of new refs."""
     after = dict(before)
     folders = {folder for name in before for folder in _folders(name)}
+    free: set[str] = set()
     created = []
     for change in wanted:
         if os.path.lexists(os.path.join(repository.path, change.ref)):
@@ -90,10 +91,11 @@ def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefC
         if change.new is None:
             if after.get(change.ref) == change.old:
                 del after[change.ref]
-        elif change.ref not in before and change.ref not in folders and _has_room(repository, change.ref, before):
+        elif change.ref not in before and change.ref not in folders and _has_room(repository, change.ref, before, free):
             created.append(change)
+    write_log = _log_writer(repository, reason)
     for change in created:
-        if _is_commit(repository, str(change.new)) and _write_log(repository, change.ref, str(change.new), reason):
+        if _is_commit(repository, str(change.new)) and write_log(change.ref, str(change.new)):
             after[change.ref] = str(change.new)
     return after
 
@@ -114,10 +116,14 @@ def _folders(name: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _has_room(repository: Repository, name: str, before: Container[str]) -> bool:
-    """Return True if no folder in the name of a ref is itself a ref."""
-    path = repository.path
-    return not any(folder in before or os.path.isfile(f"{path}/{folder}") for folder in _folders(name))
+def _has_room(repository: Repository, name: str, before: Container[str], free: set[str]) -> bool:
+    """Return True if no folder in the name of a ref is itself a ref; add them to `free`, those that are not."""
+    for folder in _folders(name):
+        if folder not in free:
+            if folder in before or os.path.isfile(f"{repository.path}/{folder}"):
+                return False
+            free.add(folder)
+    return True
 
 
 def _logs_all(repository: Repository) -> bool:
@@ -128,22 +134,33 @@ def _logs_all(repository: Repository) -> bool:
         return False
 
 
-def _write_log(repository: Repository, ref: str, oid: str, reason: str) -> bool:
-    """Write the reflog of a new ref as libgit2 does; return False if it has one or that failed."""
+def _log_writer(repository: Repository, reason: str) -> Callable[[str, str], bool]:
+    """Return a function that writes the reflog of a new ref as libgit2 does; it returns False if that failed.
+
+    It also fails if there is a reflog already.
+    """
     name, email = repository.git.ident
     seconds = wall_nanoseconds() // 1_000_000_000
-    hours, minutes = divmod(abs(time.localtime(seconds).tm_gmtoff) // 60, 60)
-    sign = "-" if time.localtime(seconds).tm_gmtoff < 0 else "+"
-    message = " ".join(reason.splitlines()).strip()
-    line = f"{_NULL} {oid} {name} <{email}> {seconds} {sign}{hours:02d}{minutes:02d}\t{message}\n"
-    path = os.path.join(repository.path, "logs", ref)
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(os.open(path, _CREATE, 0o666), "wb") as file:
-            file.write(line.encode("utf-8", "surrogateescape"))
-    except OSError:
-        return False
-    return True
+    offset = time.localtime(seconds).tm_gmtoff
+    hours, minutes = divmod(abs(offset) // 60, 60)
+    zone = f"{'-' if offset < 0 else '+'}{hours:02d}{minutes:02d}"
+    end = f" {name} <{email}> {seconds} {zone}\t{' '.join(reason.splitlines()).strip()}\n"
+    made: set[str] = set()
+
+    def write(ref: str, oid: str) -> bool:
+        path = f"{repository.path}/logs/{ref}"
+        folder = os.path.dirname(path)
+        try:
+            if folder not in made:
+                os.makedirs(folder, exist_ok=True)
+                made.add(folder)
+            with open(os.open(path, _CREATE, 0o666), "wb") as file:
+                file.write(f"{_NULL} {oid}{end}".encode("utf-8", "surrogateescape"))
+        except OSError:
+            return False
+        return True
+
+    return write
 
 
 def _create_symbolic(repository: Repository, changes: Iterable[RefChange]) -> None:
@@ -154,13 +171,14 @@ def _create_symbolic(repository: Repository, changes: Iterable[RefChange]) -> No
     """
     packed = parse_packed_refs(read_packed_refs(repository.path), ("refs/",))
     folders = {folder for name in packed for folder in _folders(name)}
+    free: set[str] = set()
     created: set[str] = set()  # folders
     locked: dict[str, None] = {}  # paths whose lock file is ours
     try:
         for change in changes:
             path = os.path.join(repository.path, change.ref)
             is_free = change.ref not in packed and change.ref not in folders and not os.path.lexists(path)
-            if is_free and _has_room(repository, change.ref, packed):
+            if is_free and _has_room(repository, change.ref, packed, free):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(os.open(f"{path}.lock", _CREATE, 0o666), "wb") as file:
                     locked[path] = None

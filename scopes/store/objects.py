@@ -39,6 +39,7 @@ _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SECONDS = re.compile(r"[0-9]{1,18}")
+_TRAILERS = ("Scopes-Message", "Scopes-Kind", "Scopes-To")
 _USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message; trailers in this order
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<first>[0-9a-f]{40})\n(?:parent (?P<second>[0-9a-f]{40})\n)?)?"
     r"(?P<who>author [^\n<>]*<[^\n<>]*)> (?P<seconds>[0-9]{1,18}) [^\n]*\ncommitter [^\n]*\n\n"
@@ -63,7 +64,12 @@ class Identity(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """A parsed commit; `time` is in whole seconds since 1970."""
+    """A parsed commit; very many may be in memory.
+
+    time: in whole seconds since 1970
+    message_id, kind, to: its trailers, as `format_commit` writes those of a message
+    other_trailers: all trailers, if there are others or they have another order
+    """
 
     oid: Oid
     tree: Oid
@@ -71,7 +77,18 @@ class Commit(NamedTuple):
     author: Identity
     time: int
     subject: str
-    trailers: Mapping[str, str]
+    message_id: str | None = None
+    kind: str | None = None
+    to: str | None = None
+    other_trailers: Mapping[str, str] | None = None
+
+    @property
+    def trailers(self) -> Mapping[str, str]:
+        """All trailers, in their order."""
+        if self.other_trailers is not None:
+            return self.other_trailers
+        usual = zip(_TRAILERS, (self.message_id, self.kind, self.to), strict=True)
+        return {key: value for key, value in usual if value is not None}
 
 
 class CommitStub(NamedTuple):
@@ -246,11 +263,8 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     fields: Any = usual.groups()  # every call in this function counts: histories are long
     tree, first, second, who, seconds, subject, message, kind, to = fields
     kind = intern(kind)  # there are few, and very many commits may be in memory
-    trailers = {"Scopes-Kind": kind} if message is None else {"Scopes-Message": message, "Scopes-Kind": kind}
-    if to is not None:
-        trailers["Scopes-To"] = to
     parents = () if first is None else (first,) if second is None else (first, second)
-    return Commit(oid, tree, parents, _parse_identity(who), int(seconds), subject, trailers)
+    return Commit(oid, tree, parents, _parse_identity(who), int(seconds), subject, message, kind, to)
 
 
 def _parse_any_commit(oid: Oid, text: str) -> Commit:
@@ -264,7 +278,10 @@ def _parse_any_commit(oid: Oid, text: str) -> Commit:
     head, _, body = text[position:].partition("\n\n")
     author, seconds = _parse_author(head)
     subject, _, rest = body.partition("\n")
-    return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
+    trailers = _parse_trailers(rest)
+    message, kind, to = map(trailers.get, _TRAILERS)
+    others = None if list(trailers) == [key for key in _TRAILERS if key in trailers] else trailers
+    return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, message, kind, to, others)
 
 
 def parse_tree_id(oid: Oid, data: bytes) -> Oid:

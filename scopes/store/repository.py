@@ -337,10 +337,12 @@ class Repository:
         if self._past is not None:
             return self._past.get(name)
         if _PLAIN_REF.fullmatch(name) and "/." not in name:
-            with contextlib.suppress(OSError, ValueError):  # the check below, or libgit2, tells what is wrong
+            try:
                 loose = read_loose_ref(self.path, name)
                 if loose is not None or self._is_known_unpacked(name):
                     return loose
+            except (OSError, ValueError):
+                pass  # the check below, or libgit2, tells what is wrong
         reference = self.find_reference(name)
         if reference is None:
             self._unpacked.add(name)

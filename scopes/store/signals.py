@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # `signal` makes enumeration members of all that it returns
 import signal
 import threading
 from collections.abc import Iterator
@@ -17,14 +18,14 @@ def defer_signals() -> Iterator[None]:
         yield
         return
     received: list[int] = []
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
+    mask = _signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
     # If there are other threads, the kernel delivers the signal to one of them, and Python runs its handler here.
-    handlers = {deferred: signal.signal(deferred, lambda number, _: received.append(number)) for deferred in _DEFERRED}
+    handlers = [(number, _signal.signal(number, lambda signum, _: received.append(signum))) for number in _DEFERRED]
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in handlers:
+            _signal.signal(number, handler)
+        _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for signal_number in received:
             signal.raise_signal(signal_number)

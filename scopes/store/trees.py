@@ -82,6 +82,46 @@ def _by_kind(entry: TreeEntry | None) -> tuple[Oid | None, Oid | None]:
     return (oid, None) if is_tree else (None, oid)
 
 
+def take_changes(objects: Objects, base: Oid | None, target: Oid | None, source: Oid | None) -> Oid | None:
+    """Write a copy of `target` with everything in which `source` differs from `base`; return its id, None if empty.
+
+    Whole trees are taken where only one side has changed anything, so that many new files are not read.
+
+    Raises:
+        ValueError: a name is that of a file and of a directory.
+    """
+    trees = [None if tree == EMPTY_TREE else tree for tree in (base, target, source)]
+    base, target, source = trees
+    if source in {base, target}:
+        return target
+    if target == base:
+        return source
+    before, entries, after = (_entries(objects, tree) for tree in trees)
+    for name in before.keys() | after.keys():
+        old, new, own = before.get(name), after.get(name), entries.get(name)
+        if old == new:
+            continue
+        if len({entry.is_tree for entry in (old, new, own) if entry is not None}) > 1:
+            raise ValueError(name)
+        found = None if new is None else new.oid
+        if any(entry is not None and entry.is_tree for entry in (old, new)):
+            found = take_changes(objects, *(None if entry is None else entry.oid for entry in (old, own, new)))
+        if found is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = TreeEntry(name, found, is_tree=any(each.is_tree for each in (old, new) if each is not None))
+    return objects.write(TREE, format_tree(entries.values())) if entries else None
+
+
+def replace_subtree(objects: Objects, tree: Oid | None, name: str, subtree: Oid | None) -> Oid:
+    """Write a copy of `tree` (None: the empty tree) with another directory of that name, None for no such directory."""
+    entries = _entries(objects, tree)
+    entries.pop(name, None)
+    if subtree is not None:
+        entries[name] = TreeEntry(name, subtree, is_tree=True)
+    return objects.write(TREE, format_tree(entries.values()))
+
+
 def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
     return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
 

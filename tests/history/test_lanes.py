@@ -18,7 +18,7 @@ def drawn(text):
     for word in text.split():
         name, _, parents = word.partition("=")
         made = tuple(Oid(each) for each in parents.split(",") if each)
-        commits[name] = Commit(Oid(name), Oid(""), made, Identity("a", "a@b"), 0, name, {})
+        commits[name] = Commit(Oid(name), Oid(""), made, Identity("a", "a@b"), 0, name)
     return commits
 
 

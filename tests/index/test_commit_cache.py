@@ -23,7 +23,10 @@ def chunk(first, size=40):
             Identity("carol" if number % 3 else "dave", "carol@agents.scopes"),
             number,
             f"message {number} \u2028é",
-            {"Scopes-Message": str(number), "Scopes-Kind": "plain"},
+            str(number),
+            "plain" if number % 4 else None,
+            "dave, erin" if number % 7 == 0 else None,
+            {"Scopes-Other": "x", "Scopes-Message": str(number)} if number % 11 == 0 else None,
         )
         for number in range(first, first + size)
     ]

@@ -67,6 +67,15 @@ def test_a_ref_that_exists_or_conflicts_is_left_alone(repository, tip):
     }  # fmt: skip
 
 
+def test_several_refs_below_one_name_are_treated_alike(repository, tip):
+    """A folder is looked at once: below a ref none is created, and elsewhere every one has its reflog."""
+    set_ref(repository, RefChange(f"{HEADS}flat", None, tip), "before")
+    branches = [f"{HEADS}conv-1/{branch}" for branch in ("idea", "fix/deep", "fix/other")]
+    create(repository, tip, *NAMES, f"{HEADS}flat/one", f"{HEADS}flat/two", *branches)
+    assert repository.list_refs(HEADS) == dict.fromkeys(sorted([*NAMES, f"{HEADS}flat", *branches]), tip)
+    assert {reflog(repository, branch) for branch in branches} == {reflog(repository, NAMES[1])}
+
+
 def test_a_deleted_ref_must_have_the_old_value_and_no_file_of_its_own(repository, tip):
     (other,) = write_chain(repository, "other")
     create(repository, tip, *NAMES)

@@ -359,7 +359,16 @@ def test_a_commit_as_scopes_writes_it_is_parsed_as_any_other_commit(parents, nam
     expected: dict[str, str] = {}
     for number, key in enumerate(keys):
         expected.setdefault(key, one_line(f"{value}{number}", limit=None))
-    assert parsed(data).trailers == expected
+    assert list(parsed(data).trailers.items()) == list(expected.items())
+
+
+def test_the_fields_of_a_commit_are_its_trailers():
+    """A commit with the trailers of a message keeps no mapping of them: very many may be in memory."""
+    usual = parsed(commit_bytes(trailers=[("Scopes-Message", "m1"), ("Scopes-Kind", "plain"), ("Scopes-To", "dave")]))
+    assert (usual.message_id, usual.kind, usual.to, usual.other_trailers) == ("m1", "plain", "dave", None)
+    other = parsed(commit_bytes(trailers=[("Scopes-Kind", "plain"), ("Scopes-Message", "m1")]))
+    assert (other.message_id, other.kind, other.to) == ("m1", "plain", None)
+    assert list(other.trailers) == list(other.other_trailers) == ["Scopes-Kind", "Scopes-Message"]
 
 
 @given(

@@ -61,12 +61,12 @@ def test_an_earlier_state_is_shown(repository, commits):
     assert repository.find_symbolic(ACTIVE) == (f"ref: {NEW}", two)
 
 
-def test_an_append_looks_twice_whether_an_operation_ran(repository, monkeypatch):
-    """Once for the conversation and once for its active branch; each look opens two files."""
+def test_an_append_looks_once_whether_an_operation_ran(repository, monkeypatch):
+    """At the active branch, which tells that the conversation exists; a look opens two files."""
     new(repository)
     append(repository, "conv-001", plain_message("carol", "first"))
     looks = []
     original = Repository._read_stamp
     monkeypatch.setattr(Repository, "_read_stamp", lambda self: looks.append(self) or original(self))
     append(repository, "conv-001", plain_message("carol", "second"))
-    assert len(looks) == 2
+    assert len(looks) == 1
