@@ -19,9 +19,10 @@ from scopes.handover.agents import AGENTS, AgentProgram, find_agent, match_agent
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_directory, find_latest_here, find_root_commit, resolve_conversation
+from scopes.history.revisions import find_directory, find_root_commit, list_latest
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
+from scopes.store.projects import Project
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice
 
@@ -118,13 +119,27 @@ def _find_newest(repository: Repository, directory: str) -> ConversationId:
     Raises:
         NotFound: it has none; that of another project is not taken, because an agent would start there.
     """
-    found = find_latest_here(repository, directory)
-    if found is not None:
-        return found
-    other = resolve_conversation(repository, "@")
-    where = find_directory(repository, other)
-    newest = f"the newest of all is {other}{f', of {where}' if where else ''}: scopes resume {other}"
+    latest = list_latest(repository)
+    if not latest:
+        hint = "start one: scopes new, or import: scopes import"
+        raise NotFound("there is no conversation in this store", hint=hint)
+    project = repository.caller.find_project()
+    if project is not None and project.store == repository.path:
+        return latest[0]  # all in the store of a project are of that project
+    for each in latest:
+        found = find_directory(repository, each)
+        if found is not None and _is_of(project, found, directory):
+            return each
+    where = find_directory(repository, latest[0])
+    newest = f"the newest of all is {latest[0]}{f', of {where}' if where else ''}: scopes resume {latest[0]}"
     raise NotFound(f"there is no conversation of {directory}", hint=f"{newest}\nlist them: scopes list")
+
+
+def _is_of(project: Project | None, recorded: str, directory: str) -> bool:
+    """Return True if a recorded directory is of a project; outside of a repository other projects may be below it."""
+    if project is not None and project.store is not None:
+        return project.contains(recorded)
+    return "\0" not in recorded and _is_same(recorded, directory)
 
 
 def _plan(

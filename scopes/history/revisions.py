@@ -138,20 +138,6 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     raise NotFound(f"there is no conversation {name}", hint=known)
 
 
-def find_latest_here(repository: Repository, directory: str) -> ConversationId | None:
-    """Return the latest conversation of the caller's project, which is the one around a directory; None if it has none.
-
-    Unlike `@` this is never a conversation of another project. All in the store of a project are of that project.
-    """
-    project = repository.caller.find_project()
-    latest = list_latest(repository)
-    if project is not None and project.store == repository.path:
-        return next(iter(latest), None)
-    if project is not None:
-        return next((each for each in latest if _belongs_to(repository, each, project)), None)
-    return next((each for each in latest if find_directory(repository, each) == directory), None)
-
-
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
     directory = find_directory(repository, conversation)
     return directory is not None and project.contains(directory)

@@ -80,17 +80,25 @@ def test_without_a_name_the_newest_conversation_of_the_project_goes_on(shop):
     assert "history conv-002/main --for-prompt" in done.stdout
 
 
-@pytest.mark.parametrize("place", ["elsewhere", "home"])
+@pytest.mark.parametrize("place", ["elsewhere", "home", "shop/..", "shop/src"])
 def test_without_a_name_no_conversation_of_another_project_is_taken(shop, tmp_path, place):
-    """An agent would start in that project, and nobody asked for it."""
+    """An agent would start in that project, and nobody asked for it. A folder around projects is none of them."""
     (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "shop/src").mkdir()
     done = in_pipe(shop, "-C", str(tmp_path / place), "resume")
     assert (done.returncode, done.stdout) == (4, "")
     error, newest, listed = done.stderr.splitlines()
-    assert error == f"error: there is no conversation of {tmp_path}/{place}"
+    assert error == f"error: there is no conversation of {os.path.normpath(tmp_path / place)}"
     assert newest == f"hint: the newest of all is conv-002, of {shop.project}: scopes resume conv-002"
     assert listed.endswith("list them: scopes list")
     assert in_pipe(shop, "-C", str(tmp_path / place), "resume", "conv-002").returncode == 0
+
+
+def test_in_a_repository_a_conversation_of_its_project_goes_on(shop, tmp_path):
+    subprocess.run(["git", "init", "-q", shop.project], check=True)
+    (tmp_path / "shop/src").mkdir()
+    done = in_pipe(shop, "-C", f"{shop.project}/src", "resume")
+    assert (done.returncode, done.stdout) == (0, f"cd {shop.project} && claude --resume {SESSION}\n")
 
 
 def test_in_the_home_directory_a_conversation_from_there_goes_on(shop):
