@@ -10,7 +10,7 @@ from scopes.code_links.link import CodeLink, LinkRole
 from scopes.code_links.linked_commits import conversations_of
 from scopes.code_links.linked_turns import TurnFinder
 from scopes.code_links.turns import TurnMessage, list_turn_messages, messages_of_turn
-from scopes.conversation.linked_revision import RevisionRequest, name_commit, open_revision
+from scopes.conversation.linked_revision import RevisionRequest, name_commit, note_likely, open_revision
 from scopes.history.messages import read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sub_agents import spawner_of
@@ -46,7 +46,9 @@ def find_commit_turns(
         turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
         wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
         about = _note_turns(found.commit.facts, first, own)
-        return CommitTurns(first, frozenset(wanted), (*found.linker.notes, about, *_note_others(found.links, first)))
+        likely = note_likely([link for link in found.links if link.conversation == first])
+        notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first))
+        return CommitTurns(first, frozenset(wanted), notes)
 
 
 def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:

@@ -14,7 +14,7 @@ from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import CommitId
 from scopes.code_links.linked_commits import LinkedCommit, conversations_of
 from scopes.code_links.project_commits import AddedLine
-from scopes.conversation.linked_revision import RevisionRequest, open_revision
+from scopes.conversation.linked_revision import RevisionRequest, note_likely, open_revision
 from scopes.ids import ConversationId
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -82,7 +82,7 @@ def diff_commit(
             subject=linked.facts.subject,
             conversations=names,
             files=files,
-            notes=found.linker.notes,
+            notes=(*found.linker.notes, *note_likely(found.links)),
         )
 
 

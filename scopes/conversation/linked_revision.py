@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_li
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import ConversationId
+from scopes.result import Note
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
@@ -97,6 +98,19 @@ def _describe(record: CommitRecord) -> str:
     if record.session is None:
         return f"a session of {record.tool}, which does not tell its commands which one it is"
     return f"the session {record.session} of {record.tool}, which is not in the store"
+
+
+def note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
+    """Return a note for each conversation whose links with a commit are likely only, with the evidence."""
+    best = {link.conversation: link for link in reversed(links)}  # the surest one comes first
+    unsure = [best[name] for name in conversations_of(links) if best[name].level != "certain"]
+    return tuple(
+        Note(
+            f"the link of the commit with {link.conversation} is only {link.level}: "
+            + "; ".join(evidence.text for evidence in link.evidence)
+        )
+        for link in unsure
+    )
 
 
 def name_commit(facts: CommitFacts) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from scopes.code_links.why import WhyRequest, why
@@ -318,6 +320,23 @@ def test_edits_account_for_a_commit_that_nobody_touched(project, store, places, 
     result = account_of(store, "HEAD", **places)
     assert [(file.path, file.added, file.edited, file.others) for file in result.files] == [("greeting.py", 2, 2, ())]
     assert result.exit_code == 0
+
+
+def test_log_and_diff_of_a_commit_after_the_end_of_a_session_say_that_it_is_only_likely_of_it(
+    project, store, places, tmp_path
+):
+    session = session_in(project, tmp_path)
+    session.prompt("Write the greeting function")
+    session.edit("greeting.py", "def greeting_of(name):\n    return f'good morning, {name}'\n")
+    session.import_now(store)
+    project.git("add", "-A")
+    date = f"{int(time.time()) + 5 * 3600} +0000"
+    project.git("commit", "-q", "-m", "Add a greeting", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
+    text = "the link of the commit with conv-001 is only likely: 2 lines of 1 edit, 5 hours after the session was last active"
+    (row,) = show_commits(store, "conv-001", **places).commits
+    assert [link.level for link in row.links] == ["likely"]
+    assert text in [note.text for note in turns_of(store, "HEAD", **places).notes]
+    assert text in [note.text for note in account_of(store, "HEAD", **places).notes]
 
 
 def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store, places, tmp_path):

@@ -68,7 +68,7 @@ def test_whatever_an_editor_sends_can_be_stored(block):
         encoding.dump(dict(part.fields))
 
 
-def test_marks_of_a_block_are_kept_beside_its_text():
+def test_marks_of_a_block_are_kept_with_its_text():
     part = part_of({"type": "text", "text": "x", "_meta": {"a": 1}, "annotations": {"audience": ["user"]}, "other": 5})
     assert dict(part.fields) == {"text": "x", "_meta": {"a": 1}, "annotations": {"audience": ["user"]}}
 

@@ -55,7 +55,7 @@ def test_an_agent_that_does_not_initialize_is_logged_by_the_name_of_its_program(
 
 
 def test_a_login_that_is_missing_is_logged_and_the_session_after_it_too(desk, state):
-    """S3-5: the editor gets the error, logs in, and asks again."""
+    """S3-1: the editor gets the error, logs in, and asks again."""
     assert refused(desk, "session/new", auth=["session/new"])["code"] == -32000
     editor = desk.editor(auth=["session/new"])
     editor.ask("authenticate", {"methodId": "any"})

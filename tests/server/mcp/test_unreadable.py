@@ -125,7 +125,7 @@ def test_a_whole_pair_is_text(server):
 
 
 def test_what_is_no_request_is_answered_with_its_id_if_that_can_be_read(server):
-    """JSON-RPC 2.0, section 5: the id is null otherwise."""
+    """The specification of JSON-RPC: the id is null otherwise."""
     for line, message_id, code in NO_REQUESTS:
         answer = answer_of(server, line)
         assert (answer["id"], answer["error"]["code"]) == (message_id, code), line
