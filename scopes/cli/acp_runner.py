@@ -9,7 +9,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.server.agent_process import AgentProcess
-from scopes.server.options import Connection, ContinueOptions, RecordOptions, Source, program_name
+from scopes.server.options import Connection, ContinueOptions, RecordingTarget, RecordOptions, program_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,20 +42,20 @@ def run_acp(
         Invalid: a number is too small.
         NotFound, Ambiguous: there is no such agent, or no such conversation.
     """
-    if min(history.last, history.max_tokens, max_line_mb) < 1 or options.tier_seconds <= 0:
+    if min(history.last, history.max_tokens, max_line_mb) < 1 or options.way_seconds <= 0:
         raise Invalid("numbers must be at least 1, and --timeout more than 0")
-    source = Source(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
+    target = RecordingTarget(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
     try:
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:
-        log = load("scopes.server.event_log:EventLog")(invocation.state_directory, agent=agent or source.program)
-        log.write("start-failed", program=source.program, error=error.message)
+        log = load("scopes.server.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
+        log.write("start-failed", program=target.program, error=error.message)
         raise
     process.pass_on_signals()
     code: int = load("scopes.server.run:run_proxy")(
         process,
         Connection(invocation.state_directory, max_line_bytes=max_line_mb << 20),
-        source=source,
+        target=target,
         build_history=lambda repository, where: _build_history(invocation, repository, where, history),
         record=record,
         options=options,

@@ -13,11 +13,9 @@ from scopes.history.sources import TRACKING, find_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
-from scopes.model.conversation import Root
+from scopes.model.conversation import ACP, Root
 from scopes.model.path_encoding import encode_component
 from scopes.store.repository import read_commit
-
-_ACP = "acp"  # the key of `scopes acp` in the entry of a branch and in a message
 
 
 class AgentSession(NamedTuple):
@@ -45,12 +43,12 @@ def find_session(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSes
 
 
 def _find_live(branch: BranchHandle) -> AgentSession | None:
-    entry = _mapping(branch.entry.extra.get(_ACP))
+    entry = _mapping(branch.entry.extra.get(ACP))
     agent, session, directory = match_agent(_text(entry.get("agent"))), entry.get("session"), entry.get("cwd")
     if agent is None or not isinstance(session, str):
         return None
     newest = read_body(branch.repository, read_commit(branch.repository, branch.tip))
-    tip = branch.tip if _ACP in newest.extra else None
+    tip = branch.tip if ACP in newest.extra else None
     return AgentSession(agent, session, None, tip, _text(directory))
 
 

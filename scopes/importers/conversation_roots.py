@@ -18,11 +18,10 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.agent_names import format_of_agent
 from scopes.importers.formats.events import Session
 from scopes.loading import load
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import ACP, BranchEntry
 from scopes.store.refs import META
 from scopes.store.repository import Repository, read_commit
 
-ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch
 _OID_LENGTH = 40
 
 

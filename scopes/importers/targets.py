@@ -11,12 +11,12 @@ from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
-from scopes.importers.conversation_roots import ACP, ConversationRoots, find_root_of, list_conversation_roots
+from scopes.importers.conversation_roots import ConversationRoots, find_root_of, list_conversation_roots
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import STREAM, Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of, stream_key
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
-from scopes.model.conversation import Root, decode_root
+from scopes.model.conversation import ACP, Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.refs import HEADS, split_branch_ref
 from scopes.store.repository import Objects, Repository, read_commit

@@ -11,6 +11,7 @@ from scopes.ids import AgentName, BranchName, Oid, is_oid
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
+ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch and in a message
 ABANDONED, MERGED = "abandoned", "merged"
 CONFLICT_RESOLUTION = "conflict-resolution"
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", CONFLICT_RESOLUTION)

@@ -8,19 +8,38 @@ and every line is translated.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, Protocol
 
+from scopes.errors import ScopesError
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
 from scopes.history.metadata import read_metadata
 from scopes.model.message import Message, Part
 from scopes.server import envelope
-from scopes.server.recordings import Place, list_sessions
+from scopes.server.event_log import EventLog
+from scopes.server.options import RecordingTarget
+from scopes.server.peers import Peers
+from scopes.server.pending import PendingStart
+from scopes.server.recordings import RecordedBranch, list_sessions
 from scopes.store.repository import Repository
 
 METHODS: Final = {"session/list": "list", "session/load": "load", "session/resume": "resume"}
 _PAGE = 100  # sessions in one answer
+
+
+def capabilities_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an agent offers by its answer to `initialize`."""
+    capabilities = (envelope.result_of(answer) or {}).get("agentCapabilities")
+    return capabilities if isinstance(capabilities, dict) else {}
+
+
+def is_offered(capabilities: Mapping[str, Any], way: str) -> bool:
+    """Return True if an agent offers a way to go on with a session, or to list them (S3-2)."""
+    if way == "load":
+        return capabilities.get("loadSession") is True
+    sessions = capabilities.get("sessionCapabilities")
+    return isinstance(sessions, dict) and isinstance(sessions.get(way), dict)
 
 
 def advertise(line: bytes, ways: Collection[str]) -> bytes:
@@ -48,27 +67,27 @@ def list_result(repository: Repository, agent: str, params: Mapping[str, Any]) -
     given, cursor = params.get("cwd"), params.get("cursor")
     cwd = given if isinstance(given, str) and given else None
     begin = int(cursor) if isinstance(cursor, str) and cursor.isdecimal() else 0
-    places = list(list_sessions(repository, agent, cwd))
-    result: dict[str, Any] = {"sessions": [_session_info(repository, each) for each in places[begin : begin + _PAGE]]}
-    if len(places) > begin + _PAGE:
+    branches = list(list_sessions(repository, agent, cwd))
+    result: dict[str, Any] = {"sessions": [_session_info(repository, each) for each in branches[begin : begin + _PAGE]]}
+    if len(branches) > begin + _PAGE:
         result["nextCursor"] = str(begin + _PAGE)
     return result
 
 
-def _session_info(repository: Repository, place: Place) -> dict[str, Any]:
-    title = read_metadata(repository, place.conversation).title
+def _session_info(repository: Repository, recorded: RecordedBranch) -> dict[str, Any]:
+    title = read_metadata(repository, recorded.conversation).title
     info = {
-        "sessionId": place.session,
-        "cwd": place.cwd or "/",
-        "title": title or f"{place.conversation}/{place.branch}",
-        "updatedAt": read_message(repository, place.tip).time,
+        "sessionId": recorded.session,
+        "cwd": recorded.cwd or "/",
+        "title": title or f"{recorded.conversation}/{recorded.branch}",
+        "updatedAt": read_message(repository, recorded.tip).time,
     }
     return {name: value for name, value in info.items() if value is not None}
 
 
-def replay_lines(repository: Repository, place: Place, session: str) -> Iterator[bytes]:
+def replay_lines(repository: Repository, recorded: RecordedBranch, session: str) -> Iterator[bytes]:
     """Yield the recorded messages of a branch as updates of a session, oldest first."""
-    handle = StoreHandle(repository).conversation(place.conversation).branch(place.branch)
+    handle = StoreHandle(repository).conversation(recorded.conversation).branch(recorded.branch)
     for message in reversed(list(handle.messages())):
         for update in _updates_of(message):
             params = {"sessionId": session, "update": update}
@@ -134,3 +153,89 @@ class Aliases:
         """Return a line of the agent with the editor's id."""
         other = self._editor.get(envelope.session_of(message) or "")
         return line if other is None else envelope.change_params(line, {"sessionId": json.dumps(other)})
+
+
+class Starter(Protocol):
+    """What opens a session at the agent: `Continuations`."""
+
+    agent: str
+
+    def offers(self, way: str) -> bool:
+        """Return True if the agent offers a way."""
+
+    def begin_start(self, start: Callable[[], None]) -> None:
+        """Open a session in the extra thread."""
+
+    def prepare(self, start: PendingStart) -> None:
+        """Find what to continue, and the ways to do it."""
+
+    def try_next(self, start: PendingStart) -> None:
+        """Take the next way."""
+
+    def end_start(self, session: str | None) -> None:
+        """Pass on what has waited."""
+
+
+class Emulation:
+    """Answers the editor where the agent cannot."""
+
+    def __init__(self, starter: Starter, peers: Peers, target: RecordingTarget, log: EventLog) -> None:
+        self._starter = starter
+        self._peers = peers
+        self._target = target
+        self._log = log
+        self._initialize: str | None = None  # the request whose answer is changed
+
+    def takes(self, line: bytes, message: dict[str, Any]) -> bool:
+        """Return True if a message of the editor is a request that is answered from the record."""
+        method = envelope.method_of(message)
+        if not envelope.is_request(message):
+            return False
+        if method == "initialize":
+            self._initialize = envelope.key_of(message["id"])
+        if method not in METHODS or self._starter.offers(METHODS[method]):
+            return False
+        if method == "session/list":
+            self._peers.run_in_worker(lambda: self._list(message))
+        else:
+            self._starter.begin_start(lambda: self._open_recorded(line, message, method))
+        return True
+
+    def advertise(self, line: bytes, message: dict[str, Any]) -> bytes:
+        """Return a line of the agent; its answer to `initialize` with what we do ourselves in it."""
+        if self._initialize is None or not envelope.is_response(message):
+            return line
+        if envelope.key_of(message["id"]) != self._initialize or envelope.result_of(message) is None:
+            return line
+        self._initialize = None
+        capabilities = capabilities_of(message)
+        try:
+            return advertise(line, [way for way in METHODS.values() if not is_offered(capabilities, way)])
+        except (ValueError, KeyError):
+            return line
+
+    def _list(self, message: dict[str, Any]) -> None:
+        try:
+            result = list_result(self._target.open_store(False), self._starter.agent, envelope.params_of(message))
+        except (ScopesError, OSError) as error:
+            self._log.write("list-failed", error=str(error))
+            result = {"sessions": []}
+        self._peers.answer_editor(message, envelope.result_line(message["id"], result))
+
+    def _open_recorded(self, line: bytes, message: dict[str, Any], method: str) -> None:
+        """Replay a recorded session to the editor if it asks for that, and bring the agent to it."""
+        session = envelope.session_of(message) or ""
+        start = PendingStart(line, message, session)
+        try:
+            self._starter.prepare(start)
+            if start.recorded is not None and method == "session/load":
+                for replayed in replay_lines(self._target.open_store(False), start.recorded, session):
+                    self._peers.editor.write(replayed)
+        except (ScopesError, OSError) as error:
+            self._log.write("continue-failed", error=str(error))
+        if start.recorded is None:
+            text = f"session {session} is not recorded"
+            self._peers.answer_editor(message, envelope.error_line(message["id"], envelope.RESOURCE_NOT_FOUND, text))
+            self._starter.end_start(None)
+        else:
+            self._starter.try_next(start)

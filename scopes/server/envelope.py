@@ -14,6 +14,7 @@ from scopes import fast_json
 AUTHENTICATION_REQUIRED: Final = -32000
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
+OPENING_METHODS: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _BLANKS = " \t\r\n"
 _DECODER = json.JSONDecoder()
 

@@ -1,6 +1,6 @@
 """`acp.log` and `hooks.log`: what happened to sessions and to the recording, one JSON object a line, without messages.
 
-They lie beside no store, because they must be writable when the store is not: in the state directory of the user.
+They are in the user's state directory, not in a store: they must be writable when the store is not.
 `acp stats` counts lines, `hooks status` shows the last ones. When a log is full it becomes `acp.log.1`, and the one
 before is deleted. What is read is checked: a line that was cut by a full disk, or that somebody else wrote, is counted
 and left out.

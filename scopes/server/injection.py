@@ -13,7 +13,7 @@ from scopes.server.pending import Request
 from scopes.server.recorder import Recorder
 
 # Updates that may come before the agent has read the prompt.
-_SETTINGS = frozenset({
+_BEFORE_THE_PROMPT_IS_READ = frozenset({
     "available_commands_update", "current_mode_update", "config_option_update", "session_info_update"
 })  # fmt: skip
 
@@ -74,7 +74,7 @@ class Injections:
         if not self._armed:
             return
         update = envelope.params_of(message).get("update")
-        if isinstance(update, dict) and update.get("sessionUpdate") not in _SETTINGS:
+        if isinstance(update, dict) and update.get("sessionUpdate") not in _BEFORE_THE_PROMPT_IS_READ:
             self._disarm(session)
 
     def prompt_answered(self, request: Request, message: dict[str, Any]) -> None:

@@ -16,13 +16,13 @@ OpenStore: TypeAlias = "Callable[[bool], Repository]"  # True: create it if it d
 BuildHistory: TypeAlias = "Callable[[Repository, str], HistoryBlock]"
 CONTINUE: Final[tuple[Continue, ...]] = ("first", "always", "never")
 INJECT: Final[tuple[Inject, ...]] = ("auto", "always", "never")
-TIER_SECONDS: Final = 30.0
+WAY_SECONDS: Final = 30.0
 HISTORY_MESSAGES: Final = 50
 HISTORY_TOKENS: Final = 8_000
 MAX_LINE_BYTES: Final = 256 << 20
 
 
-class Source(NamedTuple):
+class RecordingTarget(NamedTuple):
     """Where the record is, and the agent's names: that of its program, and the one that the user gave."""
 
     open_store: OpenStore
@@ -46,7 +46,7 @@ class ContinueOptions(NamedTuple):
     inject: put history in if the agent has no memory, always, or never.
     show_replay: pass on to the editor what the agent replays when a session is loaded.
     system_prompt: goes before the history.
-    tier_seconds: how long each way to continue may take.
+    way_seconds: how long each way to continue may take.
     emulate: offer the editor to list, load and resume sessions from the record if the agent does not.
     """
 
@@ -56,7 +56,7 @@ class ContinueOptions(NamedTuple):
     inject: Inject = "auto"
     show_replay: bool = False
     system_prompt: str | None = None
-    tier_seconds: float = TIER_SECONDS
+    way_seconds: float = WAY_SECONDS
     emulate: bool = False
 
 

@@ -23,12 +23,12 @@ Answer = Callable[[dict[str, Any] | None], None]
 
 
 class Peers:
-    """The editor (client) and the agent of one proxy."""
+    """The editor and the agent of one proxy."""
 
-    def __init__(self, client: LineWriter, agent: LineWriter) -> None:
-        self.client = client
+    def __init__(self, editor: LineWriter, agent: LineWriter) -> None:
+        self.editor = editor
         self.agent = agent
-        self.from_client = PendingRequests()
+        self.from_editor = PendingRequests()
         self.from_agent = PendingRequests()
         self._own: dict[str, Answer] = {}
         self._asked: set[str] = set()
@@ -38,7 +38,7 @@ class Peers:
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._start_worker()
 
-    def later(self, work: Callable[[], None]) -> None:
+    def run_in_worker(self, work: Callable[[], None]) -> None:
         """Run something in the extra thread, after what was given before."""
         self._work.put(work)
 
@@ -61,10 +61,15 @@ class Peers:
         key = f"{self._prefix}{next(self._numbers)}"
         self._asked.add(key)
         self._own[key] = answer
-        timer = threading.Timer(seconds, lambda: self.later(lambda: self._give_up(key)))
+        timer = threading.Timer(seconds, lambda: self.run_in_worker(lambda: self._give_up(key)))
         timer.daemon = True
         timer.start()
         self.agent.write(encode_line({"id": key, "method": method, "params": params}))
+
+    def answer_editor(self, request: Mapping[str, Any], line: bytes) -> None:
+        """Answer a request of the editor, unless it has been answered."""
+        if self.from_editor.take(request) is not None:
+            self.editor.write(line)
 
     def _give_up(self, key: str) -> None:
         answer = self._take(key)

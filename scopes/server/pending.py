@@ -1,12 +1,20 @@
-"""Requests that wait for their answer, in one direction: both sides may use the same id at the same time."""
+"""Requests that wait for their answer, in one direction: both sides may use the same id at the same time.
+
+One that opens a session may wait for several requests of our own: it is a `PendingStart`.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scopes.server.envelope import key_of, method_of, session_of
+from scopes.server.envelope import key_of, method_of, params_of, session_of
+
+if TYPE_CHECKING:
+    from scopes.context.history_block import HistoryBlock
+    from scopes.server.recordings import RecordedBranch
 
 
 class Request(NamedTuple):
@@ -41,3 +49,25 @@ class PendingRequests:
             requests = list(self._requests.values())
             self._requests.clear()
         return requests
+
+
+@dataclass(slots=True)
+class PendingStart:
+    """A session that an editor waits for, while a way to continue is tried.
+
+    `session` is the editor's id of it, if the editor loads or resumes one that the agent cannot load or resume.
+    """
+
+    line: bytes
+    message: dict[str, Any]
+    session: str | None = None
+    recorded: RecordedBranch | None = None
+    block: HistoryBlock | None = None
+    ways: list[str] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    attempt: int = 0  # an answer to an earlier one is too late
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the editor's request."""
+        return params_of(self.message)

@@ -48,9 +48,9 @@ class Proxy:
     def run(self, stdin: int, max_line_bytes: int) -> int:
         """Run until the agent has ended; return its exit code."""
         agent = self._agent
-        client, peer = self._peers.client, self._peers.agent
-        from_agent = self._start("agent", lambda: self._pump(agent.stdout, max_line_bytes, self._from_agent, client))
-        self._start("client", lambda: self._pump(stdin, max_line_bytes, self._from_client, peer))
+        editor, peer = self._peers.editor, self._peers.agent
+        from_agent = self._start("agent", lambda: self._pump(agent.stdout, max_line_bytes, self._from_agent, editor))
+        self._start("editor", lambda: self._pump(stdin, max_line_bytes, self._from_editor, peer))
         recording = self._start("recorder", self._recorder.run)
         codes: list[int] = []
         ending = self._start("ending", lambda: codes.append(self._wait_for_end(from_agent)))
@@ -82,25 +82,25 @@ class Proxy:
         finally:
             self._agent.end()
 
-    def _from_client(self, line: bytes) -> None:
+    def _from_editor(self, line: bytes) -> None:
         try:
             document = read_line(line)
         except NotJson:
             document = None  # the agent says what is wrong with it
         if isinstance(document, dict):
-            line, document = self._continuations.translate_client(line, document)
+            line, document = self._continuations.translate_editor(line, document)
         for message in messages_of(document):
             if is_request(message):
-                self._peers.from_client.add(message)
+                self._peers.from_editor.add(message)
             elif is_response(message):
                 self._peers.from_agent.take(message)
         if isinstance(document, dict):
-            changed = self._continuations.handle_client(line, document)
+            changed = self._continuations.handle_editor(line, document)
             if changed is None:
                 return
             line = changed
         for message in messages_of(document):
-            self._recorder.observe("client", message)
+            self._recorder.observe("editor", message)
         self._peers.agent.write(line)
 
     def _from_agent(self, line: bytes) -> None:
@@ -121,7 +121,7 @@ class Proxy:
             self._recorder.wait_until_recorded()
         if isinstance(document, dict):
             line = self._continuations.translate_agent(line, document)
-        self._peers.client.write(line)
+        self._peers.editor.write(line)
 
     def _observe_agent(self, message: dict[str, Any]) -> bool:
         """Hand a message of the agent to the recorder; return True if it answers a prompt."""
@@ -129,7 +129,7 @@ class Proxy:
         if is_request(message):
             self._peers.from_agent.add(message)
         elif is_response(message):
-            request = self._peers.from_client.take(message)
+            request = self._peers.from_editor.take(message)
             if request is not None:
                 self._continuations.handle_answer(request, message)
         self._recorder.observe("agent", message)
@@ -140,6 +140,6 @@ class Proxy:
         code = self._agent.wait()
         from_agent.join(_LAST_LINES_SECONDS)
         self._recorder.stop()
-        for request in self._peers.from_client.take_all():
-            self._peers.client.write(error_line(request.id, INTERNAL_ERROR, AGENT_GONE))
+        for request in self._peers.from_editor.take_all():
+            self._peers.editor.write(error_line(request.id, INTERNAL_ERROR, AGENT_GONE))
         return code

@@ -23,11 +23,11 @@ from scopes.model.message import Author, Message, Part
 from scopes.server import envelope
 from scopes.server.content import without_secrets
 from scopes.server.event_log import EventLog
-from scopes.server.options import RecordOptions, Source, unchanged
-from scopes.server.recordings import Place, SessionWriter, find_session, identity_of
+from scopes.server.options import RecordingTarget, RecordOptions, unchanged
+from scopes.server.recordings import RecordedBranch, SessionWriter, find_session, identity_of
 from scopes.server.replay import Replay, compare_replay
 from scopes.server.session_directories import SessionDirectories
-from scopes.server.session_turns import SessionTurns, Settings, update_of
+from scopes.server.session_turns import SessionTurns, TurnSettings, update_of
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
@@ -35,16 +35,15 @@ _LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with
 _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
 _TRIES = 3
 _MAX_NAME_LENGTH = 50  # characters; a name has at most 200 bytes
-_CLIENT_CALLS = ("fs/", "terminal/")
-_OPENING = {"session/new", "session/load", "session/resume", "session/fork"}
+_EDITOR_CALLS = ("fs/", "terminal/")
 
 
-class Started(NamedTuple):
+class SessionStart(NamedTuple):
     """A session that a proxy has started or continued: where it goes on, and what is kept with its first message."""
 
     session: str
     cwd: str
-    place: Place | None
+    recorded: RecordedBranch | None
     result: Mapping[str, Any]
     notes: Mapping[str, Any]
 
@@ -61,8 +60,8 @@ class _Session:
 class Recorder:
     """Takes messages from any thread; `run` writes them in the order in which they were taken."""
 
-    def __init__(self, source: Source, options: RecordOptions, log: EventLog) -> None:
-        self._source = source
+    def __init__(self, target: RecordingTarget, options: RecordOptions, log: EventLog) -> None:
+        self._target = target
         self._options = options
         self._log = log
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -70,19 +69,19 @@ class Recorder:
         self._sessions: dict[str, _Session] = {}
         self._asked: dict[tuple[str, str], dict[str, Any]] = {}  # requests by (side, id)
         self._replays: dict[str, Replay] = {}
-        self._agent = source.agent or source.program
+        self._agent = target.agent or target.program
         self._is_on = True
         self._is_behind = False
         self._directories = SessionDirectories()
-        self._hurry = threading.Event()  # an answer waits
+        self._answer_waiting = threading.Event()  # an answer waits
 
     def observe(self, side: str, message: dict[str, Any]) -> None:
-        """Take a message that `client` or `agent` has sent."""
+        """Take a message that `editor` or `agent` has sent."""
         time = read_clock()
         git = self._directories.observe(side, message, time) if self._is_on else None
         self._queue.put(lambda: self._record(side, message, time, git))
 
-    def start_session(self, started: Started) -> None:
+    def start_session(self, started: SessionStart) -> None:
         """Take a session that was continued."""
         self._directories.add(started.session, started.cwd)
         self._queue.put(lambda: self._begin(started.session, started))
@@ -100,17 +99,17 @@ class Recorder:
         if self._is_on and not self._is_behind:
             done = threading.Event()
             self._queue.put(done.set)
-            self._hurry.set()
+            self._answer_waiting.set()
             if not done.wait(ANSWER_SECONDS):
                 self._is_behind = True
                 self._log.write("recording-slow")
-            self._hurry.clear()
+            self._answer_waiting.clear()
 
     def stop(self) -> None:
         """End `run` after everything taken so far; open turns are interrupted."""
         self._queue.put(self._end_all)
         self._queue.put(None)
-        self._hurry.set()
+        self._answer_waiting.set()
 
     def run(self) -> None:
         """Write messages until `stop`."""
@@ -129,7 +128,7 @@ class Recorder:
             work = self._queue.get(timeout=_IDLE_SECONDS)
         except Empty:
             return self._flush_idle
-        self._hurry.wait(_LINES_FIRST_SECONDS)
+        self._answer_waiting.wait(_LINES_FIRST_SECONDS)
         return work
 
     def _try(self, work: Callable[[], None]) -> None:
@@ -148,20 +147,20 @@ class Recorder:
         if not self._is_on:
             return
         if envelope.is_response(message):
-            asked = self._asked.pop(("agent" if side == "client" else "client", envelope.key_of(message["id"])), None)
+            asked = self._asked.pop(("agent" if side == "editor" else "editor", envelope.key_of(message["id"])), None)
             if asked is not None:
                 self._record_answer(side, asked, message, time)
-        elif side == "client":
-            self._record_client(message, time, git)
+        elif side == "editor":
+            self._record_editor(message, time, git)
         else:
             self._record_agent(message, time)
 
-    def _record_client(self, message: dict[str, Any], time: int, git: OpenTurn | None) -> None:
+    def _record_editor(self, message: dict[str, Any], time: int, git: OpenTurn | None) -> None:
         method = envelope.method_of(message)
         if method == "authenticate":
             return  # its parameters may be secrets
         if envelope.is_request(message):
-            self._asked["client", envelope.key_of(message["id"])] = message
+            self._asked["editor", envelope.key_of(message["id"])] = message
         session = envelope.session_of(message)
         if method == "session/prompt" and session is not None and "id" in message:
             found = self._session(session)
@@ -173,8 +172,8 @@ class Recorder:
         method, session = envelope.method_of(message), envelope.session_of(message)
         if envelope.is_request(message):
             self._asked["agent", envelope.key_of(message["id"])] = message
-            if method.startswith(_CLIENT_CALLS) and session is not None:
-                self._session(session).turns.client_call(method, envelope.params_of(message))
+            if method.startswith(_EDITOR_CALLS) and session is not None:
+                self._session(session).turns.editor_call(method, envelope.params_of(message))
         update = update_of(message)
         if method != "session/update" or session is None or update is None:
             return
@@ -186,7 +185,7 @@ class Recorder:
 
     def _record_answer(self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int) -> None:
         method, session = envelope.method_of(asked), envelope.session_of(asked)
-        if side == "client":
+        if side == "editor":
             if method == "session/request_permission" and session is not None:
                 self._session(session).turns.permission(envelope.params_of(asked), envelope.result_of(message))
         elif method == "session/prompt" and session is not None:
@@ -194,8 +193,8 @@ class Recorder:
             self._write(found, found.turns.answered(message, time))
             self._set_title(found)
         elif method == "initialize":
-            self._agent = self._source.agent or agent_name(message) or self._source.program
-        elif method in _OPENING:
+            self._agent = self._target.agent or agent_name(message) or self._target.program
+        elif method in envelope.OPENING_METHODS:
             self._record_opening(asked, message)
 
     def _record_opening(self, asked: dict[str, Any], message: dict[str, Any]) -> None:
@@ -209,28 +208,30 @@ class Recorder:
         if not isinstance(opened, str):
             return
         cwd = envelope.params_of(asked).get("cwd")
-        place = None if method == "session/new" else find_session(self._store(), self._agent, str(session))
+        recorded = None if method == "session/new" else find_session(self._store(), self._agent, str(session))
         how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
-        self._begin(opened, Started(opened, cwd if isinstance(cwd, str) else "", place, result, how))
+        self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how))
         if replay is not None:
             self._report(opened, replay)
 
-    def _begin(self, session: str, started: Started) -> None:
+    def _begin(self, session: str, started: SessionStart) -> None:
         if not self._is_on:
             return
         run = new_id()
         user = default_author(self._store().config)
         clean = without_secrets if self._options.redact else unchanged
-        settings = Settings(user, Author(self._agent), run, self._options.thoughts, clean)
+        settings = TurnSettings(user, Author(self._agent), run, self._options.thoughts, clean)
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        self._sessions[session] = _Session(turns, SessionWriter(self._store(), identity, session, run, started.place))
+        self._sessions[session] = _Session(
+            turns, SessionWriter(self._store(), identity, session, run, started.recorded)
+        )
 
     def _session(self, session: str) -> _Session:
         """Return a session; one that was never opened here is a new one."""
         if session not in self._sessions:
-            self._begin(session, Started(session, "", None, {}, {}))
+            self._begin(session, SessionStart(session, "", None, {}, {}))
         return self._sessions[session]
 
     def _note(self, session: str, notes: Mapping[str, Any]) -> None:
@@ -244,20 +245,20 @@ class Recorder:
         self._report(session, replay)
 
     def _report(self, session: str, replay: Replay) -> None:
-        place = self._sessions[session].writer.place if self._is_on and session in self._sessions else None
-        if place is not None:
-            difference = compare_replay(self._store(), place, replay)
+        recorded = self._sessions[session].writer.recorded if self._is_on and session in self._sessions else None
+        if recorded is not None:
+            difference = compare_replay(self._store(), recorded, replay)
             if difference is not None:
                 self._log.write("replay-differs", session=session, **difference)
 
     def _write(self, found: _Session, messages: list[Message]) -> None:
         for message in messages:
-            for turn in range(_TRIES):
+            for attempt in range(_TRIES):
                 try:
                     found.writer.append(message)
                 except Busy:
                     self._log.write("store-busy")
-                    if turn == _TRIES - 1:
+                    if attempt == _TRIES - 1:
                         raise
                 except Invalid as error:
                     self._log.write("message-shortened", error=error.message)
@@ -270,11 +271,11 @@ class Recorder:
 
     def _record_commits(self, found: _Session, message: Message) -> None:
         """Record the commits of a turn; without that the turn is recorded all the same."""
-        place = found.writer.place
-        if place is None:
+        recorded = found.writer.recorded
+        if recorded is None:
             return
         try:
-            uuid = read_uuid(self._store(), place.conversation)
+            uuid = read_uuid(self._store(), recorded.conversation)
             record_turn(self._store(), uuid, message.id, message.extra["git"])
         except (ScopesError, OSError) as error:
             self._log.write("commits-not-recorded", error=str(error))
@@ -296,7 +297,7 @@ class Recorder:
 
     def _store(self) -> Repository:
         if self._repository is None:
-            self._repository = self._source.open_store(True)
+            self._repository = self._target.open_store(True)
         return self._repository
 
 

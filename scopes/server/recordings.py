@@ -22,14 +22,12 @@ from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, list_latest, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug
-from scopes.model.conversation import BranchEntry, Root
+from scopes.model.conversation import ACP, BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
-FORMAT = "acp"
-KEY = "acp"  # of the entry of a branch, and of a message
 _MAX_STALE = 20
 _MAX_STEPS = 1000  # commits that are searched for another session
 
@@ -41,7 +39,7 @@ class Identity(NamedTuple):
     cwd: str
 
 
-class Place(NamedTuple):
+class RecordedBranch(NamedTuple):
     """A branch at its tip; `session` is the agent's session that is known there."""
 
     conversation: ConversationId
@@ -51,7 +49,7 @@ class Place(NamedTuple):
     cwd: str | None = None
 
 
-_Found: TypeAlias = tuple[Place, Mapping[str, Any]]  # a branch, and its entry
+_Found: TypeAlias = tuple[RecordedBranch, Mapping[str, Any]]  # a branch, and its entry
 
 
 class TipMoved(Exception):
@@ -71,49 +69,49 @@ def real_directory(cwd: object) -> str:
         return ""
 
 
-def find_newest(repository: Repository, identity: Identity) -> Place | None:
+def find_newest(repository: Repository, identity: Identity) -> RecordedBranch | None:
     """Return the branch of the newest conversation of an agent and a directory; None if there is none.
 
     It is the newest branch that the agent wrote, unless another branch of the user's was made the active one.
     """
     for conversation, found in _walk_conversations(repository) if identity.cwd else ():
-        places = [place for place, entry in found if _matches(entry, identity)]
-        if places:
+        branches = [recorded for recorded, entry in found if _matches(entry, identity)]
+        if branches:
             active = read_active_branch(repository, conversation)
-            if KEY not in StoreHandle(repository).conversation(conversation).branch(active).entry.extra:
-                return Place(conversation, active, list_branch_tips(repository, conversation)[active])
-            return max(places, key=lambda place: _written(repository, place))
+            if ACP not in StoreHandle(repository).conversation(conversation).branch(active).entry.extra:
+                return RecordedBranch(conversation, active, list_branch_tips(repository, conversation)[active])
+            return max(branches, key=lambda recorded: _written(repository, recorded))
     return None
 
 
-def _written(repository: Repository, place: Place) -> int:
+def _written(repository: Repository, recorded: RecordedBranch) -> int:
     """Return when the last message of a branch was written; commits have whole seconds only."""
-    return parse_time(read_body(repository, read_commit(repository, place.tip)).time or "") or 0
+    return parse_time(read_body(repository, read_commit(repository, recorded.tip)).time or "") or 0
 
 
-def find_session(repository: Repository, agent: str, session: str) -> Place | None:
+def find_session(repository: Repository, agent: str, session: str) -> RecordedBranch | None:
     """Return the branch that an agent's session was recorded on, the newest one; None if there is none.
 
     The session may be an earlier one of the branch.
     """
     for _, found in _walk_conversations(repository):
-        for place, entry in found:
-            if entry.get("agent") == agent and session in {place.session, *_stale_of(entry)}:
-                return place
+        for recorded, entry in found:
+            if entry.get("agent") == agent and session in {recorded.session, *_stale_of(entry)}:
+                return recorded
     return None
 
 
-def list_sessions(repository: Repository, agent: str, cwd: str | None = None) -> Iterator[Place]:
+def list_sessions(repository: Repository, agent: str, cwd: str | None = None) -> Iterator[RecordedBranch]:
     """Yield the branches with a session of an agent, newest conversation first."""
     directory = None if cwd is None else real_directory(cwd)
     for _, found in _walk_conversations(repository):
-        for place, entry in found:
+        for recorded, entry in found:
             known = entry.get("agent") == agent and (directory is None or entry.get("cwd") == directory)
-            if known and place.session is not None:
-                yield place
+            if known and recorded.session is not None:
+                yield recorded
 
 
-def find_named(repository: Repository, text: str, identity: Identity) -> Place:
+def find_named(repository: Repository, text: str, identity: Identity) -> RecordedBranch:
     """Return the branch that a user named, with the agent's session there if it is the same agent and directory.
 
     Raises:
@@ -123,7 +121,9 @@ def find_named(repository: Repository, text: str, identity: Identity) -> Place:
     handle = StoreHandle(repository).conversation(name).branch(branch or None)
     entry = _session_entry(handle.entry)
     session = entry.get("session") if _matches(entry, identity) else None
-    return Place(handle.conversation.id, handle.name, handle.tip, session if isinstance(session, str) else None)
+    return RecordedBranch(
+        handle.conversation.id, handle.name, handle.tip, session if isinstance(session, str) else None
+    )
 
 
 def _walk_conversations(repository: Repository) -> Iterator[tuple[ConversationId, list[_Found]]]:
@@ -131,12 +131,12 @@ def _walk_conversations(repository: Repository) -> Iterator[tuple[ConversationId
     metadata = repository.list_refs(refs.META)
     for conversation in list_latest(repository):
         value = metadata.get(refs.meta_ref(conversation))
-        found = [] if value is None else _find_places(repository, conversation, Oid(value))
+        found = [] if value is None else _find_branches(repository, conversation, Oid(value))
         if found:
             yield conversation, found
 
 
-def _find_places(repository: Repository, conversation: ConversationId, metadata: Oid) -> list[_Found]:
+def _find_branches(repository: Repository, conversation: ConversationId, metadata: Oid) -> list[_Found]:
     try:
         branches = read_metadata_at(repository, metadata).branches
     except (Corrupt, NotFound):
@@ -146,20 +146,22 @@ def _find_places(repository: Repository, conversation: ConversationId, metadata:
         return []
     tips = list_branch_tips(repository, conversation)
     return [
-        (_place(conversation, name, tips[name], entry), entry)
+        (_recorded_branch(conversation, name, tips[name], entry), entry)
         for name, entry in entries.items()
         if entry and name in tips
     ]
 
 
-def _place(conversation: ConversationId, branch: BranchName, tip: Oid, entry: Mapping[str, Any]) -> Place:
+def _recorded_branch(
+    conversation: ConversationId, branch: BranchName, tip: Oid, entry: Mapping[str, Any]
+) -> RecordedBranch:
     session, cwd = entry.get("session"), entry.get("cwd")
     known = session if isinstance(session, str) else None, cwd if isinstance(cwd, str) else None
-    return Place(conversation, branch, tip, *known)
+    return RecordedBranch(conversation, branch, tip, *known)
 
 
 def _session_entry(entry: BranchEntry) -> Mapping[str, Any]:
-    found = entry.extra.get(KEY)
+    found = entry.extra.get(ACP)
     return found if isinstance(found, dict) else {}
 
 
@@ -178,69 +180,71 @@ class SessionWriter:
     `run` tells this session from others of the same agent: they continue on another branch.
     """
 
-    def __init__(self, repository: Repository, identity: Identity, session: str, run: str, place: Place | None) -> None:
+    def __init__(
+        self, repository: Repository, identity: Identity, session: str, run: str, recorded: RecordedBranch | None
+    ) -> None:
         self._repository = repository
         self._identity = identity
         self._session = session
         self._run = run
-        self._place = place
+        self._recorded = recorded
         self._is_noted = False
 
     @property
-    def place(self) -> Place | None:
+    def recorded(self) -> RecordedBranch | None:
         """The branch at the last message; None before the first one of a new conversation."""
-        return self._place
+        return self._recorded
 
-    def append(self, message: Message) -> Place:
+    def append(self, message: Message) -> RecordedBranch:
         """Write a message and return the branch at its commit.
 
         Raises:
             Invalid: the message is too large or too deep.
             Busy, Inaccessible, ...: nothing was written.
         """
-        if self._place is None:
-            self._place = self._create(message)
-            return self._place
+        if self._recorded is None:
+            self._recorded = self._create(message)
+            return self._recorded
         try:
             if not self._is_noted:
-                self._note_session(self._place)
-            self._place = self._append(self._place, message)
+                self._note_session(self._recorded)
+            self._recorded = self._append(self._recorded, message)
         except TipMoved:
-            self._place = self._append(self._fork(self._place), message)
+            self._recorded = self._append(self._fork(self._recorded), message)
         except NotFound:  # the branch was deleted meanwhile
-            if not is_deleted(self._repository, self._place):
+            if not is_deleted(self._repository, self._recorded):
                 raise
-            self._place = self._create(message)
-        return self._place
+            self._recorded = self._create(message)
+        return self._recorded
 
-    def _append(self, place: Place, message: Message) -> Place:
-        [write] = message_writers(self._repository, place.conversation, [message])
+    def _append(self, recorded: RecordedBranch, message: Message) -> RecordedBranch:
+        [write] = message_writers(self._repository, recorded.conversation, [message])
 
         def write_on(tip: Oid) -> Oid:
-            if tip != place.tip and self._has_other_session(tip, place.tip):
+            if tip != recorded.tip and self._has_other_session(tip, recorded.tip):
                 raise TipMoved
             return write(tip)
 
-        oid = append_commit(self._repository, place.conversation, place.branch, message.id, write_on)
-        keep_digests(self._repository, place.conversation, [oid])
-        return place._replace(tip=oid)
+        oid = append_commit(self._repository, recorded.conversation, recorded.branch, message.id, write_on)
+        keep_digests(self._repository, recorded.conversation, [oid])
+        return recorded._replace(tip=oid)
 
     def _has_other_session(self, tip: Oid, last: Oid) -> bool:
         """Return True if another session has written a message between `last` and a tip."""
         for commit in islice(_walk_first_parents(self._repository, tip), _MAX_STEPS):
             if commit == last:
                 return False
-            found = read_body(self._repository, read_commit(self._repository, commit)).extra.get(KEY)
+            found = read_body(self._repository, read_commit(self._repository, commit)).extra.get(ACP)
             run = found.get("run") if isinstance(found, dict) else None
             if isinstance(run, str) and run != self._run:
                 return True
         return False
 
-    def _create(self, message: Message) -> Place:
+    def _create(self, message: Message) -> RecordedBranch:
         """Create the conversation with its first message, as one operation."""
         repository, identity = self._repository, self._identity
         created = now()
-        root = Root(new_uuid(), created, format=FORMAT, native_id=self._session, cwd=identity.cwd)
+        root = Root(new_uuid(), created, format=ACP, native_id=self._session, cwd=identity.cwd)
         commit = write_root_commit(repository, root, {identity.agent: "agent"})
         with exclusive_write(repository):
             conversation = next_conversation_id(repository)
@@ -253,7 +257,7 @@ class SessionWriter:
             tx.activate(MAIN)
             tx.commit("acp", f"record a session of {identity.agent} as {conversation}")
         self._is_noted = True
-        return Place(conversation, MAIN, tip, self._session, identity.cwd)
+        return RecordedBranch(conversation, MAIN, tip, self._session, identity.cwd)
 
     def _entry(self, entry: BranchEntry) -> BranchEntry:
         """Return an entry of a branch with this session; an earlier one of the same agent becomes stale (S3-17)."""
@@ -266,43 +270,45 @@ class SessionWriter:
         if stale:
             found["stale"] = stale[-_MAX_STALE:]
         agent = entry.agent or AgentName(self._identity.agent)
-        return replace(entry, agent=agent, extra={**entry.extra, KEY: found})
+        return replace(entry, agent=agent, extra={**entry.extra, ACP: found})
 
-    def _note_session(self, place: Place) -> None:
+    def _note_session(self, recorded: RecordedBranch) -> None:
         """Write into the entry of the branch that this session continues it."""
         repository = self._repository
-        before = read_metadata(repository, place.conversation).branches.get(place.branch, BranchEntry(created=now()))
+        before = read_metadata(repository, recorded.conversation).branches.get(
+            recorded.branch, BranchEntry(created=now())
+        )
         after = self._entry(before)
         if after != before:
             with exclusive_write(repository):
-                before = read_metadata(repository, place.conversation).branches.get(place.branch, before)
-                tx = Transaction(repository, place.conversation)
-                tx.set_branch_entry(place.branch, self._entry(before))
-                tx.commit("acp", f"continue {place.conversation}/{place.branch} with {self._identity.agent}")
+                before = read_metadata(repository, recorded.conversation).branches.get(recorded.branch, before)
+                tx = Transaction(repository, recorded.conversation)
+                tx.set_branch_entry(recorded.branch, self._entry(before))
+                tx.commit("acp", f"continue {recorded.conversation}/{recorded.branch} with {self._identity.agent}")
         self._is_noted = True
 
-    def _fork(self, place: Place) -> Place:
+    def _fork(self, recorded: RecordedBranch) -> RecordedBranch:
         """Create a branch at the last message of this session: another session has gone on from there."""
-        repository, conversation = self._repository, place.conversation
+        repository, conversation = self._repository, recorded.conversation
         with exclusive_write(repository):
             name = f"session/{slug(self._identity.agent)}"
             branch = BranchName(free_name(name, list_branch_tips(repository, conversation)))
-            entry = BranchEntry(parent=place.branch, fork=place.tip, created=now())
+            entry = BranchEntry(parent=recorded.branch, fork=recorded.tip, created=now())
             tx = Transaction(repository, conversation)
-            tx.create_branch(branch, place.tip)
+            tx.create_branch(branch, recorded.tip)
             tx.set_branch_entry(branch, self._entry(entry))
             tx.commit("acp", f"continue a second live session as {conversation}/{branch}")
-        return place._replace(branch=branch)
+        return recorded._replace(branch=branch)
 
     def set_title(self, title: str) -> None:
         """Set the title of the conversation, unless it has one."""
-        place, repository = self._place, self._repository
-        if place is None or not title.strip() or read_metadata(repository, place.conversation).title is not None:
+        recorded, repository = self._recorded, self._repository
+        if recorded is None or not title.strip() or read_metadata(repository, recorded.conversation).title is not None:
             return
         with exclusive_write(repository):
-            tx = Transaction(repository, place.conversation)
+            tx = Transaction(repository, recorded.conversation)
             tx.set_title(" ".join(title.split()))
-            tx.commit("acp", f"title of {place.conversation} from {self._identity.agent}")
+            tx.commit("acp", f"title of {recorded.conversation} from {self._identity.agent}")
 
 
 def _walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
@@ -314,6 +320,6 @@ def _walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
         next_oid = parents[0] if parents else None
 
 
-def is_deleted(repository: Repository, place: Place) -> bool:
+def is_deleted(repository: Repository, recorded: RecordedBranch) -> bool:
     """Return True if a branch no longer exists."""
-    return repository.find_ref(refs.branch_ref(place.conversation, place.branch)) is None
+    return repository.find_ref(refs.branch_ref(recorded.conversation, recorded.branch)) is None

@@ -7,7 +7,7 @@ from typing import Any
 
 from scopes.history.handles import StoreHandle
 from scopes.model.message import Message
-from scopes.server.recordings import Place
+from scopes.server.recordings import RecordedBranch
 from scopes.store.repository import Repository
 
 _ROLES = {"user_message_chunk": "user", "agent_message_chunk": "agent"}
@@ -35,12 +35,12 @@ class Replay:
             self.texts.append((role, squeezed))
 
 
-def compare_replay(repository: Repository, place: Place, replay: Replay) -> dict[str, Any] | None:
+def compare_replay(repository: Repository, branch: RecordedBranch, replay: Replay) -> dict[str, Any] | None:
     """Return how a replay differs from the record; None if it does not.
 
     What the record has before the replay, or after a shorter one, is a difference too: the agent has forgotten it.
     """
-    handle = StoreHandle(repository).conversation(place.conversation).branch(place.branch)
+    handle = StoreHandle(repository).conversation(branch.conversation).branch(branch.branch)
     recorded = Replay()
     for message in reversed(list(handle.messages())):
         role = _role_of(message)

@@ -10,7 +10,7 @@ from scopes.server.agent_process import AgentProcess
 from scopes.server.continuation import Continuations
 from scopes.server.event_log import EventLog
 from scopes.server.lines import LineWriter
-from scopes.server.options import BuildHistory, Connection, ContinueOptions, RecordOptions, Source
+from scopes.server.options import BuildHistory, Connection, ContinueOptions, RecordingTarget, RecordOptions
 from scopes.server.peers import Peers
 from scopes.server.proxy import Proxy
 from scopes.server.recorder import Recorder
@@ -22,7 +22,7 @@ def run_proxy(
     agent: AgentProcess,
     connection: Connection,
     *,
-    source: Source,
+    target: RecordingTarget,
     build_history: BuildHistory,
     record: RecordOptions,
     options: ContinueOptions,
@@ -30,10 +30,10 @@ def run_proxy(
     """Run an agent behind a proxy until it ends; return its exit code."""
     fast_json.enable()
     sys.setswitchinterval(SWITCH_SECONDS)
-    log = EventLog(connection.log_directory, agent=source.agent or source.program)
+    log = EventLog(connection.log_directory, agent=target.agent or target.program)
     threading.excepthook = lambda failure: log.write("bug", error=f"{failure.exc_type.__name__}: {failure.exc_value}")
-    log.write("start", program=source.program)
+    log.write("start", program=target.program)
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
-    recorder = Recorder(source, record, log)
-    continuations = Continuations(peers, recorder, log, source=source, options=options, build_history=build_history)
+    recorder = Recorder(target, record, log)
+    continuations = Continuations(peers, recorder, log, target=target, options=options, build_history=build_history)
     return Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)

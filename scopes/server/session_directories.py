@@ -11,7 +11,6 @@ from typing import Any
 from scopes.code_links.reflog import OpenTurn, begin_turn
 from scopes.server import envelope
 
-_OPENING = {"session/new", "session/load", "session/resume", "session/fork"}
 _SECOND = 1_000_000_000
 
 
@@ -34,9 +33,9 @@ class SessionDirectories:
                 self._take_answer(message)
             return None
         method, session = envelope.method_of(message), envelope.session_of(message)
-        if side != "client":
+        if side != "editor":
             return None
-        if method in _OPENING and "id" in message:
+        if method in envelope.OPENING_METHODS and "id" in message:
             known = session if method in {"session/load", "session/resume"} else None
             self._opening[envelope.key_of(message["id"])] = (envelope.params_of(message).get("cwd"), known)
         directory = self._by_session.get(session) if method == "session/prompt" and session is not None else None

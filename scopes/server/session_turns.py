@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.clock import format_time, new_id
 from scopes.code_links.reflog import OpenTurn
+from scopes.model.conversation import ACP
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.server.content import (
     Clean,
@@ -28,13 +29,12 @@ from scopes.server.content import (
 )
 from scopes.server.envelope import error_message, key_of, params_of, result_of
 from scopes.server.options import unchanged
-from scopes.server.recordings import KEY
 
 INTERRUPTED: Final = "interrupted"
 _ENDED = frozenset({"completed", "failed"})
 _MAX_OTHER = 50  # updates of unknown kinds that are kept with one message
 _TEXTS = {"agent_message_chunk": "text", "agent_thought_chunk": "reasoning"}
-_SETTINGS = {  # kind of update -> (our name, field); the last value is kept with the next message (S3-25)
+_KEPT_UPDATES = {  # kind of update -> (our name, field); the last value is kept with the next message (S3-25)
     "current_mode_update": ("mode", "currentModeId"),
     "config_option_update": ("config_options", "configOptions"),
     "session_info_update": ("title", "title"),
@@ -44,7 +44,7 @@ _TOP_LEVEL = ("usage", "git")  # notes that are not part of `acp`, because other
 _SYSTEM: Final = Author("scopes", "system")
 
 
-class Settings(NamedTuple):
+class TurnSettings(NamedTuple):
     """Who the authors are and what is recorded.
 
     thoughts: keep the thoughts of the agent. clean: what is done to every text before it is stored.
@@ -81,7 +81,7 @@ class _Answer:
 class SessionTurns:
     """The messages of one session; every method returns the messages that have become complete."""
 
-    def __init__(self, session: str, settings: Settings, model: str | None = None) -> None:
+    def __init__(self, session: str, settings: TurnSettings, model: str | None = None) -> None:
         self._session = session
         self._settings = settings
         self._turns: list[_Turn] = []
@@ -129,8 +129,8 @@ class SessionTurns:
             return self._add_chunk(_TEXTS[kind], update, time)
         if kind in {"tool_call", "tool_call_update"} and isinstance(update.get("toolCallId"), str):
             return self._update_call(update, time)
-        if kind in _SETTINGS:
-            name, where = _SETTINGS[kind]
+        if kind in _KEPT_UPDATES:
+            name, where = _KEPT_UPDATES[kind]
             if where in update:
                 self.note(**exact_field(name, self._settings.clean(update[where])))
             if name == "title" and isinstance(update.get("title"), str):
@@ -191,7 +191,7 @@ class SessionTurns:
             self._settings.clean({name: value for name, value in entry.items() if isinstance(value, str)})
         )
 
-    def client_call(self, method: str, params: Mapping[str, Any]) -> None:
+    def editor_call(self, method: str, params: Mapping[str, Any]) -> None:
         """Keep that the agent used a file or a terminal of the editor: its path, the size and the hash of the text."""
         entry: dict[str, Any] = {"method": method}
         path, content = params.get("path"), params.get("content")
@@ -327,7 +327,7 @@ class SessionTurns:
         notes, self._notes = self._notes, {}
         top_level = {name: notes.pop(name, None) for name in _TOP_LEVEL}
         files, self._files = tuple(self._files), []
-        extra: dict[str, Any] = {KEY: {"session": self._session, "run": self._settings.run, **notes}}
+        extra: dict[str, Any] = {ACP: {"session": self._session, "run": self._settings.run, **notes}}
         extra |= {name: value for name, value in top_level.items() if value is not None}
         known = {name: value for name, value in fields.items() if value is not None}
         return Message(

@@ -238,7 +238,7 @@ def test_a_session_behind_the_proxy_is_opened_by_its_id(home, repository):
     identity = identity_of("opencode", home.project)
     writer = SessionWriter(repository, identity, "ses_42", "run-1", find_newest(repository, identity))
     writer.append(_live_message("what is left?"))
-    where = str(writer.place.conversation)
+    where = str(writer.recorded.conversation)
     found = home.resume(where)
     assert found.command == ("opencode", "--session", "ses_42")
     assert found.directory == os.path.realpath(home.project)

@@ -13,7 +13,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author, Message, text_parts
-from scopes.server.recordings import Place, SessionWriter, identity_of
+from scopes.server.recordings import RecordedBranch, SessionWriter, identity_of
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
@@ -35,7 +35,7 @@ def record_live(repository, session=SESSION, words="a b", agent="demo", director
         writer.append(
             Message(id=new_id(), author=author, parts=text_parts(word), time=now(), extra={"acp": {"run": "1"}})
         )
-    return writer.place.conversation
+    return writer.recorded.conversation
 
 
 def transcript(tmp_path, words="a b", session=SESSION):
@@ -193,8 +193,8 @@ def test_an_earlier_session_of_a_record_joins_it_too(repository, tmp_path):
     """An agent that cannot resume goes on in a session of its own; both are one conversation."""
     record_live(repository)
     tip = list_branch_tips(repository, "conv-001")["main"]
-    place = Place("conv-001", "main", tip, SESSION, DIRECTORY)
-    writer = SessionWriter(repository, identity_of("demo", DIRECTORY), "ses_fedcba9876543210", "run-2", place)
+    recorded = RecordedBranch("conv-001", "main", tip, SESSION, DIRECTORY)
+    writer = SessionWriter(repository, identity_of("demo", DIRECTORY), "ses_fedcba9876543210", "run-2", recorded)
     writer.append(Message(id=new_id(), author=Author("carol", "human"), parts=text_parts("c"), time=now()))
     import_demo(repository, transcript(tmp_path))
     assert conversation_ids(repository) == ["conv-001"]

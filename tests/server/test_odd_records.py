@@ -12,7 +12,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId
-from scopes.server.recordings import KEY
+from scopes.model.conversation import ACP
 from scopes.store.transactions import exclusive_write
 
 VALUES = (None, True, 7, 1e300, "", "\ud800", "a\0b", "x" * 5000, [], [[]], {}, {"a": 1})
@@ -38,7 +38,7 @@ def change_entry(desk, **fields):
     with exclusive_write(store):
         entry = read_metadata(store, conversation).branches[MAIN]
         tx = Transaction(store, conversation)
-        tx.set_branch_entry(MAIN, replace(entry, extra={KEY: {**entry.extra[KEY], **fields}}))
+        tx.set_branch_entry(MAIN, replace(entry, extra={ACP: {**entry.extra[ACP], **fields}}))
         tx.commit("acp", "change the entry")
 
 
@@ -65,7 +65,7 @@ def test_what_others_write_about_a_run_is_no_other_session(desk, value):
     session = editor.open(desk.project)
     editor.prompt(session, "first")
     message = plain_message("carol", "a remark")
-    append(desk.store, "conv-001", replace(message, extra={KEY: value}))
+    append(desk.store, "conv-001", replace(message, extra={ACP: value}))
     editor.prompt(session, "second")
     editor.close()
     assert desk.texts() == ["first", "echo: first", "a remark", "second", "echo: second"]

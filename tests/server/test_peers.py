@@ -140,9 +140,9 @@ def test_another_proxy_before_this_one_has_other_ids():
 def test_work_is_done_in_its_order_and_after_a_bug_too(sides, monkeypatch):
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     done, finished = [], threading.Event()
-    sides.peers.later(lambda: done.append(1))
-    sides.peers.later(lambda: 1 / 0)
-    sides.peers.later(lambda: done.append(2))
-    sides.peers.later(finished.set)
+    sides.peers.run_in_worker(lambda: done.append(1))
+    sides.peers.run_in_worker(lambda: 1 / 0)
+    sides.peers.run_in_worker(lambda: done.append(2))
+    sides.peers.run_in_worker(finished.set)
     assert finished.wait(30)
     assert done == [1, 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.server.recordings import Place
+from scopes.server.recordings import RecordedBranch
 from scopes.server.replay import Replay, compare_replay
 
 
@@ -46,7 +46,7 @@ def recorded(desk):
     """A session of two prompts and their answers, and the branch that it is on."""
     desk.run("first", "second")
     tip = desk.messages()[-1]
-    return desk.store, Place("conv-001", "main", tip.id)
+    return desk.store, RecordedBranch("conv-001", "main", tip.id)
 
 
 WHOLE = (("user", "first"), ("agent", "echo: first"), ("user", "second"), ("agent", "echo: second"))

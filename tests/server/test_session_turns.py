@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.model.codec import decode, encode
 from scopes.model.message import Author
-from scopes.server.session_turns import SessionTurns, Settings
+from scopes.server.session_turns import SessionTurns, TurnSettings
 
 WILD = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
@@ -47,12 +47,12 @@ STEP = st.one_of(
     st.tuples(st.just("update"), UPDATE),
     st.tuples(st.just("answered"), ANSWER),
     st.tuples(st.just("permission"), st.fixed_dictionaries({}, optional={"toolCall": UPDATE | WILD, "options": WILD})),
-    st.tuples(st.just("client_call"), st.fixed_dictionaries({}, optional={"path": WILD, "content": WILD})),
+    st.tuples(st.just("editor_call"), st.fixed_dictionaries({}, optional={"path": WILD, "content": WILD})),
 )
 
 
 def new_turns(*, thoughts=True):
-    return SessionTurns("s", Settings(Author("user", "human"), Author("stub"), "run", thoughts))
+    return SessionTurns("s", TurnSettings(Author("user", "human"), Author("stub"), "run", thoughts))
 
 
 def perform(turns, step, value):
@@ -62,8 +62,8 @@ def perform(turns, step, value):
         return turns.answered({"id": 7, **value}, 0)
     if step == "permission":
         turns.permission(value, {"outcome": value})
-    if step == "client_call":
-        turns.client_call("fs/write_text_file", value)
+    if step == "editor_call":
+        turns.editor_call("fs/write_text_file", value)
     return turns.update(value, 0) if step == "update" else []
 
 

@@ -17,7 +17,7 @@ from scopes.server.options import (
     HISTORY_TOKENS,
     INJECT,
     MAX_LINE_BYTES,
-    TIER_SECONDS,
+    WAY_SECONDS,
     ContinueOptions,
     RecordOptions,
 )
@@ -32,7 +32,9 @@ Which: TypeAlias = Annotated[
 ToContinue: TypeAlias = Annotated[
     str | None, usage.Option("--conversation", metavar="CONV[/BRANCH]", help="What to continue (default: the newest)")
 ]
-Fork: TypeAlias = Annotated[bool, usage.Option("--fork", help="Fork the agent's session where the agent can")]
+Fork: TypeAlias = Annotated[
+    bool, usage.Option("--fork", help="Fork the agent's session if the agent supports session/fork")
+]
 Agent: TypeAlias = Annotated[
     str | None, usage.Option("--agent", metavar="NAME", help="The agent's name (default: what it calls itself)")
 ]
@@ -55,7 +57,7 @@ Emulate: TypeAlias = Annotated[
 Thoughts: TypeAlias = Annotated[bool, usage.Option("--thoughts", help="Record the agent's thoughts")]
 Redact: TypeAlias = Annotated[bool, usage.Option("--redact", help="Record no keys and passwords")]
 Timeout: TypeAlias = Annotated[
-    float, usage.Option("--timeout", metavar="SECONDS", help="For each way to continue a session")
+    float, usage.Option("--timeout", metavar="SECONDS", help="Seconds to wait for each attempt to continue")
 ]
 MaxLine: TypeAlias = Annotated[
     int, usage.Option("--max-line-mb", metavar="N", help="The longest message, in megabytes")
@@ -79,14 +81,14 @@ def acp(
     emulate: Emulate = False,
     thoughts: Thoughts = False,
     redact: Redact = False,
-    timeout: Timeout = TIER_SECONDS,
+    timeout: Timeout = WAY_SECONDS,
     max_line_mb: MaxLine = MAX_LINE_BYTES >> 20,
 ) -> int:
     """Record an agent while it works behind an editor.
 
-    Put it before the agent's command in the editor's settings. What editor and agent say in the Agent Client Protocol
-    (ACP) passes through unchanged, and every prompt, answer and tool call becomes a message of a conversation. The
-    first new session of the editor continues the newest conversation of this agent in this directory: the agent
+    Put `scopes acp --` before the agent's command in the editor's settings. What editor and agent say in the Agent
+    Client Protocol (ACP) passes through, and every prompt, answer and tool call becomes a message of a conversation.
+    The first new session of the editor continues the newest conversation of this agent in this directory: the agent
     resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. The
     history is fenced as recorded data; scopes history CONV --inject-preview prints it.
 
@@ -117,7 +119,7 @@ def acp(
             inject=_choose("--inject", inject, INJECT),
             show_replay=show_replay,
             system_prompt=system_prompt,
-            tier_seconds=timeout,
+            way_seconds=timeout,
             emulate=emulate,
         ),
     )
