@@ -9,7 +9,14 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.server.agent_process import AgentProcess
-from scopes.server.options import Connection, ContinueOptions, RecordingTarget, RecordOptions, program_name
+from scopes.server.options import (
+    MAX_WAY_SECONDS,
+    Connection,
+    ContinueOptions,
+    RecordingTarget,
+    RecordOptions,
+    program_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +46,10 @@ def run_acp(
     """Run an agent behind the proxy until it ends; return its exit code.
 
     Raises:
-        Invalid: a number is too small.
+        Invalid: a number is out of its range, or two options contradict each other.
         NotFound, Ambiguous: there is no such agent, or no such conversation.
     """
-    if min(history.last, history.max_tokens, max_line_mb) < 1 or options.way_seconds <= 0:
-        raise Invalid("numbers must be at least 1, and --timeout more than 0")
+    _check_options(options, history.last, history.max_tokens, max_line_mb)
     target = RecordingTarget(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
     try:
         process = _start_agent(invocation, command, options.conversation)
@@ -61,6 +67,18 @@ def run_acp(
         options=options,
     )
     return code
+
+
+def _check_options(options: ContinueOptions, *numbers: int) -> None:
+    if min(numbers) < 1:
+        raise Invalid("numbers must be at least 1")
+    if not 0 < options.way_seconds <= MAX_WAY_SECONDS:  # NaN is in no range
+        raise Invalid(f"--timeout must be more than 0 and at most {MAX_WAY_SECONDS} seconds")
+    if options.which == "never" and options.conversation is not None:
+        raise Invalid(
+            "--continue never cannot be combined with --conversation",
+            hint="--conversation names what the first new session continues; leave one of them out",
+        )
 
 
 def _start_agent(invocation: Invocation, command: Sequence[str], conversation: str | None) -> AgentProcess:

@@ -288,9 +288,9 @@ class Continuations:
             notes["failures"] = start.failures
         self._log.write("session", way=way, resumed=resumed, session=session, where=_name(recorded))
         cwd = start.params.get("cwd")
-        self._recorder.start_session(
-            SessionStart(session, cwd if isinstance(cwd, str) else "", recorded, result, notes)
-        )
+        directory = cwd if isinstance(cwd, str) else ""
+        is_fork = way == "fork"
+        self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, is_fork))
 
     def _answer_with_error(self, start: PendingStart, error: Any) -> None:
         """Pass an error on to the editor that it must handle; its next new session counts as the first one."""

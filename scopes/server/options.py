@@ -17,6 +17,7 @@ BuildHistory: TypeAlias = "Callable[[Repository, str], HistoryBlock]"
 CONTINUE: Final[tuple[Continue, ...]] = ("first", "always", "never")
 INJECT: Final[tuple[Inject, ...]] = ("auto", "always", "never")
 WAY_SECONDS: Final = 30.0
+MAX_WAY_SECONDS: Final = 3600  # an editor gives up sooner
 HISTORY_MESSAGES: Final = 50
 HISTORY_TOKENS: Final = 8_000
 MAX_LINE_BYTES: Final = 256 << 20

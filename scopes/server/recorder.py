@@ -27,7 +27,7 @@ from scopes.server.options import RecordingTarget, RecordOptions, unchanged
 from scopes.server.recordings import RecordedBranch, SessionWriter, find_session, identity_of
 from scopes.server.replay import Replay, compare_replay
 from scopes.server.session_directories import SessionDirectories
-from scopes.server.session_turns import SessionTurns, TurnSettings, update_of
+from scopes.server.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
@@ -36,16 +36,21 @@ _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agen
 _TRIES = 3
 _MAX_NAME_LENGTH = 50  # characters; a name has at most 200 bytes
 _EDITOR_CALLS = ("fs/", "terminal/")
+_CHANGES = {"session/set_mode", "session/set_model", "session/set_config_option"}
 
 
 class SessionStart(NamedTuple):
-    """A session that a proxy has started or continued: where it goes on, and what is kept with its first message."""
+    """A session that a proxy has started or continued: where it goes on, and what is kept with its first message.
+
+    is_fork: `recorded` is the branch of the session that was forked.
+    """
 
     session: str
     cwd: str
     recorded: RecordedBranch | None
     result: Mapping[str, Any]
     notes: Mapping[str, Any]
+    is_fork: bool = False
 
 
 class _Session:
@@ -192,6 +197,8 @@ class Recorder:
             found = self._session(session)
             self._write(found, found.turns.answered(message, time))
             self._set_title(found)
+        elif method in _CHANGES and session is not None and envelope.result_of(message) is not None:
+            self._session(session).turns.changed(method, envelope.params_of(asked), envelope.result_of(message) or {})
         elif method == "initialize":
             self._agent = self._target.agent or agent_name(message) or self._target.program
         elif method in envelope.OPENING_METHODS:
@@ -208,11 +215,19 @@ class Recorder:
         if not isinstance(opened, str):
             return
         cwd = envelope.params_of(asked).get("cwd")
-        recorded = None if method == "session/new" else find_session(self._store(), self._agent, str(session))
+        recorded = None if method == "session/new" else self._find_recorded(str(session))
         how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
-        self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how))
+        self._begin(
+            opened,
+            SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how, method == "session/fork"),
+        )
         if replay is not None:
             self._report(opened, replay)
+
+    def _find_recorded(self, session: str) -> RecordedBranch | None:
+        known = self._sessions.get(session)
+        recorded = None if known is None else known.writer.recorded
+        return find_session(self._store(), self._agent, session) if recorded is None else recorded
 
     def _begin(self, session: str, started: SessionStart) -> None:
         if not self._is_on:
@@ -224,9 +239,8 @@ class Recorder:
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        self._sessions[session] = _Session(
-            turns, SessionWriter(self._store(), identity, session, run, started.recorded)
-        )
+        writer = SessionWriter(self._store(), identity, session, run, started.recorded, is_fork=started.is_fork)
+        self._sessions[session] = _Session(turns, writer)
 
     def _session(self, session: str) -> _Session:
         """Return a session; one that was never opened here is a new one."""
@@ -308,13 +322,6 @@ def agent_name(message: Mapping[str, Any]) -> str | None:
     if not isinstance(name, str) or not name.strip():
         return None
     return name.strip().encode("utf-8", "replace").decode()[:_MAX_NAME_LENGTH]
-
-
-def model_of(result: Mapping[str, Any]) -> str | None:
-    """Return the model that a session begins with; None if the agent does not say."""
-    models = result.get("models")
-    model = models.get("currentModelId") if isinstance(models, dict) else None
-    return model if isinstance(model, str) else None
 
 
 def _without_content(message: Message, problem: str) -> Message:

@@ -28,6 +28,7 @@ from scopes.store import refs
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
+_BRANCH_REASONS = {"session": "second live session", "fork": "fork of a session"}
 _MAX_STALE = 20
 _MAX_STEPS = 1000  # commits that are searched for another session
 
@@ -177,17 +178,26 @@ def _matches(entry: Mapping[str, Any], identity: Identity) -> bool:
 class SessionWriter:
     """Writes the messages of one session to its branch; the first one creates the conversation if there is none.
 
-    `run` tells this session from others of the same agent: they continue on another branch.
+    `run` tells this session from others of the same agent: they continue on another branch. So does a fork of a
+    session, from its first message on.
     """
 
     def __init__(
-        self, repository: Repository, identity: Identity, session: str, run: str, recorded: RecordedBranch | None
+        self,
+        repository: Repository,
+        identity: Identity,
+        session: str,
+        run: str,
+        recorded: RecordedBranch | None,
+        *,
+        is_fork: bool = False,
     ) -> None:
         self._repository = repository
         self._identity = identity
         self._session = session
         self._run = run
         self._recorded = recorded
+        self._is_fork = is_fork  # and has no branch of its own yet
         self._is_noted = False
 
     @property
@@ -206,11 +216,13 @@ class SessionWriter:
             self._recorded = self._create(message)
             return self._recorded
         try:
+            if self._is_fork:
+                self._begin_fork(self._recorded)
             if not self._is_noted:
                 self._note_session(self._recorded)
             self._recorded = self._append(self._recorded, message)
         except TipMoved:
-            self._recorded = self._append(self._fork(self._recorded), message)
+            self._recorded = self._append(self._branch_off(self._recorded, "session"), message)
         except NotFound:  # the branch was deleted meanwhile
             if not is_deleted(self._repository, self._recorded):
                 raise
@@ -287,17 +299,23 @@ class SessionWriter:
                 tx.commit("acp", f"continue {recorded.conversation}/{recorded.branch} with {self._identity.agent}")
         self._is_noted = True
 
-    def _fork(self, recorded: RecordedBranch) -> RecordedBranch:
-        """Create a branch at the last message of this session: another session has gone on from there."""
+    def _begin_fork(self, recorded: RecordedBranch) -> None:
+        """Go on on a branch of its own: the session that was forked stays on its branch, and may go on there."""
+        self._recorded = self._branch_off(recorded, "fork")
+        self._is_fork = False
+        self._is_noted = True
+
+    def _branch_off(self, recorded: RecordedBranch, prefix: str) -> RecordedBranch:
+        """Create a branch of this session at its last message: another session goes on from there, or has already."""
         repository, conversation = self._repository, recorded.conversation
         with exclusive_write(repository):
-            name = f"session/{slug(self._identity.agent)}"
+            name = f"{prefix}/{slug(self._identity.agent)}"
             branch = BranchName(free_name(name, list_branch_tips(repository, conversation)))
             entry = BranchEntry(parent=recorded.branch, fork=recorded.tip, created=now())
             tx = Transaction(repository, conversation)
             tx.create_branch(branch, recorded.tip)
             tx.set_branch_entry(branch, self._entry(entry))
-            tx.commit("acp", f"continue a second live session as {conversation}/{branch}")
+            tx.commit("acp", f"continue a {_BRANCH_REASONS[prefix]} as {conversation}/{branch}")
         return recorded._replace(branch=branch)
 
     def set_title(self, title: str) -> None:

@@ -74,6 +74,7 @@ class _Answer:
 
     native_id: str | None
     turn: _Turn | None
+    model: str | None  # that of the session when the message began
     pieces: list[tuple[str, list[str]]] = field(default_factory=list)  # (part type, texts)
     parts: list[Part] = field(default_factory=list)
 
@@ -135,6 +136,7 @@ class SessionTurns:
                 self.note(**exact_field(name, self._settings.clean(update[where])))
             if name == "title" and isinstance(update.get("title"), str):
                 self.title = self._settings.clean(update["title"])
+            self._take_model(model_of(update))
         elif kind == "usage_update":
             window = {name: update[name] for name in ("used", "size", "cost") if name in update}
             self.note(**exact_field("context_window", window))
@@ -143,6 +145,23 @@ class SessionTurns:
             if len(other) < _MAX_OTHER:
                 other.append(exact_field("json", self._settings.clean(dict(update))))
         return []
+
+    def changed(self, method: str, params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Record that the agent has taken another mode, model or option that the editor has chosen (S3-25)."""
+        if method == "session/set_mode" and isinstance(params.get("modeId"), str):
+            self.note(mode=self._settings.clean(params["modeId"]))
+        elif method == "session/set_model" and isinstance(params.get("modelId"), str):
+            self._take_model(params["modelId"])
+        elif method == "session/set_config_option":
+            if "configOptions" in result:
+                self.note(**exact_field("config_options", self._settings.clean(result["configOptions"])))
+            self._take_model(model_of(result))
+
+    def _take_model(self, model: str | None) -> None:
+        """Later messages are those of another model; None: it is the same one."""
+        if model is not None and model != self.model:
+            self.model = self._settings.clean(model)
+            self.note(model=self.model)
 
     def answered(self, message: Mapping[str, Any], time: int) -> list[Message]:
         """Record the end of a turn: the last message of the agent gets the stop reason and the token counts."""
@@ -216,7 +235,7 @@ class SessionTurns:
             complete = self._finish_answer(time)
             answer = None
         if answer is None:
-            answer = self._answer = _Answer(native_id, self._turns[0] if self._turns else None)
+            answer = self._answer = _Answer(native_id, self._turns[0] if self._turns else None, self.model)
         self._add_content(answer, part_type, update.get("content"))
         return complete
 
@@ -249,7 +268,7 @@ class SessionTurns:
         ]
         if answer.native_id is not None:
             self.note(message_id=answer.native_id)
-        return [self._answer_message(parts, answer.turn, time, **ends)]
+        return [self._answer_message(parts, answer.turn, time, model=answer.model, **ends)]
 
     def _answer_message(self, parts: Sequence[Part], turn: _Turn | None, time: int, **ends: Any) -> Message:
         if turn is not None:
@@ -257,7 +276,8 @@ class SessionTurns:
             if turn.concurrent:
                 self.note(concurrent=True)
         reply_to = None if turn is None else turn.prompt
-        return self._message("answer", self._settings.agent, parts, time, reply_to=reply_to, model=self.model, **ends)
+        fields = {"model": self.model, **ends}
+        return self._message("answer", self._settings.agent, parts, time, reply_to=reply_to, **fields)
 
     def _update_call(self, update: Mapping[str, Any], time: int) -> list[Message]:
         call_id = update["toolCallId"]
@@ -344,6 +364,18 @@ class SessionTurns:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def model_of(result: Mapping[str, Any]) -> str | None:
+    """Return the model that an answer or an update names: in `models`, or in an option of the category `model`."""
+    models = result.get("models")
+    model = models.get("currentModelId") if isinstance(models, dict) else None
+    options = result.get("configOptions")
+    for option in options if isinstance(options, list) else ():
+        match option:
+            case {"category": "model", "currentValue": str(value)}:
+                model = value
+    return model if isinstance(model, str) else None
 
 
 def update_of(message: Mapping[str, Any]) -> Mapping[str, Any] | None:

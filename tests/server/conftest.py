@@ -13,6 +13,7 @@ import pytest
 
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
+from scopes.history.revisions import list_branch_tips
 from scopes.store.open_repository import open_repository
 from tests.support.acp_client import Editor, lines_of, proxy_command, stub_command
 
@@ -70,6 +71,9 @@ class Desk:
 
     def message_at(self, oid):
         return read_message(self.store, oid)
+
+    def tip(self, branch, conversation="conv-001"):
+        return list_branch_tips(self.store, conversation)[branch]
 
     def texts(self, where="conv-001/main"):
         return [message.text for message in self.messages(where)]

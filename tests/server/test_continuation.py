@@ -294,7 +294,7 @@ def test_a_login_is_the_editors_affair_and_the_next_new_session_continues(desk):
     assert methods(desk)[1:] == ["session/resume", "session/resume"]
 
 
-def test_a_fork_is_a_new_session_with_the_whole_context(desk):
+def test_a_fork_is_a_new_session_with_the_whole_context_on_a_branch_of_its_own(desk):
     desk.run("first", resume=True, fork=True)
     editor = desk.editor("--fork", resume=True, fork=True)
     session = editor.open(desk.project)
@@ -302,6 +302,62 @@ def test_a_fork_is_a_new_session_with_the_whole_context(desk):
     editor.close()
     assert (session, started(desk)) == ("agent-2", ["new", "fork"])
     assert [len(blocks) for blocks in desk.prompts()] == [1, 1]
+    assert desk.texts("conv-001/main") == ["first", "echo: first"]
+    assert desk.texts("conv-001/fork/stub") == ["first", "echo: first", "second", "echo: second"]
+    branches = read_metadata(desk.store, CONV).branches
+    assert [branches[name].extra["acp"]["session"] for name in ("main", "fork/stub")] == ["agent-1", "agent-2"]
+    assert all("stale" not in entry.extra["acp"] for entry in branches.values())
+    assert (branches["fork/stub"].parent, branches["fork/stub"].fork) == ("main", desk.tip("main"))
+
+
+def test_a_session_that_is_forked_while_it_is_live_goes_on_on_its_own_branch(desk):
+    """Both editors write after the fork, and neither becomes stale."""
+    one = desk.editor(fork=True)
+    first = one.open(desk.project)
+    one.prompt(first, "first")
+    two = desk.editor("--fork", fork=True)
+    second = two.open(desk.project)
+    for number in range(2):
+        one.prompt(first, f"old {number}")
+        two.prompt(second, f"new {number}")
+    own = {where: desk.texts(f"conv-001/{where}")[2::2] for where in ("main", "fork/stub")}
+    assert own == {"main": ["old 0", "old 1"], "fork/stub": ["new 0", "new 1"]}
+
+
+def test_a_fork_by_the_editor_is_a_branch_from_the_last_message_of_the_forked_session(desk):
+    """The editor goes on with both sessions."""
+    editor = desk.editor(fork=True)
+    first = editor.open(desk.project)
+    editor.prompt(first, "first")
+    forked = editor.ask("session/fork", {"sessionId": first, "cwd": str(desk.project), "mcpServers": []})["sessionId"]
+    editor.prompt(first, "old")
+    editor.prompt(forked, "new")
+    assert desk.branches() == ["conv-001/fork/stub", "conv-001/main"]
+    assert desk.texts("conv-001/main") == ["first", "echo: first", "old", "echo: old"]
+    assert desk.texts("conv-001/fork/stub") == ["first", "echo: first", "new", "echo: new"]
+
+
+def test_each_of_two_forks_has_a_branch_and_the_next_start_continues_the_newest_one(desk):
+    desk.run("first", fork=True, resume=True)
+    desk.run("second", options=["--fork", "--conversation", "conv-001/main"], fork=True, resume=True)
+    desk.run("third", options=["--fork", "--conversation", "conv-001/main"], fork=True, resume=True)
+    desk.run("fourth", resume=True)
+    assert desk.texts("conv-001/fork/stub")[2:] == ["second", "echo: second"]
+    assert desk.texts("conv-001/fork/stub-2")[2:] == ["third", "echo: third", "fourth", "echo: fourth"]
+    assert desk.received("session/resume")[-1]["params"]["sessionId"] == "agent-3"
+
+
+def test_a_fork_that_the_agent_refuses_is_no_branch(desk):
+    """S3-1: the next way goes on with the session itself."""
+    desk.run("first", resume=True)
+    desk.run("second", options=["--fork"], resume=True, fork=True, fail=["session/fork"])
+    assert (started(desk), desk.branches()) == (["new", "resume"], ["conv-001/main"])
+
+
+def test_a_fork_without_a_prompt_leaves_no_branch(desk):
+    desk.run("first", fork=True)
+    desk.run(options=["--fork"], fork=True)
+    assert desk.branches() == ["conv-001/main"]
 
 
 def test_history_can_be_put_in_always_or_never(desk):

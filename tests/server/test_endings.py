@@ -72,6 +72,25 @@ def test_wrong_options_are_usage_errors(words, tmp_path):
         assert Editor(proxy_command(*words, agent=agent), stderr=errors).close() == 2
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "1e300", "-1", "3601"])
+def test_a_timeout_out_of_its_range_is_refused_with_the_range(seconds, tmp_path):
+    """A thread cannot wait for 1e300 seconds: the editor waited for ever for its session."""
+    with open(tmp_path / "errors", "w+") as errors:
+        assert Editor(proxy_command("--timeout", seconds, agent=["true"]), stderr=errors).close() == 2
+        errors.seek(0)
+        assert "--timeout must be more than 0 and at most 3600 seconds" in errors.read()
+
+
+def test_a_conversation_that_shall_never_be_continued_is_a_usage_error(desk, tmp_path):
+    """It was continued all the same."""
+    desk.run("first")
+    options = ["--continue", "never", "--conversation", "conv-001"]
+    with open(tmp_path / "errors", "w+") as errors:
+        assert Editor(proxy_command(*options, agent=["true"]), stderr=errors).close() == 2
+        errors.seek(0)
+        assert "--continue never cannot be combined with --conversation" in errors.read()
+
+
 def test_an_editor_that_quits_lets_the_agent_end(desk):
     """Its input is closed; what it says last is recorded."""
     editor = desk.editor()

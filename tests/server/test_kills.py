@@ -12,7 +12,7 @@ from scopes.conversation.verify import verify
 from tests.support.acp_client import AcpError, prompt_params
 
 PROMPTS = ["one", "tool", "two", "settings", "late", "three"]
-LINES = 30  # that the editor gets in a whole run, and not fewer
+LINES = 31  # that the editor gets in a whole run, and not fewer
 TARGETS = ("proxy", "agent", "editor")
 
 

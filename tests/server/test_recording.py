@@ -97,11 +97,55 @@ def test_another_message_id_begins_another_message(desk):
     assert desk.texts() == ["two", "one", "two"]
 
 
-def test_title_mode_plan_and_usage_are_kept_as_metadata(desk):
+CHOICES = {
+    "session/set_model": {"modelId": "stub-2"},
+    "session/set_config_option": {"configId": "model", "value": "stub-2"},
+}
+
+
+@pytest.mark.parametrize("method", CHOICES)
+def test_a_model_that_the_editor_chooses_is_that_of_the_next_messages(desk, method):
+    """S3-25: of both ways to choose one."""
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.prompt(session, "first")
+    editor.ask(method, {"sessionId": session, **CHOICES[method]})
+    editor.prompt(session, "tool")
+    models = [message.model for message in desk.messages()]
+    assert models == [None, "stub-1", None, "stub-2", "stub-2", "stub-2"]
+    assert desk.messages()[2].extra["acp"]["model"] == "stub-2"
+
+
+def test_a_model_that_the_agent_refuses_is_not_recorded(desk):
+    editor = desk.editor(fail=["session/set_model"])
+    session = editor.open(desk.project)
+    with pytest.raises(AcpError, match="is broken"):
+        editor.ask("session/set_model", {"sessionId": session, "modelId": "stub-2"})
+    editor.prompt(session, "first")
+    assert desk.messages()[1].model == "stub-1"
+
+
+def test_a_model_that_the_agent_changes_itself_is_that_of_the_next_messages(desk):
+    """S3-25: as OpenCode does, when its own command changes it."""
+    desk.run("switch stub-3", "hello")
+    assert [message.model for message in desk.messages()] == [None, "stub-1", None, "stub-3"]
+
+
+def test_a_mode_that_the_editor_chooses_is_kept_with_the_next_message(desk):
+    """S3-25."""
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.ask("session/set_mode", {"sessionId": session, "modeId": "plan"})
+    editor.prompt(session, "first")
+    assert desk.messages()[0].extra["acp"]["mode"] == "plan"
+
+
+def test_title_mode_model_plan_and_usage_are_kept_as_metadata(desk):
     """S3-25: and the title becomes that of the conversation."""
     desk.run("settings")
     found = desk.messages()[-1].extra["acp"]
-    assert (found["mode"], found["title"]) == ("plan", "Login fix")
+    assert (found["mode"], found["model"], found["title"]) == ("plan", "stub-2", "Login fix")
+    assert found["config_options"][0]["currentValue"] == "stub-2"
     assert found["plan"][0]["content"] == "look"
     assert found["context_window"] == {"used": 100, "size": 1000}
     assert read_metadata(desk.store, CONV).title == "Login fix"

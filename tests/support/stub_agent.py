@@ -132,6 +132,15 @@ class Agent:
             self.say(session, text, f"{role}_message_chunk")
         self.answer(message, {"modes": None})
 
+    def session_set_mode(self, message):
+        self.answer(message, {})
+
+    session_set_model = session_set_mode
+
+    def session_set_config_option(self, message):
+        option = {"id": message["params"]["configId"], "category": message["params"]["configId"], "type": "select"}
+        self.answer(message, {"configOptions": [{**option, "currentValue": message["params"]["value"]}]})
+
     def session_fork(self, message):
         self.session_new(message, self.history(message["params"]["sessionId"]) or ())
 
@@ -287,9 +296,20 @@ def unknown(agent, message, session, text):
 def settings(agent, message, session, text):
     agent.update(session, "session_info_update", title="Login fix")
     agent.update(session, "current_mode_update", currentModeId="plan")
+    options = [{"id": "model", "category": "model", "type": "select", "currentValue": "stub-2"}]
+    agent.update(session, "config_option_update", configOptions=options)
     agent.update(session, "usage_update", used=100, size=1000)
     agent.update(session, "plan", entries=[{"content": "look", "priority": "high", "status": "pending"}])
     agent.echo(message, session, text)
+
+
+def switch(agent, message, session, text):
+    """Answer, and change the model in the middle of the message."""
+    options = [{"id": "model", "category": "model", "type": "select", "currentValue": text.split(" ")[1]}]
+    agent.say(session, "I ")
+    agent.update(session, "config_option_update", configOptions=options)
+    agent.say(session, "switch")
+    agent.answer(message, {"stopReason": "end_turn"})
 
 
 def late(agent, message, session, text):
@@ -311,7 +331,7 @@ def slow(agent, message, session, text):
 
 ACTIONS = {
     "die": die, "die_silently": die_silently, "kill_self": kill_self, "fail": fail, "noise": noise, "tool": tool,
-    "write_file": write_file, "think": think, "two": two, "unknown": unknown, "settings": settings, "late": late,
+    "write_file": write_file, "think": think, "two": two, "unknown": unknown, "settings": settings, "switch": switch, "late": late,
     "wait": wait, "slow": slow, "shell": shell, "rewrite": rewrite,
 }  # fmt: skip
 
