@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from scopes.cli.acp_spool import take_waiting
 from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, NotFound, ScopesError
@@ -47,7 +48,16 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
         )
         if turn.cwd is not None:
             _record_commits(invocation, target, turn, turn.cwd, log)
+        _take_spooled(invocation, log)
     return 0
+
+
+def _take_spooled(invocation: Invocation, log: EventLog) -> None:
+    """Take what a killed proxy of `scopes acp` could not write; the turn is recorded whatever happens here."""
+    try:
+        take_waiting(invocation)
+    except (ScopesError, OSError) as error:
+        log.write("spool-failed", error=str(error))
 
 
 def _enter(directory: str | None) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from scopes.cli.acp_spool import take_waiting
 from scopes.cli.arguments import find_named_project, refuse_both_scopes
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list_cached import find_cached_list
-from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
+from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.history.titles import read_first_prompt
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
@@ -25,7 +26,7 @@ from scopes.importers.work_queue import check_any
 from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
@@ -168,6 +169,8 @@ def import_or_repeat(
     Raises:
         As `import_sources`.
     """
+    if not options.dry_run:
+        _take_spooled(invocation)
     repository = invocation.find_repository(create=True)
     known = None
     if options == ImportOptions():
@@ -194,6 +197,17 @@ def import_or_repeat(
     elif known is not None and before is not None:
         known.save(result, before)
     return result
+
+
+def _take_spooled(invocation: Invocation) -> None:
+    """Take what `scopes acp` could not write, so that an imported session joins it."""
+    try:
+        taken = take_waiting(invocation)
+    except (ScopesError, OSError) as error:
+        invocation.output().note(Note(f"messages of scopes acp wait on: {error}", hint="see: scopes doctor"))
+        return
+    if taken:
+        invocation.output().say(f"took {counted(taken, 'message')} of scopes acp that waited for the store")
 
 
 def refuse_other_options(sample: str, *others: object) -> None:

@@ -9,6 +9,7 @@ from scopes.handover.agents import AGENTS, find_program
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.loading import load
+from scopes.result import plural
 from scopes.server.acp_events import protocol_versions
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
@@ -18,6 +19,7 @@ ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 def live_checks(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
     """Yield the checks of ACP, MCP and the agents."""
     yield _check_acp(state_directory)
+    yield from _check_spool(state_directory)
     yield _check_mcp()
     yield from _find_agents(environ, home)
 
@@ -30,6 +32,16 @@ def _check_acp(state_directory: str) -> Check:
     named = ", ".join(f"{agent} speaks {version}" for agent, version in sorted(others.items()))
     cure = "messages pass through, but some may not be recorded: compare with scopes log, or use another version"
     return Check("acp", "warning", f"version {ACP_VERSION}; {named}", cure)
+
+
+def _check_spool(state_directory: str) -> Iterator[Check]:
+    """Yield a warning for each store that messages of `scopes acp` wait for, whose proxy has ended."""
+    for waiting in load("scopes.server.take_spool:waiting_messages")(state_directory):
+        count = f"{waiting.messages:,} {plural(waiting.messages, 'message')}"
+        cure = "scopes import, a hook or the next scopes acp writes them into it"
+        yield Check(
+            "acp spool", "warning", f"{count} of a proxy that has ended: not in the store {waiting.store}", cure
+        )
 
 
 def _check_mcp() -> Check:

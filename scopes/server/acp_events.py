@@ -14,7 +14,9 @@ FAILURES: Final = (
     "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
     "replay-differs",
 )  # fmt: skip
-PROBLEMS: Final = ("recording-off", "recording-slow", "message-shortened", "store-busy", "read-failed", "bug")
+PROBLEMS: Final = (
+    "recording-off", "recording-slow", "spool-failed", "message-shortened", "store-busy", "read-failed", "bug",
+)  # fmt: skip
 
 
 class AgentSessions(NamedTuple):

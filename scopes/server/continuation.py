@@ -289,8 +289,8 @@ class Continuations:
         self._log.write("session", way=way, resumed=resumed, session=session, where=_name(recorded))
         cwd = start.params.get("cwd")
         directory = cwd if isinstance(cwd, str) else ""
-        is_fork = way == "fork"
-        self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, is_fork))
+        forked = None if recorded is None or way != "fork" else recorded.session
+        self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, forked))
 
     def _answer_with_error(self, start: PendingStart, error: Any) -> None:
         """Pass an error on to the editor that it must handle; its next new session counts as the first one."""

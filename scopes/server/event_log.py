@@ -56,6 +56,7 @@ class EventLog:
     """The log of one proxy, or of a hook; several may write to one file."""
 
     def __init__(self, directory: str, *, file_name: str = FILE_NAME, **fields: str) -> None:
+        self.directory = directory
         self.path = os.path.join(directory, file_name)
         self._fields = fields
         self._lock = threading.Lock()

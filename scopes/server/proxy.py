@@ -57,7 +57,11 @@ class Proxy:
         ending.join()
         recording.join(_LAST_RECORDS_SECONDS)
         if recording.is_alive():
-            self._log.write("recording-off", error="the store stayed locked after the end of the agent")
+            self._log.write(
+                "recording-off",
+                error="the store stayed locked after the end of the agent",
+                hint="the next start takes what is in the spool",
+            )
         agent.kill_rest()
         self._log.write("end", exit_code=codes[0])
         return codes[0]

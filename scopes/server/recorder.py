@@ -1,25 +1,23 @@
-"""Record what a proxy passes on: a queue, and one thread that writes each message into the store when it is complete.
+"""Record what a proxy passes on: a queue, and one thread that makes messages of it for the thread that writes them.
 
-The recording never holds up the proxy. If the store cannot be written it stops, says so once in `acp.log`, and what is
-passed on later is not recorded. Only the answer of a prompt waits, a limited time, until what it ends is written:
-whatever an editor has got the answer of is in the store.
+The recording never holds up the proxy. Only the answer of a prompt waits, a limited time, until what it ends is
+written: into the store, or into the spool of `spool` if the store takes too long. So whatever an editor has got the
+answer of survives a kill. If the store cannot be written at all the recording stops, says so once in `acp.log`, and
+what is passed on later is not recorded.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
-from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.code_links.reflog import OpenTurn
-from scopes.errors import Busy, Invalid, ScopesError
-from scopes.history.conversations import read_uuid
+from scopes.errors import ScopesError
 from scopes.history.messages import default_author
-from scopes.model.message import Author, Message, Part
+from scopes.model.message import Author, Message
 from scopes.server import envelope
 from scopes.server.content import without_secrets
 from scopes.server.event_log import EventLog
@@ -28,12 +26,13 @@ from scopes.server.recordings import RecordedBranch, SessionWriter, find_session
 from scopes.server.replay import Replay, compare_replay
 from scopes.server.session_directories import SessionDirectories
 from scopes.server.session_turns import SessionTurns, TurnSettings, model_of, update_of
+from scopes.server.spool import Spool
+from scopes.server.store_writer import StoreWriter
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
 _LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with the recorder for the interpreter
 _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
-_TRIES = 3
 _MAX_NAME_LENGTH = 50  # characters; a name has at most 200 bytes
 _EDITOR_CALLS = ("fs/", "terminal/")
 _CHANGES = {"session/set_mode", "session/set_model", "session/set_config_option"}
@@ -42,7 +41,7 @@ _CHANGES = {"session/set_mode", "session/set_model", "session/set_config_option"
 class SessionStart(NamedTuple):
     """A session that a proxy has started or continued: where it goes on, and what is kept with its first message.
 
-    is_fork: `recorded` is the branch of the session that was forked.
+    forked: the session that this one is a fork of; `recorded` is the branch of that.
     """
 
     session: str
@@ -50,7 +49,7 @@ class SessionStart(NamedTuple):
     recorded: RecordedBranch | None
     result: Mapping[str, Any]
     notes: Mapping[str, Any]
-    is_fork: bool = False
+    forked: str | None = None
 
 
 class _Session:
@@ -75,7 +74,8 @@ class Recorder:
         self._asked: dict[tuple[str, str], dict[str, Any]] = {}  # requests by (side, id)
         self._replays: dict[str, Replay] = {}
         self._agent = target.agent or target.program
-        self._is_on = True
+        self._user: Author | None = None
+        self._writer = StoreWriter(log, Spool(log.directory))
         self._is_behind = False
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
@@ -83,7 +83,7 @@ class Recorder:
     def observe(self, side: str, message: dict[str, Any]) -> None:
         """Take a message that `editor` or `agent` has sent."""
         time = read_clock()
-        git = self._directories.observe(side, message, time) if self._is_on else None
+        git = self._directories.observe(side, message, time) if self._writer.is_on else None
         self._queue.put(lambda: self._record(side, message, time, git))
 
     def start_session(self, started: SessionStart) -> None:
@@ -100,15 +100,38 @@ class Recorder:
         self._queue.put(lambda: self._compare(session, replayed))
 
     def wait_until_recorded(self) -> None:
-        """Wait until everything taken so far is written; not longer than `ANSWER_SECONDS`, and then no more at all."""
-        if self._is_on and not self._is_behind:
-            done = threading.Event()
-            self._queue.put(done.set)
-            self._answer_waiting.set()
-            if not done.wait(ANSWER_SECONDS):
-                self._is_behind = True
-                self._log.write("recording-slow")
-            self._answer_waiting.clear()
+        """Wait until everything taken so far is in the store, or in the spool if the store takes too long.
+
+        Neither wait is longer than `ANSWER_SECONDS`. Until the store has caught up, there is only the second one.
+        """
+        if not self._writer.is_on:
+            return
+        written = threading.Event()
+        self._queue.put(lambda: self._writer.call(written.set))
+        self._answer_waiting.set()
+        if not written.wait(0 if self._is_behind else ANSWER_SECONDS):
+            self._keep_in_spool()
+        self._answer_waiting.clear()
+
+    def _keep_in_spool(self) -> None:
+        if not self._is_behind:
+            self._is_behind = True
+            self._log.write("recording-slow")
+            self._queue.put(lambda: self._writer.call(self._caught_up))
+        kept = threading.Event()
+        self._queue.put(lambda: self._spool_waiting(kept))
+        if not kept.wait(ANSWER_SECONDS):
+            self._log.write("spool-failed", error="the disk took too long")
+
+    def _spool_waiting(self, kept: threading.Event) -> None:
+        try:
+            self._writer.spool_waiting()
+        except (ScopesError, OSError) as error:
+            self._log.write("spool-failed", error=str(error))
+        kept.set()
+
+    def _caught_up(self) -> None:
+        self._is_behind = False
 
     def stop(self) -> None:
         """End `run` after everything taken so far; open turns are interrupted."""
@@ -117,18 +140,24 @@ class Recorder:
         self._answer_waiting.set()
 
     def run(self) -> None:
-        """Write messages until `stop`."""
+        """Turn what was taken into messages until `stop`, and wait for the thread that writes them."""
+        writing = threading.Thread(target=self._writer.run, name="acp writer", daemon=True)
+        writing.start()
         try:
             while (work := self._next()) is not None:
                 self._try(work)
         finally:
-            self._is_on = False  # after a bug too: nobody waits for us
+            self._writer.end()
+        writing.join(ANSWER_SECONDS)
+        if writing.is_alive():
+            self._spool_waiting(threading.Event())
+            writing.join()
 
     def _next(self) -> Callable[[], None] | None:
         try:
             return self._queue.get_nowait()
         except Empty:
-            self._is_behind = False
+            pass
         try:
             work = self._queue.get(timeout=_IDLE_SECONDS)
         except Empty:
@@ -140,16 +169,10 @@ class Recorder:
         try:
             work()
         except (ScopesError, OSError) as error:
-            self._switch_off(error)
-
-    def _switch_off(self, error: Exception) -> None:
-        if self._is_on:
-            self._is_on = False
-            hint = getattr(error, "hint", None)
-            self._log.write("recording-off", error=str(error), hint=hint)
+            self._writer.switch_off(error)
 
     def _record(self, side: str, message: dict[str, Any], time: int, git: OpenTurn | None) -> None:
-        if not self._is_on:
+        if not self._writer.is_on:
             return
         if envelope.is_response(message):
             asked = self._asked.pop(("agent" if side == "editor" else "editor", envelope.key_of(message["id"])), None)
@@ -215,31 +238,30 @@ class Recorder:
         if not isinstance(opened, str):
             return
         cwd = envelope.params_of(asked).get("cwd")
-        recorded = None if method == "session/new" else self._find_recorded(str(session))
+        known = self._sessions.get(str(session))  # of this proxy: what it has said may wait for the store
+        is_known = known is not None or method == "session/new"
+        recorded = None if is_known else find_session(self._store(), self._agent, str(session))
         how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
-        self._begin(
-            opened,
-            SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how, method == "session/fork"),
-        )
+        forked = session if method == "session/fork" else None
+        self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how, forked))
+        if known is not None:
+            begun = self._sessions[opened].writer
+            self._writer.then(lambda: begun.begin_at(known.writer.recorded))
         if replay is not None:
             self._report(opened, replay)
 
-    def _find_recorded(self, session: str) -> RecordedBranch | None:
-        known = self._sessions.get(session)
-        recorded = None if known is None else known.writer.recorded
-        return find_session(self._store(), self._agent, session) if recorded is None else recorded
-
     def _begin(self, session: str, started: SessionStart) -> None:
-        if not self._is_on:
+        if not self._writer.is_on:
             return
         run = new_id()
-        user = default_author(self._store().config)
+        if self._user is None:  # once: later the other thread uses the store
+            self._user = default_author(self._store().config)
         clean = without_secrets if self._options.redact else unchanged
-        settings = TurnSettings(user, Author(self._agent), run, self._options.thoughts, clean)
+        settings = TurnSettings(self._user, Author(self._agent), run, self._options.thoughts, clean)
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        writer = SessionWriter(self._store(), identity, session, run, started.recorded, is_fork=started.is_fork)
+        writer = SessionWriter(self._store(), identity, session, run, started.recorded, forked=started.forked)
         self._sessions[session] = _Session(turns, writer)
 
     def _session(self, session: str) -> _Session:
@@ -249,7 +271,7 @@ class Recorder:
         return self._sessions[session]
 
     def _note(self, session: str, notes: Mapping[str, Any]) -> None:
-        if self._is_on and session in self._sessions:
+        if self._writer.is_on and session in self._sessions:
             self._sessions[session].turns.note(**notes)
 
     def _compare(self, session: str, replayed: list[dict[str, Any]]) -> None:
@@ -259,54 +281,32 @@ class Recorder:
         self._report(session, replay)
 
     def _report(self, session: str, replay: Replay) -> None:
-        recorded = self._sessions[session].writer.recorded if self._is_on and session in self._sessions else None
-        if recorded is not None:
-            difference = compare_replay(self._store(), recorded, replay)
-            if difference is not None:
-                self._log.write("replay-differs", session=session, **difference)
+        found = self._sessions.get(session)
+        if found is not None:
+            self._writer.then(lambda: self._log_difference(session, found.writer.recorded, replay))
+
+    def _log_difference(self, session: str, recorded: RecordedBranch | None, replay: Replay) -> None:
+        difference = None if recorded is None else compare_replay(self._store(), recorded, replay)
+        if difference is not None:
+            self._log.write("replay-differs", session=session, **difference)
 
     def _write(self, found: _Session, messages: list[Message]) -> None:
         for message in messages:
-            for attempt in range(_TRIES):
-                try:
-                    found.writer.append(message)
-                except Busy:
-                    self._log.write("store-busy")
-                    if attempt == _TRIES - 1:
-                        raise
-                except Invalid as error:
-                    self._log.write("message-shortened", error=error.message)
-                    found.writer.append(_without_content(message, error.message))
-                    break
-                else:
-                    break
-            if has_commits(message.extra.get("git")):
-                self._record_commits(found, message)
-
-    def _record_commits(self, found: _Session, message: Message) -> None:
-        """Record the commits of a turn; without that the turn is recorded all the same."""
-        recorded = found.writer.recorded
-        if recorded is None:
-            return
-        try:
-            uuid = read_uuid(self._store(), recorded.conversation)
-            record_turn(self._store(), uuid, message.id, message.extra["git"])
-        except (ScopesError, OSError) as error:
-            self._log.write("commits-not-recorded", error=str(error))
+            self._writer.put(found.writer, message)
 
     def _set_title(self, found: _Session) -> None:
         title = found.turns.title
         if title is not None and title != found.title:
             found.title = title
-            found.writer.set_title(title)
+            self._writer.then(lambda: found.writer.set_title(title))
 
     def _flush_idle(self) -> None:
-        for found in self._sessions.values() if self._is_on else ():
+        for found in self._sessions.values() if self._writer.is_on else ():
             if found.turns.is_idle:
                 self._write(found, found.turns.flush(read_clock()))
 
     def _end_all(self) -> None:
-        for found in self._sessions.values() if self._is_on else ():
+        for found in self._sessions.values() if self._writer.is_on else ():
             self._write(found, found.turns.end(read_clock()))
 
     def _store(self) -> Repository:
@@ -322,9 +322,3 @@ def agent_name(message: Mapping[str, Any]) -> str | None:
     if not isinstance(name, str) or not name.strip():
         return None
     return name.strip().encode("utf-8", "replace").decode()[:_MAX_NAME_LENGTH]
-
-
-def _without_content(message: Message, problem: str) -> Message:
-    """Return a message that can be stored in place of one that cannot: who said it, when, and why it is empty."""
-    part = Part("text", {"text": f"[not recorded: {problem}]"})
-    return replace(message, parts=(part,), files=(), extra={})

@@ -49,6 +49,11 @@ class RecordedBranch(NamedTuple):
     session: str | None = None
     cwd: str | None = None
 
+    def find_tip(self, repository: Repository) -> Oid | None:
+        """Return where the branch is now; None if it is gone."""
+        found = repository.find_ref(refs.branch_ref(self.conversation, self.branch))
+        return None if found is None else Oid(found)
+
 
 _Found: TypeAlias = tuple[RecordedBranch, Mapping[str, Any]]  # a branch, and its entry
 
@@ -100,6 +105,16 @@ def find_session(repository: Repository, agent: str, session: str) -> RecordedBr
             if entry.get("agent") == agent and session in {recorded.session, *_stale_of(entry)}:
                 return recorded
     return None
+
+
+def list_session_branches(repository: Repository, agent: str, session: str) -> list[RecordedBranch]:
+    """Return the branches that an agent's session, or an earlier one that it continued, was recorded on."""
+    return [
+        recorded
+        for _, found in _walk_conversations(repository)
+        for recorded, entry in found
+        if entry.get("agent") == agent and session in {recorded.session, *_stale_of(entry)}
+    ]
 
 
 def list_sessions(repository: Repository, agent: str, cwd: str | None = None) -> Iterator[RecordedBranch]:
@@ -190,15 +205,26 @@ class SessionWriter:
         run: str,
         recorded: RecordedBranch | None,
         *,
-        is_fork: bool = False,
+        forked: str | None = None,
+        is_noted: bool = False,
     ) -> None:
-        self._repository = repository
-        self._identity = identity
-        self._session = session
-        self._run = run
+        self.repository = repository
+        self.identity = identity
+        self.session = session
+        self.run = run
+        self.forked = forked  # the session that this one is a fork of, until it has a branch of its own
         self._recorded = recorded
-        self._is_fork = is_fork  # and has no branch of its own yet
-        self._is_noted = False
+        self._is_noted = is_noted  # in the entry of the branch
+
+    @property
+    def store_path(self) -> str:
+        """The directory of the store."""
+        return self.repository.path
+
+    def begin_at(self, recorded: RecordedBranch | None) -> None:
+        """Go on from a branch, unless a message was written already."""
+        if not self._is_noted and self._recorded is None:
+            self._recorded = recorded
 
     @property
     def recorded(self) -> RecordedBranch | None:
@@ -216,7 +242,7 @@ class SessionWriter:
             self._recorded = self._create(message)
             return self._recorded
         try:
-            if self._is_fork:
+            if self.forked is not None:
                 self._begin_fork(self._recorded)
             if not self._is_noted:
                 self._note_session(self._recorded)
@@ -224,39 +250,39 @@ class SessionWriter:
         except TipMoved:
             self._recorded = self._append(self._branch_off(self._recorded, "session"), message)
         except NotFound:  # the branch was deleted meanwhile
-            if not is_deleted(self._repository, self._recorded):
+            if not is_deleted(self.repository, self._recorded):
                 raise
             self._recorded = self._create(message)
         return self._recorded
 
     def _append(self, recorded: RecordedBranch, message: Message) -> RecordedBranch:
-        [write] = message_writers(self._repository, recorded.conversation, [message])
+        [write] = message_writers(self.repository, recorded.conversation, [message])
 
         def write_on(tip: Oid) -> Oid:
             if tip != recorded.tip and self._has_other_session(tip, recorded.tip):
                 raise TipMoved
             return write(tip)
 
-        oid = append_commit(self._repository, recorded.conversation, recorded.branch, message.id, write_on)
-        keep_digests(self._repository, recorded.conversation, [oid])
+        oid = append_commit(self.repository, recorded.conversation, recorded.branch, message.id, write_on)
+        keep_digests(self.repository, recorded.conversation, [oid])
         return recorded._replace(tip=oid)
 
     def _has_other_session(self, tip: Oid, last: Oid) -> bool:
         """Return True if another session has written a message between `last` and a tip."""
-        for commit in islice(_walk_first_parents(self._repository, tip), _MAX_STEPS):
+        for commit in islice(walk_first_parents(self.repository, tip), _MAX_STEPS):
             if commit == last:
                 return False
-            found = read_body(self._repository, read_commit(self._repository, commit)).extra.get(ACP)
+            found = read_body(self.repository, read_commit(self.repository, commit)).extra.get(ACP)
             run = found.get("run") if isinstance(found, dict) else None
-            if isinstance(run, str) and run != self._run:
+            if isinstance(run, str) and run != self.run:
                 return True
         return False
 
     def _create(self, message: Message) -> RecordedBranch:
         """Create the conversation with its first message, as one operation."""
-        repository, identity = self._repository, self._identity
+        repository, identity = self.repository, self.identity
         created = now()
-        root = Root(new_uuid(), created, format=ACP, native_id=self._session, cwd=identity.cwd)
+        root = Root(new_uuid(), created, format=ACP, native_id=self.session, cwd=identity.cwd)
         commit = write_root_commit(repository, root, {identity.agent: "agent"})
         with exclusive_write(repository):
             conversation = next_conversation_id(repository)
@@ -269,24 +295,27 @@ class SessionWriter:
             tx.activate(MAIN)
             tx.commit("acp", f"record a session of {identity.agent} as {conversation}")
         self._is_noted = True
-        return RecordedBranch(conversation, MAIN, tip, self._session, identity.cwd)
+        return RecordedBranch(conversation, MAIN, tip, self.session, identity.cwd)
 
     def _entry(self, entry: BranchEntry) -> BranchEntry:
         """Return an entry of a branch with this session; an earlier one of the same agent becomes stale (S3-17)."""
         before = _session_entry(entry)
-        stale = [each for each in _stale_of(before) if each != self._session]
+        stale = [each for each in _stale_of(before) if each != self.session]
         earlier = before.get("session")
-        if isinstance(earlier, str) and earlier != self._session:
+        if isinstance(earlier, str) and earlier != self.session:
             stale.append(earlier)
-        found: dict[str, Any] = {"agent": self._identity.agent, "cwd": self._identity.cwd, "session": self._session}
+        found: dict[str, Any] = {"agent": self.identity.agent, "cwd": self.identity.cwd, "session": self.session}
         if stale:
             found["stale"] = stale[-_MAX_STALE:]
-        agent = entry.agent or AgentName(self._identity.agent)
+        agent = entry.agent or AgentName(self.identity.agent)
         return replace(entry, agent=agent, extra={**entry.extra, ACP: found})
 
     def _note_session(self, recorded: RecordedBranch) -> None:
-        """Write into the entry of the branch that this session continues it."""
-        repository = self._repository
+        """Write into the entry of the branch that this session continues it; another one may have done so already."""
+        repository = self.repository
+        tip = recorded.find_tip(repository)
+        if tip is not None and tip != recorded.tip and self._has_other_session(tip, recorded.tip):
+            raise TipMoved
         before = read_metadata(repository, recorded.conversation).branches.get(
             recorded.branch, BranchEntry(created=now())
         )
@@ -296,20 +325,20 @@ class SessionWriter:
                 before = read_metadata(repository, recorded.conversation).branches.get(recorded.branch, before)
                 tx = Transaction(repository, recorded.conversation)
                 tx.set_branch_entry(recorded.branch, self._entry(before))
-                tx.commit("acp", f"continue {recorded.conversation}/{recorded.branch} with {self._identity.agent}")
+                tx.commit("acp", f"continue {recorded.conversation}/{recorded.branch} with {self.identity.agent}")
         self._is_noted = True
 
     def _begin_fork(self, recorded: RecordedBranch) -> None:
         """Go on on a branch of its own: the session that was forked stays on its branch, and may go on there."""
         self._recorded = self._branch_off(recorded, "fork")
-        self._is_fork = False
+        self.forked = None
         self._is_noted = True
 
     def _branch_off(self, recorded: RecordedBranch, prefix: str) -> RecordedBranch:
         """Create a branch of this session at its last message: another session goes on from there, or has already."""
-        repository, conversation = self._repository, recorded.conversation
+        repository, conversation = self.repository, recorded.conversation
         with exclusive_write(repository):
-            name = f"{prefix}/{slug(self._identity.agent)}"
+            name = f"{prefix}/{slug(self.identity.agent)}"
             branch = BranchName(free_name(name, list_branch_tips(repository, conversation)))
             entry = BranchEntry(parent=recorded.branch, fork=recorded.tip, created=now())
             tx = Transaction(repository, conversation)
@@ -320,16 +349,16 @@ class SessionWriter:
 
     def set_title(self, title: str) -> None:
         """Set the title of the conversation, unless it has one."""
-        recorded, repository = self._recorded, self._repository
+        recorded, repository = self._recorded, self.repository
         if recorded is None or not title.strip() or read_metadata(repository, recorded.conversation).title is not None:
             return
         with exclusive_write(repository):
             tx = Transaction(repository, recorded.conversation)
             tx.set_title(" ".join(title.split()))
-            tx.commit("acp", f"title of {recorded.conversation} from {self._identity.agent}")
+            tx.commit("acp", f"title of {recorded.conversation} from {self.identity.agent}")
 
 
-def _walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
+def walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
     """Yield commits from a tip back to the root."""
     next_oid: Oid | None = tip
     while next_oid is not None:

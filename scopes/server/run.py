@@ -6,6 +6,8 @@ import sys
 import threading
 
 from scopes import fast_json
+from scopes.errors import NotFound, ScopesError
+from scopes.loading import load
 from scopes.server.agent_process import AgentProcess
 from scopes.server.continuation import Continuations
 from scopes.server.event_log import EventLog
@@ -14,6 +16,7 @@ from scopes.server.options import BuildHistory, Connection, ContinueOptions, Rec
 from scopes.server.peers import Peers
 from scopes.server.proxy import Proxy
 from scopes.server.recorder import Recorder
+from scopes.server.spool import list_spooled
 
 SWITCH_SECONDS = 0.0002  # a line that is passed on waits at most so long for the recorder
 
@@ -36,4 +39,16 @@ def run_proxy(
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
     recorder = Recorder(target, record, log)
     continuations = Continuations(peers, recorder, log, target=target, options=options, build_history=build_history)
+    if list_spooled(connection.log_directory):
+        peers.run_in_worker(lambda: _take_spooled(target, connection.log_directory, log))
     return Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)
+
+
+def _take_spooled(target: RecordingTarget, state_directory: str, log: EventLog) -> None:
+    """Take what an earlier proxy could not write, before a session continues; a failure is only logged."""
+    try:
+        load("scopes.server.take_spool:take_spooled")(state_directory, target.open_store(False), log)
+    except NotFound:
+        return  # there is no store yet
+    except (ScopesError, OSError) as error:
+        log.write("spool-failed", error=str(error))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
+from scopes.history.metadata import read_metadata
+from scopes.ids import ConversationId
 from tests.support.acp_client import prompt_params
 
 
@@ -21,6 +23,18 @@ def test_two_live_sessions_of_one_agent_and_directory_become_two_branches(desk):
     for name, where in (("a", "conv-001/main"), ("b", "conv-001/session/stub")):
         own = [text for text in desk.texts(where) if not text.endswith("first")]
         assert own == [text for n in range(3) for text in (f"{name}{n}", f"echo: {name}{n}")]
+
+
+def test_the_session_that_came_first_stays_that_of_the_branch(desk):
+    """S3-17: only what it continued is stale; the second session has a branch of its own."""
+    desk.run("first")
+    editors = [desk.editor(), desk.editor()]
+    sessions = [editor.open(desk.project) for editor in editors]
+    for editor, session in zip(editors, sessions, strict=True):
+        editor.prompt(session, session)
+    entries = read_metadata(desk.store, ConversationId("conv-001")).branches
+    assert [entries[name].extra["acp"]["session"] for name in ("main", "session/stub")] == ["agent-2", "agent-3"]
+    assert entries["main"].extra["acp"]["stale"] == ["agent-1"]
 
 
 def test_after_two_sessions_the_branch_with_the_last_message_is_continued(desk):
