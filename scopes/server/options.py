@@ -43,11 +43,11 @@ class ContinueOptions(NamedTuple):
 
     which: continue the first new session of the editor, every one, or none.
     conversation: the conversation or branch to continue; None: the newest of the agent and the directory.
-    fork: begin with a fork of the agent's session where it can.
+    fork: begin with a fork of the agent's session if it supports session/fork.
     inject: put history in if the agent has no memory, always, or never.
     show_replay: pass on to the editor what the agent replays when a session is loaded.
     system_prompt: goes before the history.
-    way_seconds: how long each way to continue may take.
+    way_seconds: how long each way to continue may take, at most MAX_WAY_SECONDS.
     emulate: offer the editor to list, load and resume sessions from the record if the agent does not.
     """
 

@@ -18,6 +18,7 @@ from tests.cli.running import PRODUCT, scopes
 from tests.server.test_endings import wait_for
 from tests.server.test_kills import expected, run_until_killed
 from tests.support.acp_client import prompt_params
+from tests.support.hook_agent import HookAgent, texts_of
 
 TURNS = ["hello", "echo: hello", "again", "echo: again"]
 
@@ -246,3 +247,15 @@ def test_doctor_says_what_waits_for_which_store(desk):
     assert "scopes import, a hook or the next scopes acp" in done.stdout
     desk.run("next")
     assert "acp spool" not in scopes("doctor", table=PRODUCT).stdout
+
+
+def test_a_hook_takes_what_waits(desk, sealed_world):
+    """A hook of another session of the same store."""
+    kill_with_a_locked_store(desk, "hello", "again")
+    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    agent = HookAgent(sealed_world, desk.project)
+    agent.turn(1)
+    agent.stop()
+    wait_for(lambda: not spool_files())
+    agent.close()
+    assert sorted([desk.texts(where) for where in desk.branches()]) == sorted([TURNS, texts_of(1)])

@@ -90,10 +90,18 @@ def acp(
     Client Protocol (ACP) passes through, and every prompt, answer and tool call becomes a message of a conversation.
     The first new session of the editor continues the newest conversation of this agent in this directory: the agent
     resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. The
-    history is fenced as recorded data; scopes history CONV --inject-preview prints it.
+    history is fenced as recorded data; scopes history CONV --inject-preview prints it. A fork (--fork, or one by the
+    editor) is recorded on a branch of its own.
 
-    If the store cannot be written, the agent works on and nothing is recorded; scopes acp log says why. Signals go to
-    the agent, and its exit code is that of the command.
+    Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
+    first prompt gets the history, and lines of the agent that are no messages are dropped. --emulate changes more: the
+    answer to initialize, and the ids of sessions that the agent knows by another one. So it is off unless asked for.
+
+    A turn is in the store when its answer arrives, or, if the store is locked for more than two seconds, on disk in the
+    directory acp-spool of the state directory, at most 256 MiB. What is left there by a kill is written into the store
+    by the next scopes acp, hook or scopes import. Images and sounds are kept in the message, in base64; of one above 16
+    MiB only the size and the hash are kept. If the store cannot be written at all, the agent works on and nothing more
+    is recorded; scopes acp log says why. Signals go to the agent, and its exit code is that of the command.
 
     Examples:
       scopes acp -- opencode acp
