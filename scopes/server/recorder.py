@@ -245,8 +245,8 @@ class Recorder:
         forked = session if method == "session/fork" else None
         self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how, forked))
         if known is not None:
-            begun = self._sessions[opened].writer
-            self._writer.then(lambda: begun.begin_at(known.writer.recorded))
+            opened_writer = self._sessions[opened].writer
+            self._writer.then(lambda: opened_writer.begin_at(known.writer.recorded))
         if replay is not None:
             self._report(opened, replay)
 
