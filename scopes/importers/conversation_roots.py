@@ -7,7 +7,7 @@ the hook of an agent imports after every turn.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from scopes.history.messages import is_root
@@ -24,10 +24,14 @@ _OID_LENGTH = 40
 
 
 class ConversationRoots(NamedTuple):
-    """The conversations of a store by root, and the roots of those that `scopes acp` recorded, by session id."""
+    """The conversations of a store by root, and the roots of those that `scopes acp` recorded, by session id.
+
+    live: all that `scopes acp` recorded, also those whose root is not known
+    """
 
     by_root: dict[Oid, ConversationId]
     by_live_session: dict[str, Oid]
+    live: set[ConversationId]
 
 
 def list_conversation_roots(repository: Repository, index_directory: str | None) -> ConversationRoots:
@@ -41,16 +45,18 @@ def list_conversation_roots(repository: Repository, index_directory: str | None)
         [metadata[each] for each in conversations if each in metadata],
         lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
     )
-    found = ConversationRoots({}, {})
+    found = ConversationRoots({}, {}, set())
     for conversation in conversations:
         if conversation in metadata:
             data: bytes = known[metadata[conversation]]
         else:  # it has no metadata, or they are damaged, which is told here
             data = _encode(repository, read_metadata(repository, conversation).branches)
-        if data:
-            root = Oid(data[:_OID_LENGTH].decode("ascii"))
+        root, sessions = Oid(data[:_OID_LENGTH].decode("ascii").strip()), data[_OID_LENGTH:]
+        if root:
             found.by_root.setdefault(root, conversation)
-            for session in json.loads(data[_OID_LENGTH:]) if len(data) > _OID_LENGTH else ():
+        if sessions:
+            found.live.add(conversation)
+            for session in json.loads(sessions) if root else ():
                 found.by_live_session.setdefault(session, root)
     return found
 
@@ -61,19 +67,11 @@ def find_root_of(repository: Repository, conversation: ConversationId) -> Oid | 
 
 
 def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> bytes:
-    """Return the root in hexadecimal digits, followed by the live sessions as JSON if there are some; empty without."""
-    root = _root_in(repository, branches)
-    if root is None:
-        return b""
-    sessions = list(_live_sessions(branches))
-    return root.encode("ascii") + (json.dumps(sessions).encode("ascii") if sessions else b"")
-
-
-def _live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[str]:
-    for entry in branches.values():
-        match entry.extra.get(ACP):
-            case {"session": str(session)}:
-                yield session
+    """Return the root, padded with blanks, and if the conversation was recorded live its sessions as JSON."""
+    root = (_root_in(repository, branches) or "").encode("ascii").ljust(_OID_LENGTH)
+    entries = [entry.extra[ACP] for entry in branches.values() if isinstance(entry.extra.get(ACP), dict)]
+    sessions = [entry["session"] for entry in entries if isinstance(entry.get("session"), str)]
+    return root + (json.dumps(sessions).encode("ascii") if entries else b"")
 
 
 def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
