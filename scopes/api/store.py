@@ -93,6 +93,7 @@ def open_store(
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
     directory = index_directory(cache_directory(os.environ), found)
+    repository.index_directory = directory
     repository.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(directory, found)
     note = None if at_operation is None else show_past(repository, at_operation)
     return Store(repository, default, () if note is None else (note,))

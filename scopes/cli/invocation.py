@@ -225,6 +225,7 @@ class Invocation:
                 full_branch_names=self.writes,
                 find_project=lambda: find_project(self.cwd, self.home),
             )
+            opened.index_directory = self.index_directory
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
                 self.index_directory, path
             )

@@ -16,7 +16,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -103,13 +103,13 @@ def _check_not_deleted(repository: Repository, text: str) -> None:
         raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
 
-def list_latest(repository: Repository) -> list[ConversationId]:
-    """Return the conversations of the store by the time at which their last message was written, newest first."""
+def list_latest(repository: Repository, among: Container[ConversationId] | None = None) -> list[ConversationId]:
+    """Return conversations by the time at which their last message was written, newest first; by default all."""
     times: dict[ConversationId, int] = {}
     recorded = RecordedTimes(repository)
     for ref, oid in repository.list_refs(refs.HEADS).items():
         pair = refs.split_branch_ref(ref)
-        if pair is not None:
+        if pair is not None and (among is None or pair[0] in among):
             commit = read_commit(repository, Oid(oid))
             written = recorded.find_newest([(commit.oid, commit.time, commit.author.email)]) or 0
             times[pair[0]] = max(times.get(pair[0], 0), commit.time, written)

@@ -50,10 +50,14 @@ class LiveSession(NamedTuple):
 
 
 class ConversationRoots(NamedTuple):
-    """The conversations of a store by root, and the sessions that `scopes acp` recorded, by their ids."""
+    """The conversations of a store by root, and the sessions that `scopes acp` recorded, by their ids.
+
+    live: all that `scopes acp` recorded, also those whose root is not known
+    """
 
     by_root: dict[Oid, ConversationId]
     by_live_session: dict[str, list[LiveSession]]
+    live: set[ConversationId]
 
 
 def list_conversation_roots(repository: Repository, index_directory: str | None) -> ConversationRoots:
@@ -67,16 +71,18 @@ def list_conversation_roots(repository: Repository, index_directory: str | None)
         [metadata[each] for each in conversations if each in metadata],
         lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
     )
-    found = ConversationRoots({}, {})
+    found = ConversationRoots({}, {}, set())
     for conversation in conversations:
         if conversation in metadata:
             data: bytes = known[metadata[conversation]]
         else:  # it has no metadata, or they are damaged, which is told here
             data = _encode(repository, read_metadata(repository, conversation).branches)
-        if data:
-            root = Oid(data[:_OID_LENGTH].decode("ascii"))
+        root, sessions = Oid(data[:_OID_LENGTH].decode("ascii").strip()), data[_OID_LENGTH:]
+        if root:
             found.by_root.setdefault(root, conversation)
-            for session, agent, directory in json.loads(data[_OID_LENGTH:]) if len(data) > _OID_LENGTH else ():
+        if sessions:
+            found.live.add(conversation)
+            for session, agent, directory in json.loads(sessions) if root else ():
                 found.by_live_session.setdefault(session, []).append(LiveSession(root, agent, directory))
     return found
 
@@ -87,12 +93,10 @@ def find_root_of(repository: Repository, conversation: ConversationId) -> Oid | 
 
 
 def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> bytes:
-    """Return the root in hexadecimal digits, followed by the live sessions as JSON if there are some; empty without."""
-    root = _root_in(repository, branches)
-    if root is None:
-        return b""
-    sessions = list(_live_sessions(branches))
-    return root.encode("ascii") + (json.dumps(sessions).encode("ascii") if sessions else b"")
+    """Return the root, padded with blanks, and if the conversation was recorded live its sessions as JSON."""
+    root = (_root_in(repository, branches) or "").encode("ascii").ljust(_OID_LENGTH)
+    is_live = any(isinstance(entry.extra.get(ACP), dict) for entry in branches.values())
+    return root + (json.dumps(list(_live_sessions(branches))).encode("ascii") if is_live else b"")
 
 
 def _live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:

@@ -22,6 +22,7 @@ from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, list_latest, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug
+from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.model.conversation import ACP, BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs
@@ -145,11 +146,22 @@ def find_named(repository: Repository, text: str, identity: Identity) -> Recorde
 def _walk_conversations(repository: Repository) -> Iterator[tuple[ConversationId, list[_Found]]]:
     """Yield the conversations with sessions of agents, newest first, with the branches that have one."""
     metadata = repository.list_refs(refs.META)
-    for conversation in list_latest(repository):
+    for conversation in list_latest(repository, _list_live(repository)):
         value = metadata.get(refs.meta_ref(conversation))
         found = [] if value is None else _find_branches(repository, conversation, Oid(value))
         if found:
             yield conversation, found
+
+
+def _list_live(repository: Repository) -> set[ConversationId] | None:
+    """Return the conversations that were recorded live; None if they must be looked for among all.
+
+    The index knows them: an editor waits while a session is opened.
+    """
+    try:
+        return list_conversation_roots(repository, repository.index_directory).live
+    except (Corrupt, NotFound):  # of one that is damaged; the others are found
+        return None
 
 
 def _find_branches(repository: Repository, conversation: ConversationId, metadata: Oid) -> list[_Found]:

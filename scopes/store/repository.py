@@ -70,7 +70,8 @@ class Objects(Protocol):
 class Repository:
     """One open store.
 
-    `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none.
+    `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none. `index_directory`
+    is where what was derived from the store is kept, if the caller has such a place.
     `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
     of the present command that the next one belongs to; `history.transaction.same_command` sets them.
     """
@@ -91,6 +92,7 @@ class Repository:
         self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
+        self.index_directory: str | None = None
         self._last_was_packed = True
         self._reader: PackReader | None = None
         self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened

@@ -108,9 +108,9 @@ class _Session:
     def hook_input(self, work: Workspace) -> str:
         """Return a file with what an agent tells its hook."""
         path = work.new_path("hook-input")
-        told = {"session_id": "s", "transcript_path": self.path, "cwd": work.directory, "hook_event_name": "Stop"}
+        document = {"session_id": "s", "transcript_path": self.path, "cwd": work.directory, "hook_event_name": "Stop"}
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(document, file)
         return path
 
 

@@ -293,7 +293,7 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch, way):
     assert scopes("verify", table=PRODUCT).returncode == 0
 
 
-def test_imports_beside_a_watch_record_each_turn_once(agent, watch):
+def test_imports_during_a_watch_record_each_turn_once(agent, watch):
     agent.turn(1)
     watch("--json", "--poll", "0.05").begin()
     for number in range(2, 8):
@@ -303,7 +303,7 @@ def test_imports_beside_a_watch_record_each_turn_once(agent, watch):
     assert agent.conversations(open_store(agent.store)) == ["conv-001"]
 
 
-def test_a_session_file_that_is_renamed_and_begun_again_loses_nothing(agent, watch):
+def test_a_session_file_that_is_renamed_and_started_anew_loses_nothing(agent, watch):
     """As programs that rotate logs do."""
     agent.turn(1)
     running = watch("--json", "--poll", "0.05")
