@@ -238,17 +238,22 @@ class Recorder:
         if not isinstance(opened, str):
             return
         cwd = envelope.params_of(asked).get("cwd")
-        known = self._sessions.get(str(session))  # of this proxy: what it has said may wait for the store
-        is_known = known is not None or method == "session/new"
-        recorded = None if is_known else find_session(self._store(), self._agent, str(session))
+        known = self._sessions.get(str(session))
         how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
         forked = session if method == "session/fork" else None
-        self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", recorded, result, how, forked))
-        if known is not None:
-            opened_writer = self._sessions[opened].writer
-            self._writer.then(lambda: opened_writer.begin_at(known.writer.recorded))
+        self._begin(opened, SessionStart(opened, cwd if isinstance(cwd, str) else "", None, result, how, forked))
+        if method != "session/new":
+            writer = self._sessions[opened].writer
+            self._writer.then(lambda: self._begin_at_session(writer, str(session), known))
         if replay is not None:
             self._report(opened, replay)
+
+    def _begin_at_session(self, writer: SessionWriter, session: str, known: _Session | None) -> None:
+        """Let a writer go on where a session is recorded now; `known` is that if it is of this proxy."""
+        recorded = None if known is None else known.writer.recorded
+        if recorded is None:
+            recorded = find_session(self._store(), self._agent, session)
+        writer.begin_at(recorded)
 
     def _begin(self, session: str, started: SessionStart) -> None:
         if not self._writer.is_on:

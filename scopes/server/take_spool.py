@@ -99,13 +99,13 @@ def _take_session(repository: Repository, messages: Sequence[SpooledMessage], lo
 def _find_written(repository: Repository, first: SpooledMessage) -> tuple[set[str], RecordedBranch | None]:
     """Return the ids of the messages that this run of the session has written, and the branch at the last of them."""
     ids: set[str] = set()
-    newest: RecordedBranch | None = None
+    last, most = None, 0
     for branch in _candidates(repository, first):
         own = list(_walk_run(repository, branch, first))
-        if own and own[0][1] not in ids:
-            newest = branch._replace(tip=own[0][0]) if newest is None or len(own) > len(ids) else newest
+        if len(own) > most:  # a branch that begins on another one has the messages of both
+            last, most = branch._replace(tip=own[0][0]), len(own)
         ids.update(message for _, message in own)
-    return ids, newest
+    return ids, last
 
 
 def _candidates(repository: Repository, first: SpooledMessage) -> Iterator[RecordedBranch]:
@@ -151,4 +151,7 @@ def _find_start(repository: Repository, first: SpooledMessage) -> RecordedBranch
     """Return where the session began; None if it is a new conversation."""
     if _current(repository, first.recorded) is not None:
         return first.recorded
-    return None if first.forked is None else find_session(repository, first.identity.agent, first.forked)
+    notes = first.message.extra.get(ACP)
+    is_continued = isinstance(notes, dict) and notes.get("start") in {"load", "resume"}
+    session = first.session if is_continued else first.forked
+    return None if session is None else find_session(repository, first.identity.agent, session)

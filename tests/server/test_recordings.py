@@ -39,10 +39,10 @@ def store(repository, tmp_path):
 def looked_at(monkeypatch):
     """The conversations in which sessions were looked for."""
     found = []
-    original = recordings._find_places
+    original = recordings._find_branches
     monkeypatch.setattr(
         recordings,
-        "_find_places",
+        "_find_branches",
         lambda repository, conversation, metadata: (
             found.append(conversation) or original(repository, conversation, metadata)
         ),
@@ -51,7 +51,7 @@ def looked_at(monkeypatch):
 
 
 def sessions(repository):
-    return {place.session for place in list_sessions(repository, AGENT)}
+    return {branch.session for branch in list_sessions(repository, AGENT)}
 
 
 def test_only_recorded_conversations_are_looked_at(store, looked_at):

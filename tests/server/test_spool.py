@@ -197,7 +197,7 @@ def test_secrets_are_not_in_the_spool_with_redact(desk):
 
 
 def test_an_agent_that_ends_while_the_store_is_locked_leaves_its_turn(desk):
-    """S3-24: the partial turn too; the editor ends, and need not wait for the store."""
+    """S3-24: the partial turn too."""
     with locked_store():
         editor = prompts_in_a_locked_store(desk, "hello")
         editor.begin("session/prompt", prompt_params("agent-1", "die"))
@@ -259,3 +259,16 @@ def test_a_hook_takes_what_waits(desk, sealed_world):
     wait_for(lambda: not spool_files())
     agent.close()
     assert sorted([desk.texts(where) for where in desk.branches()]) == sorted([TURNS, texts_of(1)])
+
+
+def test_a_session_that_the_editor_loaded_goes_on_in_its_conversation(desk):
+    """The store was locked by then, and another session waited before it."""
+    desk.run("first", load=True)
+    with locked_store():
+        editor = prompts_in_a_locked_store(desk, "other", options=["--continue", "never"], load=True)
+        editor.ask("session/load", {"sessionId": "agent-1", "cwd": str(desk.project), "mcpServers": []})
+        editor.prompt("agent-1", "hello")
+        editor.kill()
+    desk.run("next", options=["--continue", "never"])
+    assert desk.texts("conv-001/main") == ["first", "echo: first", "hello", "echo: hello"]
+    assert desk.texts("conv-002/main") == ["other", "echo: other"]
