@@ -183,7 +183,7 @@ def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeyp
 
 @pytest.mark.parametrize("session", ["--dangerously-skip-permissions", "a b", "../x", "", "x\ny", "a" * 200])
 def test_a_session_id_that_could_be_an_option_is_never_passed_on(home, session):
-    assert resume_module.find_agent("claude").resume_words(session) is None
+    assert resume_module.read_agent_program("claude").resume_words(session) is None
 
 
 def test_a_hostile_recorded_session_id_begins_a_new_session(home):
