@@ -279,7 +279,7 @@ TABLE = Table(
         _command(LIVE, "skills install", "Teach an agent when and how to use scopes"),
         _command(LIVE, "skills remove", "Delete the skill file of an agent"),
         _command(LIVE, "hooks install", "Record every turn of an agent as soon as it ends"),
-        _command(LIVE, "hooks status", "Show the hooks of agents and git, and what they did last"),
+        _command(LIVE, "hooks status", "Show the hooks, and what they did last"),
         _command(LIVE, "hooks remove", "Remove the hooks of an agent or of git"),
         _command(LIVE, "watch", "Import transcripts as they change"),
         _command(CHECK, "check", "Check what agents did against rules"),

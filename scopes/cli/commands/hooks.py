@@ -74,7 +74,7 @@ def hooks_status(
     context: usage.Context,
     targets: Annotated[list[str] | None, usage.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
 ) -> int:
-    """Show the hooks of agents and git, and what they did last.
+    """Show the hooks, and what they did last.
 
     The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
     a new installation would start another scopes or use another store; then the problem names both. For git it also
