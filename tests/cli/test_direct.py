@@ -155,5 +155,5 @@ def test_every_command_has_the_types_of_its_parameters():
     unknown = [row.name for row in rows if not row.parameter.partition(" ")[2]]
     assert len(unknown) < len(rows) / 20
     assert {row.parameter.partition(" ")[2].strip("!") for row in rows} == {
-        "", "flag", "text", "texts", "whole", "whole>=0", "choice",
+        "", "flag", "text", "texts", "whole", "whole>=0", "whole>=1", "choice",
     }  # fmt: skip

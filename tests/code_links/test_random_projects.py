@@ -14,7 +14,7 @@ from scopes.code_links.line_match import ANSWERED
 from tests.support.examples import spread
 
 FILES = ("app.py", "lib/tools.py")
-SEEDS = spread(list(range(40)), 8, 0)
+SEEDS = spread(list(range(40)), 5, 0)
 
 
 class Team:

@@ -18,9 +18,8 @@ import httpx2
 from scopes.errors import Inaccessible, Refused
 from scopes.server.mcp import http
 from tests.cli.running import PRODUCT, environment, scopes
+from tests.server.mcp.conftest import TOKEN
 from tests.support.store import ROOT, make_store
-
-TOKEN = "a-token-of-the-test-suite"
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,10 +19,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
+from tests.server.mcp.conftest import TOKEN
 from tests.support.mcp_client import Agent, process, use
 from tests.support.store import ROOT, make_store, open_store
-
-TOKEN = "a-token-of-the-test-suite"
 
 
 @pytest.fixture
@@ -145,28 +143,17 @@ def test_a_line_that_is_no_request_does_not_end_the_server(store):
     assert server.returncode == 0
 
 
-@pytest.fixture
-def address(store):
-    """The address of a server on HTTP."""
-    words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp", "--http", "0"]
-    environment = {**os.environ, "SCOPES_MCP_TOKEN": TOKEN}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=environment, text=True) as server:
-        yield re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stdout.readline())[0]
-        server.send_signal(signal.SIGTERM)
-        server.wait(30)
-
-
-def test_http_serves_who_has_the_token(store, address):
+def test_http_serves_who_has_the_token(http_server):
     async def connect():
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
             httpx2.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(address, http_client=http)) as client,
+            Client(streamable_http_client(http_server.address, http_client=http)) as client,
         ):
             return await client.call_tool("conversation_record", {"text": "hello"})
 
     assert not anyio.run(connect).is_error
-    assert texts(store) == ["hello"]
+    assert texts(http_server.store) == ["hello"]
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}])

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -19,9 +15,9 @@ from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from scopes.server.mcp.stdio import refuse
+from tests.server.mcp.conftest import TOKEN
 from tests.support.store import ROOT, make_store
 
-TOKEN = "a-token-of-the-test-suite"
 CLIENT = {"name": "x", "version": "1"}
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 HALF = "a text that was cut in an emoji: \ud83d"
@@ -156,21 +152,6 @@ def test_an_error_never_fails_itself(name):
         refusal = refuse(caught.value)
         assert refusal is not None
         assert refusal.model_dump_json(by_alias=True).encode()
-
-
-@pytest.fixture
-def address(words):
-    """The address of a server on HTTP."""
-    environment = {**os.environ, "SCOPES_MCP_TOKEN": TOKEN}
-    command = [*words, "--http", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=ROOT, env=environment, text=True) as process:
-        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", process.stderr.readline())
-        drain = threading.Thread(target=process.stderr.read)
-        drain.start()
-        yield found[0]
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-        drain.join()
 
 
 def post(address, document, **headers):
