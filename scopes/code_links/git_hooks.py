@@ -81,7 +81,7 @@ class GitHooks:
         return HooksChanged(target=self.name, changes=tuple(changes), advice=_advice(worktree, directory), notes=notes)
 
     def status(self, environment: HookEnvironment) -> HookState:
-        """Return how the hooks are."""
+        """Return the state of the hooks."""
         try:
             worktree, directory = _find_hooks(environment)
             wanted = dict(self._scripts(environment, directory))
@@ -183,7 +183,7 @@ def _read_ours(directory: str, name: str) -> Script | None:
     kept = _kept_of(path)
     is_other = script is None and os.path.lexists(path) and os.path.lexists(kept)
     if is_other and not os.path.samestat(os.lstat(path), os.lstat(kept)):
-        raise Refused(f"{kept} is there, and scopes did not write {path}", hint="move one of them away")
+        raise Refused(f"{kept} exists, and scopes did not write {path}", hint="move one of them away")
     return script
 
 

@@ -189,7 +189,7 @@ def _why_new(
     if session is None:
         reason = f"{branch.name} is not the record of a session"
     elif session.agent != agent:
-        reason = f"the session is one of {session.agent.name}"
+        reason = f"the session belongs to {session.agent.name}"
     elif session.agent.resume_words(session.id) is None:
         reason = "the id of the session is not valid"
     elif not is_kept(session, user.environ, user.home):
@@ -199,7 +199,7 @@ def _why_new(
     elif session.tip != branch.tip and request.session != "own":
         reason = f"the session of {agent.name} does not end where {branch.name} ends"
     else:
-        return None if request.session != "new" else "a new one is wanted"
+        return None if request.session != "new" else "--session new was given"
     if request.session == "own":
         raise Refused(f"its session cannot be opened: {reason}", hint="begin a new one with the history: --session new")
     return reason
@@ -222,7 +222,7 @@ def _begin_new(
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
         raise Invalid(
             f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",
-            hint=f"take less of it: --max-tokens {maximum // 2}",
+            hint=f"use less of it: --max-tokens {maximum // 2}",
         )
     words = [agent.program, *agent.prompt_words(prompt)]
     return Resumption(

@@ -111,12 +111,12 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
     with suppress(OSError):
         os.rmdir(os.path.dirname(path))
     sharing = [name for name in _agents_of_folder(agent) if name != agent]
-    lost = f"it was also that of {', '.join(sharing)}" if sharing and not _users_of(before) else None
+    lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not _users_of(before) else None
     return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=lost)
 
 
 def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, project: bool) -> SkillChanged:
-    """Leave a file to other agents, and take an agent out of the list in it."""
+    """Keep the file for other targets, and remove one from the list in it."""
     text = _with_users(before, agent, others)
     if text != before:
         write_file(path, [text.encode("utf-8", "surrogateescape")], force=True)

@@ -62,7 +62,7 @@ class JsonHooks:
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text, backup),), advice=self.advice)
 
     def status(self, environment: HookEnvironment) -> HookState:
-        """Return how the hooks are."""
+        """Return the state of the hooks."""
         path, command = self._path(environment), self._command(environment)
         try:
             found = list(self._commands(parse_json(read_text(path), path), path))
@@ -212,6 +212,6 @@ AGENT_HOOKS = (
         nested=False,
         head=(("version", 1),),
         advice="windows of Cursor that are open do not have the hooks: start them again; the hooks follow its "
-        "documentation and were not run with it: look whether a turn is recorded with scopes hooks status cursor",
+        "documentation and were not run with it: scopes hooks status cursor shows whether a turn was recorded",
     ),
 )

@@ -124,7 +124,7 @@ class HookTarget(Protocol):
         """
 
     def status(self, environment: HookEnvironment) -> HookState:
-        """Return how the hooks are; what cannot be read is a condition, not an error."""
+        """Return the state of the hooks; a file that cannot be read is a condition, not an error."""
 
     def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Remove the hooks; raises as `install`."""

@@ -78,7 +78,7 @@ class OpenCodePlugin:
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text),), advice=_ADVICE)
 
     def status(self, environment: HookEnvironment) -> HookState:
-        """Return how the plugin is."""
+        """Return the state of the plugin."""
         path = _path(environment)
         try:
             before = read_text(path)
@@ -123,6 +123,6 @@ def _describe_difference(text: str, environment: HookEnvironment) -> str:
 
 
 def _require_ours(text: str | None, path: str) -> None:
-    """Raise Refused if the file is the work of somebody else."""
+    """Raise Refused if scopes did not write the file."""
     if text is not None and not (text.startswith(_MARK) and _COMMAND.search(text)):
         raise Refused(f"{path} is not a plugin of scopes", hint="move it away, or show what to add: --print")

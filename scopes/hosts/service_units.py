@@ -58,7 +58,7 @@ def describe_service(manager: str, command: Sequence[str]) -> ServiceUnit:
         text = plistlib.dumps(document, sort_keys=False).decode()
         hint = _LAUNCHD_HINT.format(file=f"~/Library/LaunchAgents/{_LABEL}.plist")
     else:
-        raise Invalid(f"{manager!a} is not a service manager that is known", hint="systemd or launchd")
+        raise Invalid(f"{manager!a} is not a known service manager", hint="managers: systemd, launchd")
     return ServiceUnit(manager=manager, text=text, hint=hint)
 
 

@@ -47,7 +47,7 @@ class SourceRecorded(Result):
 
 
 class ChangeQueue(Protocol):
-    """Paths of files that have changed; None if there is nothing to do but to look whether to stop."""
+    """Paths of files that have changed; None only wakes the reader, which may have to stop."""
 
     def get(self, *, timeout: float | None) -> str | None:
         """Return the next one.
@@ -209,7 +209,7 @@ def _lock(descriptor: int, path: str) -> None:
         ) from error
     except OSError as error:
         raise Inaccessible(
-            f"cannot lock {path}: {error.strerror}", hint="is its file system one with locks?"
+            f"cannot lock {path}: {error.strerror}", hint="set XDG_STATE_HOME to a directory on another file system"
         ) from error
 
 

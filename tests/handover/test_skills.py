@@ -115,7 +115,7 @@ def test_of_a_file_that_does_not_say_for_whom_it_is_the_others_are_named(top):
     with open(path, "w") as file:
         file.write(text)
     removed = remove_skill("codex", top, project=False)
-    assert (removed.state, removed.advice) == ("removed", "it was also that of agents")
+    assert (removed.state, removed.advice) == ("removed", "it was also the skill of agents")
 
 
 def test_a_folder_of_one_agent_names_nobody(top):
