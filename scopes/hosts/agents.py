@@ -4,9 +4,10 @@ This is the one table of them. What is special to a verb stays with the verb, un
 `agent_hooks`, servers in `mcp_servers`, commands in `handover.agent_programs`, variables of shells in
 `code_links.agent_environment`, folders of transcripts in the formats.
 
-Sources: code.claude.com/docs/en/env-vars (CLAUDE_CONFIG_DIR), developers.openai.com/codex/config-advanced (CODEX_HOME),
-docs/reference/configuration.md of Gemini CLI (GEMINI_CLI_HOME, which has `.gemini` in it), opencode.ai/docs/config (the
-XDG base directories), cursor.com/docs/skills. Of pi and qwen: their read-me files; nothing is installed there.
+Sources: code.claude.com/docs/en/env-vars (CLAUDE_CONFIG_DIR), the page config-file/environment-variables of
+developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gemini CLI (GEMINI_CLI_HOME is used in place
+of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
+cursor.com/docs/skills. The directories of pi and qwen are not verified: nothing is installed there.
 """
 
 from __future__ import annotations

@@ -45,15 +45,16 @@ def hooks_install(
     not run with it.
 
     Hooks of git:
-      The target git installs post-commit and post-rewrite in the repository around the current directory, or in its
-      core.hooksPath. They record which session of an agent made a commit, by the environment variables that agents set
-      in their shells, and follow amended and rebased commits. Commits are not delayed and cannot fail because of it. A
-      hook that exists is kept with the ending .before-scopes and still runs. See scopes show --commits, scopes log
-      --commit and scopes why.
 
-      Nothing is written into commits unless --trailer is given. Then each gets the line `Scopes-Turn: MESSAGE`, which
-      names the prompt, and a commit of Claude Code or Codex waits until its session is imported, some tenths of a
-      second. A later installation keeps the trailer, unless --no-trailer is given.
+    The target git installs post-commit and post-rewrite in the repository around the current directory, or in its
+    core.hooksPath. They record which session of an agent made a commit, by the environment variables that agents set in
+    their shells, and follow amended and rebased commits. Commits are not delayed and cannot fail because of it. A hook
+    that exists is kept with the ending .before-scopes and still runs. See scopes show --commits, scopes log --commit
+    and scopes why.
+
+    Nothing is written into commits unless --trailer is given. Then commits of agents get the line
+    `Scopes-Turn: MESSAGE`, which names the prompt, and a commit of Claude Code or Codex waits until its session is
+    imported, some tenths of a second. A later installation keeps the trailer, unless --no-trailer is given.
 
     Examples:
       scopes hooks install claude-code
