@@ -5,7 +5,7 @@ This is the one table of them. What is special to a verb stays with the verb, un
 `code_links.agent_environment`, folders of transcripts in the formats.
 
 Sources: code.claude.com/docs/en/env-vars (CLAUDE_CONFIG_DIR), the page config-file/environment-variables of
-developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gemini CLI (GEMINI_CLI_HOME is used in place
+developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gemini CLI (GEMINI_CLI_HOME in place
 of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
 cursor.com/docs/skills. The directories of pi and qwen are not verified: nothing is installed there.
 """
