@@ -137,3 +137,16 @@ def test_a_retired_word_does_not_come_back_as_a_name():
     names = ((source, node, find_given_name(node)) for source, node in walk_sources(*retired, sources=modules))
     found = [f"{name} ({source}:{node.lineno})" for source, node, name in names if name and split_name(name) & retired]
     assert found == []
+
+
+LIVE = ("server", "hosts", "handover", "code_links")
+LIVE_MODULES = [
+    path for package in LIVE for path in sorted((ROOT / "scopes" / package).rglob("*.py")) if path.stem != "__init__"
+]
+
+
+@pytest.mark.parametrize("path", LIVE_MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_map_of_the_live_part_names_every_module(path):
+    """A stranger looks for a file in CONTRIBUTING.md."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert re.search(rf"`(?:\w+/)*{path.stem}`", text), f"{path.stem} is not in the map"

@@ -37,7 +37,8 @@ class ParameterDocs:
 class CommandDocs:
     """The documentation of one command; `text` is the docstring without its summary and examples.
 
-    `columns` are those of its rows in a pipe and with --porcelain, `fields` those of --fields and of templates.
+    `columns` are those of its rows in a pipe and with --porcelain, `fields` those of --fields and of templates, and
+    `template` is an example of one, empty if no usual field says what a row is.
     """
 
     spelling: str
@@ -49,6 +50,7 @@ class CommandDocs:
     options: tuple[ParameterDocs, ...]
     columns: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    template: str = ""
 
 
 def dump_docs(commands: dict[tuple[str, ...], CommandDocs]) -> str:

@@ -19,12 +19,18 @@ from scopes.cli.man_pages import command_page, page_name, read_manual, root_page
 from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
 from scopes.context.bisect_command import INPUTS
+from scopes.handover.agent_programs import PROGRAMS
+from scopes.handover.resume import SESSIONS
+from scopes.handover.skills import FOLDERS
+from scopes.hosts.mcp_servers import HOSTS
+from scopes.hosts.service_units import MANAGERS
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES
 from scopes.model.merge_request import REQUEST_STATES
 from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.model.validation import Category, RequestType, Risk
 from scopes.proposals.proposal import REJECTION_REASONS, STATES
+from scopes.server.hook_targets import TARGETS
 from scopes.store.settings import CHOICES, SETTINGS
 
 PAGES = "man/man1"
@@ -48,6 +54,16 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "check --compare-mode": MODES,
     "check --preset": PRESETS,
     "check --fail-on": FAIL_ON,
+    "conversations resume --in": tuple(PROGRAMS),
+    "conversations resume --session": SESSIONS,
+    "hooks install 1": tuple(TARGETS),
+    "hooks remove 1": tuple(TARGETS),
+    "hooks status 1...": tuple(TARGETS),
+    "mcp install 1": tuple(HOSTS),
+    "mcp remove 1": tuple(HOSTS),
+    "skills install 1": tuple(FOLDERS),
+    "skills remove 1": tuple(FOLDERS),
+    "watch --print-unit": MANAGERS,
 }
 _AGENT_OPTIONS = {"--as", "--author", "--agent", "--to", "--participant"}
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}

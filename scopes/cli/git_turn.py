@@ -16,10 +16,9 @@ from scopes.code_links.session_turn import find_last_turn
 from scopes.errors import NotFound
 from scopes.history.sources import SOURCES, read_source_record, source_key
 from scopes.ids import Oid
-from scopes.importers.discovery import find_sources
+from scopes.importers.discovery import find_session_file, find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.server.hook_inputs import find_session_file
 from scopes.store.repository import Repository
 
 _SECONDS = 3  # the longest that a commit waits
@@ -60,4 +59,4 @@ def _find_file(invocation: Invocation, repository: Repository, agent: AgentSessi
             pass
         else:
             return path
-    return find_session_file(agent.tool, agent.session or "", invocation.environ, invocation.home)
+    return find_session_file(FORMATS, agent.tool, agent.session or "", invocation.environ, invocation.home)

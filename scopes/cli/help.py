@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from scopes.cli.table import Command, Table
 
 _MAX_COLUMNS = 100
-# The fields of the templates in examples: one that names a row, and one that says what it holds.
-_EXAMPLE_FIELDS = (
-    ("id", "number", "path", "key", "topic", "name", "encoding", "conversation", "time", "where"),
-    ("subject", "title", "snippet", "action", "summary", "text", "value", "decision", "problem", "status", "state",
-     "result", "tokens", "field", "operations", "messages", "branch"),
-)  # fmt: skip
 
 
 def answer_without_command(table: Table, line: CommandLine, invocation: Invocation) -> int:
@@ -212,15 +206,7 @@ def rows_text(docs: CommandDocs) -> list[tuple[str, str]]:
     fields = "fields of --fields" if own_format else "fields of --fields and --format"
     parts = [("columns in a pipe and with --porcelain", docs.columns), (fields, docs.fields)]
     rows = [(title, ", ".join(names)) for title, names in parts if names]
-    template = example_template(docs)
-    return [*rows, ("for example", f"--format '{template}'")] if template and not own_format else rows
-
-
-def example_template(docs: CommandDocs) -> str | None:
-    """Return a template that names a row of a command and says what it holds; None if no usual field does."""
-    known = docs.columns or docs.fields
-    chosen = (next((name for name in names if name in known), None) for names in _EXAMPLE_FIELDS)
-    return " ".join(f"{{{name}}}" for name in chosen if name is not None) or None
+    return [*rows, ("for example", f"--format '{docs.template}'")] if docs.template and not own_format else rows
 
 
 def parameter_text(part: ParameterDocs) -> str:

@@ -21,11 +21,11 @@ from scopes.server.hook_inputs import HookTurn, read_turn
 from scopes.server.live_import import Recorded, import_when_quiet
 from scopes.server.source_lock import source_lock
 
-_END = "SessionEnd"  # the event of all agents that tell the end of a session
+_END = "SessionEnd"  # the event of all agents that report the end of a session
 
 
 def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[str, str]) -> int:
-    """Record the turn that the hook of an agent was told of; what became of it goes into the log.
+    """Record the turn that the input of a hook names; the outcome goes into the log.
 
     Raises:
         ScopesError, OSError: it could not be recorded.

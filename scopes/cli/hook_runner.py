@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _GIT = "git"  # its hooks leave files, and no input
-_CURSOR = "cursor"  # its hooks tell each event, and only the last one of a turn starts the second process
+_CURSOR = "cursor"  # its hooks report each event, and only the last one of a turn starts the second process
 _GIT_TURN = "git-turn"  # the hook that adds a trailer waits for what is printed
 # Agents give paths, and the last prompt and answer, which a context of a million tokens limits to some megabytes. The
 # plugin of OpenCode gives the whole session, in which a tool may have printed 50 kB a thousand times.

@@ -1,11 +1,12 @@
-"""What the configuration of another program gets from the command line: the store, and where its files are."""
+"""What the configuration of other programs needs from the command line: the store, and where their files are."""
 
 from __future__ import annotations
 
 import os
 
 from scopes.cli.invocation import Invocation
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.agents import UserDirectories
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.program import program_words
 
 
@@ -15,9 +16,14 @@ def store_option(invocation: Invocation) -> list[str]:
     return [] if store is None else ["--store", store]
 
 
-def hook_place(invocation: Invocation) -> HookPlace:
+def user_directories(invocation: Invocation) -> UserDirectories:
+    """Return where configuration is written; the project is the current directory."""
+    return UserDirectories(invocation.home, invocation.cwd, invocation.environ)
+
+
+def hook_environment(invocation: Invocation) -> HookEnvironment:
     """Return where hooks are installed, and what they run."""
-    return HookPlace(
+    return HookEnvironment(
         home=invocation.home,
         cwd=invocation.cwd,
         environ=dict(invocation.environ),

@@ -122,8 +122,8 @@ def _sources_of_agents(
         invocation.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size}, in {', '.join(folders)}")
         found += sources
     if not found:
-        variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
-        hint = f"give a file or a folder, or set {' or '.join(variables)}"
+        variables = [known.standard_folders.agent.variable for known in FORMATS if known.standard_folders is not None]
+        hint = f"give a file or a folder, or set {' or '.join(filter(None, variables))}"
         links = find_outside_links([folder for folders in standard.values() for folder in folders])
         if links:
             only = f"{counted(len(links), 'link')} out of them, such as {links[0]}"

@@ -15,7 +15,7 @@ import typer.core
 from scopes.cli.command_docs import CommandDocs, ParameterDocs
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.parser import build_parser
-from scopes.cli.schemas import read_rows
+from scopes.cli.schemas import example_template, read_rows
 from scopes.cli.table import Command, Table
 
 _EXAMPLES = "Examples:"
@@ -33,7 +33,7 @@ def inspect_command(table: Table, command: Command) -> CommandDocs:
     rows = read_rows(command.path)
     return CommandDocs(
         spelling, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments, options,
-        rows.columns, rows.fields,
+        rows.columns, rows.fields, example_template(rows),
     )  # fmt: skip
 
 

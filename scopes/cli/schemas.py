@@ -21,6 +21,12 @@ from scopes.render.template import known_field, template_fields
 SCHEMAS_FILE = os.path.join(os.path.dirname(__file__), "schemas.json")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ENVELOPE = {"scopes", "notes"}
+# The fields of the templates in examples: one that names a row, and one that says what it holds.
+_EXAMPLE_FIELDS = (
+    ("id", "number", "path", "key", "topic", "name", "encoding", "conversation", "time", "where"),
+    ("subject", "title", "snippet", "action", "summary", "text", "value", "decision", "problem", "status", "state",
+     "result", "tokens", "field", "operations", "messages", "branch"),
+)  # fmt: skip
 
 
 class Rows(NamedTuple):
@@ -29,6 +35,7 @@ class Rows(NamedTuple):
     columns: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    documents: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -50,18 +57,18 @@ def read_rows(path: tuple[str, ...]) -> Rows:
     command = schemas["commands"].get(" ".join(path))
     if command is None:
         return Rows()
-    fields: dict[str, None] = {}
+    documents: list[tuple[str, ...]] = []
+    absent = command.get("absent", ())
     for name in command["documents"]:
         document = schemas["documents"][name]
         rows = document.get("x-rows")
         row = document if rows is None else document["properties"][rows].get("items", {})
-        fields |= dict.fromkeys(_walk_fields(row))
+        fields = dict.fromkeys(_walk_fields(row))
         for list_name in document.get("x-joined", ()):
             fields |= dict.fromkeys(_walk_fields(row["properties"][list_name]["items"]))
-    absent = command.get("absent", ())
-    return Rows(
-        tuple(command["columns"]), tuple(command["hidden"]), tuple(each for each in fields if each not in absent)
-    )
+        documents.append(tuple(each for each in fields if each not in absent))
+    known = dict.fromkeys(each for fields in documents for each in fields)
+    return Rows(tuple(command["columns"]), tuple(command["hidden"]), tuple(known), tuple(documents))
 
 
 def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -102,6 +109,17 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
             raise Invalid(f"the template {invocation.template!a} names no field", hint=hint)
         for name in names:
             known_field(name, rows.names)
+
+
+def example_template(rows: Rows) -> str:
+    """Return a template that names a row and says what it holds, both of one document; empty if no usual field does."""
+    found = [_usual_names(known) for known in ([rows.columns] if rows.columns else rows.documents)]
+    return " ".join(f"{{{name}}}" for name in max(found, key=len, default=[]))
+
+
+def _usual_names(known: tuple[str, ...]) -> list[str]:
+    chosen = (next((name for name in names if name in known), None) for names in _EXAMPLE_FIELDS)
+    return [name for name in chosen if name is not None]
 
 
 def _example_names(rows: Rows) -> list[str]:

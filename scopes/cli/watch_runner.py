@@ -36,7 +36,7 @@ class WatchRun:
     """One run of `scopes watch`.
 
     paths: files and folders; none for the standard folders of all agents
-    poll: seconds between two looks; None to be told by the system, if it can
+    poll: seconds between two looks; None for reports of the system, if it can
 
     Attributes:
         exit_code: 1 if a file that was named could not be imported at the start.
@@ -88,7 +88,7 @@ class WatchRun:
 
     def _choose_interval(self) -> float | None:
         if self._interval is None and find_spec("watchfiles") is None:
-            hint = "to be told by the system: pip install 'scopes-ai[watch]'"
+            hint = "to have the system report changes: pip install 'scopes-ai[watch]'"
             self._output.note(Note(f"files are looked at every {POLL_SECONDS:.0f} seconds", hint))
             return POLL_SECONDS
         return self._interval
@@ -105,7 +105,7 @@ class WatchRun:
     def _import_first(self) -> Iterator[SourceRecorded]:
         """Import what is there, again after a pause while the store cannot be written.
 
-        If it fails for another reason, what changes later is imported all the same.
+        If it fails for another reason, what changes later is still imported.
         """
         pause = RETRY_SECONDS
         while not self._stopped:
@@ -130,7 +130,7 @@ class WatchRun:
         imported = self._import_present()
         repository = self._invocation.find_repository(create=True)
         if repository is not None:
-            with suppress(ScopesError):  # the import of a session will tell
+            with suppress(ScopesError):  # the import of a session will report it
                 keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
         return imported
 

@@ -1,4 +1,4 @@
-"""Tell whether a prompt merely approves what was proposed before it: `yes`, `go ahead`, `2 and 3`.
+"""Decide whether a prompt merely approves what was proposed before it: `yes`, `go ahead`, `2 and 3`.
 
 Only such a prompt points back to the answer before it. What is not recognized is an instruction of its own, so a prompt
 in a language that is not known here is shown alone.

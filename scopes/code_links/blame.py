@@ -64,9 +64,8 @@ def _find_ignored(git: ProjectGit) -> str | None:
 def _parse(output: bytes) -> Iterator[BlamedLine]:
     """Yield the lines of `git blame --porcelain`: a heading, fields of the commit, a tab and the line.
 
-    A carriage return within a line of the file or in a name ends no line here: what follows it is no heading.
-
-    The fields come with the first line of a commit, its path again whenever it is another one.
+    Only line feeds separate lines: a carriage return may be part of a line of the file or of a name. The fields of a
+    commit come with its first line; the path comes again whenever it changes.
     """
     fields: dict[str, dict[bytes, bytes]] = {}
     commit, origin, number = "", 0, 0

@@ -59,7 +59,7 @@ def _add_made(links: list[CodeLink], made: CodeLink) -> None:
 
 
 def main_link(links: Sequence[CodeLink]) -> CodeLink | None:
-    """Return the link that tells which conversation a commit belongs to; None if there are candidates only."""
+    """Return the link to the conversation that a commit belongs to; None if there are candidates only."""
     return next((link for link in links if link.level != "candidate"), None)
 
 

@@ -67,7 +67,7 @@ class CommitRecord:
 
     @property
     def is_new_commit(self) -> bool:
-        """True unless git says that the commit is another one made again: an amended, picked or rebased one."""
+        """True unless git says that it rewrote another commit: amended, picked or rebased it."""
         return is_new_commit(self.action)
 
 
@@ -77,12 +77,12 @@ def is_new_commit(action: str) -> bool:
 
 
 def is_amended(action: str) -> bool:
-    """Return True if an action of a reflog made the commit that HEAD was again, as another one."""
+    """Return True if an action of a reflog amended the commit that HEAD was."""
     return action.startswith("commit (amend):")
 
 
 def makes_commit(action: str) -> bool:
-    """Return True if an action of a reflog makes a commit in this repository, new or again."""
+    """Return True if an action of a reflog makes a commit in this repository, a new or a rewritten one."""
     pattern = (
         r"commit(?: \([a-z-]+\))?:|cherry-pick:|revert:|am:|(?:merge|pull)\b.*: Merge made"
         r"|rebase(?: -i)? \((?:pick|reword|edit|squash|fixup|continue|merge)\)"

@@ -1,7 +1,7 @@
 """Storage of the records of commits: a ref of its own, with a tree that is read by commit, session or identity.
 
     refs/scopes/commits    commits/<2 hex>/<commit>/<hash>=       a record; the hash is that of who recorded what
-                           rewritten/<2 hex>/<new>/<old>=         git made a commit again, as another one
+                           rewritten/<2 hex>/<new>/<old>=         git rewrote the commit <old> as <new>
                            sessions/<session key>/<commit>=       the commits of a session
                            identities/<2 hex>/<identity>/<commit>=    the commits with one author, time and subject
 
@@ -68,7 +68,7 @@ class CommitRecords:
         return self._tree is not None and find_entry(self._repository, self._tree, _path_of(record)) is not None
 
     def list_earlier(self, commit: CommitId) -> list[CommitId]:
-        """Return the commits that git made again as this one, the nearest first; not itself."""
+        """Return the commits that git rewrote as this one, the nearest first; not itself."""
         found: dict[CommitId, None] = {}
         new = [commit]
         while new and len(found) < MAX_STEPS:
@@ -124,7 +124,7 @@ def _path_of(record: CommitRecord) -> str:
 
 
 def rewrite_changes(old: CommitId, new: CommitId) -> dict[str, BlobChange]:
-    """Return the change that stores that git made a commit again as another one."""
+    """Return the change that stores that git rewrote a commit as another one."""
     return {f"rewritten/{new[:2]}/{new}/{old}{_LEAF}": b""}
 
 

@@ -197,7 +197,9 @@ def _read_call(command: str, began: float, ended: float, printed: str) -> Commit
 def open_edit_index(
     directory: str, repository: Repository, on_progress: Callable[[int, int], None] = lambda _done, _all: None
 ) -> Iterator[EditIndex]:
-    """Open the index of a store and bring it up to date; `on_progress` is told the conversations read, and all of them.
+    """Open the index of a store and bring it up to date.
+
+    on_progress: receives how many conversations are read, and how many there are to read.
 
     A conversation with a damaged message is left out, with a note.
     """

@@ -1,4 +1,4 @@
-"""Tell whether an edit was made in another repository: a file with the same name and the same lines may be anywhere.
+"""Decide whether an edit was made in another repository: a file with the same name and the same lines may be anywhere.
 
 Recorded paths are those of the machine on which the agent ran. Only a directory that exists here proves something: it
 is in another repository, which has another root commit. Clones and worktrees of the project are the same repository.

@@ -13,17 +13,14 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from scopes.hosts.agents import AGENTS, find_agent_named
+
 MAX_BYTES: Final = 1 << 20  # of a note, and of a record
 _MAX_SESSIONS = 200
 _NOTE_LINE = re.compile(r"[ \t]+(?P<id>[0-9A-Za-z_]{1,64})(?:::[0-9A-Za-z_]{1,64})?[ \t]+(?P<ranges>[0-9,-]{1,4000})")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _SESSION = re.compile(r"[0-9A-Za-z_.:-]{4,128}")
 _LAST_WORD = re.compile(r"([0-9A-Za-z_.-]{4,128})/?$")
-_FORMATS: Final = {  # names that the programs have for agents, and those of their formats here
-    "claude": "claude-code", "claude-code": "claude-code", "claude_code": "claude-code", "codex": "codex",
-    "codex-cli": "codex", "opencode": "opencode", "gemini": "gemini", "gemini-cli": "gemini", "qwen": "qwen",
-    "qwen-code": "qwen", "pi": "pi",
-}  # fmt: skip
 
 
 class SessionClaim(NamedTuple):
@@ -71,7 +68,8 @@ def parse_note(data: bytes) -> list[SessionClaim]:
 
 def note_keys(tool: str, session: str) -> list[str]:
     """Return what git-ai may call a session of a format."""
-    names = [name for name, known in _FORMATS.items() if known == tool]
+    agent = AGENTS.get(tool)
+    names = () if agent is None else (agent.name, *agent.others)
     digests = [sha256(f"{name}:{session}".encode("utf-8", "replace")).hexdigest() for name in names]
     return [key for digest in digests for key in (digest[:16], f"s_{digest[:14]}")]
 
@@ -96,7 +94,8 @@ def parse_trace(line: bytes) -> tuple[str, list[SessionClaim]] | None:
 
 def format_of(tool: str) -> str | None:
     """Return the format of an agent that another program names; None if it has none here."""
-    return _FORMATS.get(tool.strip().lower().replace(" ", "-"))
+    agent = find_agent_named(tool)
+    return None if agent is None else agent.name
 
 
 def _trace_claim(url: str, tool: str | None, lines: int) -> SessionClaim:

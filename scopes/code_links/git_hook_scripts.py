@@ -1,8 +1,8 @@
 """The scripts of the hooks that scopes adds to a repository, for any POSIX shell.
 
 Each first runs the hook that was there before, with its arguments and input, and ends with its exit code. What scopes
-adds cannot fail or delay a commit: a process of git, a file of some lines, and scopes in the background. The trailer
-alone is waited for, because it is part of the commit.
+adds runs one process of git, writes a file of some lines and starts scopes in the background: commits are not delayed
+and cannot fail because of it. Only the trailer is waited for, because it is part of the commit.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from scopes.code_links.agent_environment import AGENTS, VARIABLES
+from scopes.code_links.agent_environment import AGENT_VARIABLES, VARIABLES
 from scopes.code_links.pending_commits import DIRECTORY, END, HEADING, PENDING, STARTING
 
-KEPT: Final = ".before-scopes"
-NOTED: Final = ("post-commit", "post-rewrite")
+KEPT_SUFFIX: Final = ".before-scopes"
+RECORDING_HOOKS: Final = ("post-commit", "post-rewrite")
 TRAILER: Final = "prepare-commit-msg"
 TRAILER_NAME: Final = "Scopes-Turn"
-RUN: Final = "git"  # the target of `hooks run` that takes over what the scripts have left
+RUN: Final = "git"  # the target of `hooks run` that records what the scripts have written
 TURN: Final = "git-turn"  # prints the message id for the trailer
 _MARK: Final = "# scopes hooks install git: "
-_ANY = "".join(f"${{{name}-}}" for name in dict.fromkeys(name for agent in AGENTS for name in agent.present))
+_ANY = "".join(f"${{{name}-}}" for name in dict.fromkeys(name for agent in AGENT_VARIABLES for name in agent.present))
 _VALUES = "\n".join(f'\t\tscopes_value {name} "${{{name}-}}"' for name in VARIABLES)
 
 _HEAD = """\
@@ -133,7 +133,7 @@ def make_script(name: str, command: Sequence[str], store: str | None) -> str:
         TRAILER: (_RUN_KEPT, _PREPARE_MESSAGE),
     }
     run_kept, function = parts[name]
-    body = _HEAD.format(name=name, kept=KEPT) + run_kept + function.format_map(fields) + _TAIL
+    body = _HEAD.format(name=name, kept=KEPT_SUFFIX) + run_kept + function.format_map(fields) + _TAIL
     return f"#!/bin/sh\n{_MARK}{_digest(body)}\n{body}"
 
 

@@ -1,7 +1,10 @@
 """`scopes hooks install git`: hooks in the user's repository that record which session of an agent made a commit.
 
-A hook that is there is kept beside ours and still runs; taking ours out puts it back. At no moment is there none. The
-directory is the one that git uses, also with core.hooksPath, and all worktrees have it in common.
+A hook that exists is renamed and still runs; removing ours renames it back. Each hook is replaced in one step, so git
+finds one at every moment. The directory is the one that git uses, also with core.hooksPath; all worktrees share it.
+
+This is a `HookTarget` like those in `hosts`. It is here because it needs the repository and the files of
+`pending_commits`, which are above `hosts`.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from typing import Final, Literal
 
 from scopes.clock import new_id
 from scopes.code_links.git_hook_scripts import (
-    KEPT,
-    NOTED,
+    KEPT_SUFFIX,
+    RECORDING_HOOKS,
     TRAILER,
     TRAILER_NAME,
     Script,
@@ -29,7 +32,7 @@ from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_direc
 from scopes.code_links.project_git import check_repository, unusable_files
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
-from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, describe_outdated
+from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated
 from scopes.regular_file import read_regular
 from scopes.result import Note
 from scopes.store.error_translation import translated
@@ -55,7 +58,7 @@ class GitHooks:
     name: str = NAME
     summary: str = "Record which session of an agent made a commit"
 
-    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+    def install(self, environment: HookEnvironment, *, print_only: bool = False) -> HooksChanged:
         """Add the hooks, or bring them up to date; with `print_only` return what would be written.
 
         Raises:
@@ -63,8 +66,8 @@ class GitHooks:
             Refused: a hook of ours was changed, or a hook that was kept would be lost.
             Inaccessible: the hooks cannot be read or written.
         """
-        worktree, directory = _find_hooks(place)
-        wanted = dict(self._scripts(place, directory))
+        worktree, directory = _find_hooks(environment)
+        wanted = dict(self._scripts(environment, directory))
         found = {name: _read_ours(directory, name) for name in wanted}
         if print_only:
             shown = (FileChange(os.path.join(directory, name), "shown", text) for name, text in wanted.items())
@@ -77,51 +80,55 @@ class GitHooks:
         notes = (_KEPT_TRAILER,) if self.trailer is None and TRAILER in wanted else ()
         return HooksChanged(target=self.name, changes=tuple(changes), advice=_advice(worktree, directory), notes=notes)
 
-    def status(self, place: HookPlace) -> HookState:
-        """Return how the hooks are."""
+    def status(self, environment: HookEnvironment) -> HookState:
+        """Return the state of the hooks."""
         try:
-            worktree, directory = _find_hooks(place)
-            wanted = dict(self._scripts(place, directory))
+            worktree, directory = _find_hooks(environment)
+            wanted = dict(self._scripts(environment, directory))
             found = {name: _read_ours(directory, name) for name in wanted}
         except NotFound as error:
-            return HookState(self.name, "missing", place.cwd, error.message)
+            return HookState(self.name, "missing", environment.cwd, error.message)
         except ScopesError as error:
-            return HookState(self.name, "unreadable", place.cwd, error.message)
+            return HookState(self.name, "unreadable", environment.cwd, error.message)
         if not any(found.values()) or not os.path.isdir(pending_directory(worktree)):
             return HookState(self.name, "missing", directory)
         trailers = found.get(TRAILER) is not None
         differing = {name: ours for name, ours in found.items() if ours is None or ours.text != wanted[name]}
         if differing:
-            detail = _describe_differences(place, differing)
+            detail = _describe_differences(environment, differing)
             return HookState(self.name, "outdated", directory, detail, trailers=trailers)
         return HookState(self.name, "installed", directory, trailers=trailers)
 
-    def remove(self, place: HookPlace) -> HooksChanged:
-        """Take the hooks out, and put back those that were there before; raises as `install`."""
-        worktree, directory = _find_hooks(place)
-        names = [name for name in (*NOTED, TRAILER) if _read_ours(directory, name) or _is_only_kept(directory, name)]
+    def remove(self, environment: HookEnvironment) -> HooksChanged:
+        """Remove the hooks, and put back those that were there before; raises as `install`."""
+        worktree, directory = _find_hooks(environment)
+        names = [
+            name
+            for name in (*RECORDING_HOOKS, TRAILER)
+            if _read_ours(directory, name) or _is_only_kept(directory, name)
+        ]
         with translated("write hooks of git", directory):
             changes = [_take_out(directory, name) for name in names]
             _remove_directories(worktree, directory)
         return HooksChanged(target=self.name, changes=tuple(changes) or (FileChange(directory, "absent"),))
 
-    def _scripts(self, place: HookPlace, directory: str) -> Iterator[tuple[str, str]]:
+    def _scripts(self, environment: HookEnvironment, directory: str) -> Iterator[tuple[str, str]]:
         """Yield name and text of the hooks."""
-        for name in (*NOTED, TRAILER):
+        for name in (*RECORDING_HOOKS, TRAILER):
             if name != TRAILER or (_is_ours(directory, name) if self.trailer is None else self.trailer):
-                yield name, make_script(name, place.command, place.store)
+                yield name, make_script(name, environment.command, environment.store)
 
 
-def _find_hooks(place: HookPlace) -> tuple[Worktree, str]:
+def _find_hooks(environment: HookEnvironment) -> tuple[Worktree, str]:
     """Return the working tree around the current directory, and the directory from which git runs its hooks.
 
     Raises:
         NotFound: there is none.
         Inaccessible: git is not installed, or cannot read the repository.
     """
-    worktree, program = find_worktree(place.cwd), find_git()
+    worktree, program = find_worktree(environment.cwd), find_git()
     if worktree is None:
-        raise NotFound(f"{place.cwd} is not in a git repository", hint="change to a working tree of the project")
+        raise NotFound(f"{environment.cwd} is not in a git repository", hint="change to a working tree of the project")
     if program is None:
         raise Inaccessible("the git program is not installed", hint="install git")
     with unusable_files(worktree.shared):
@@ -129,7 +136,7 @@ def _find_hooks(place: HookPlace) -> tuple[Worktree, str]:
     done = subprocess.run(
         [program, "rev-parse", "--git-path", "hooks"],
         cwd=worktree.directory,
-        env={name: value for name, value in place.environ.items() if not name.startswith("GIT_")},
+        env={name: value for name, value in environment.environ.items() if not name.startswith("GIT_")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
@@ -148,7 +155,7 @@ def _find_hooks(place: HookPlace) -> tuple[Worktree, str]:
 
 
 def _kept_of(path: str) -> str:
-    return path + KEPT
+    return path + KEPT_SUFFIX
 
 
 def _is_ours(directory: str, name: str) -> bool:
@@ -172,11 +179,11 @@ def _read_ours(directory: str, name: str) -> Script | None:
     except OSError as error:
         raise Inaccessible(f"cannot read {path}: {error.strerror}", hint="see: ls -l") from error
     if script is not None and script.is_changed:
-        raise Refused(f"{path} was changed after scopes had written it", hint="take the lines of scopes out of it")
+        raise Refused(f"{path} was changed after scopes had written it", hint="remove the lines of scopes from it")
     kept = _kept_of(path)
     is_other = script is None and os.path.lexists(path) and os.path.lexists(kept)
     if is_other and not os.path.samestat(os.lstat(path), os.lstat(kept)):
-        raise Refused(f"{kept} is there, and {path} is not of scopes", hint="move one of them away")
+        raise Refused(f"{kept} exists, and scopes did not write {path}", hint="move one of them away")
     return script
 
 
@@ -196,17 +203,19 @@ def _take_out(directory: str, name: str) -> FileChange:
     return FileChange(path, "removed")
 
 
-def _describe_differences(place: HookPlace, found: Mapping[str, Script | None]) -> str:
+def _describe_differences(environment: HookEnvironment, found: Mapping[str, Script | None]) -> str:
     """Return how hooks differ from those that would be written now."""
     commands = [find_command(ours.text) for ours in found.values() if ours is not None]
-    return describe_outdated(place, filter(None, commands), [name for name, ours in found.items() if ours is None])
+    return describe_outdated(
+        environment, filter(None, commands), [name for name, ours in found.items() if ours is None]
+    )
 
 
 def _prepare(worktree: Worktree, directory: str) -> None:
     top = os.path.join(worktree.shared, DIRECTORY)
     for path in (top, pending_directory(worktree), os.path.join(top, _MADE), os.path.join(top, STARTING)):
         if os.path.islink(path):
-            raise Refused(f"{path} is a link, and scopes makes none", hint="delete it")
+            raise Refused(f"{path} is a symbolic link, which scopes did not make", hint="delete it")
     os.makedirs(pending_directory(worktree), exist_ok=True)
     if not os.path.isdir(directory):
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # waits for no reader of a pipe
@@ -245,7 +254,7 @@ def _keep(path: str) -> None:
 
 
 def _remove_directories(worktree: Worktree, directory: str) -> None:
-    """Remove what `_prepare` made, unless something is in it: commits that were not taken over yet stay."""
+    """Remove what `_prepare` made, unless something is in it: commits that are not recorded yet stay."""
     top = os.path.join(worktree.shared, DIRECTORY)
     made = os.path.join(top, _MADE)
     with suppress(OSError):

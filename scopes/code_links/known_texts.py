@@ -1,4 +1,4 @@
-"""The texts of files, as far as the edits of a conversation tell them: a replacement within a line changes that line.
+"""The texts of files, as far as the edits of a conversation show them: a replacement within a line changes that line.
 
 Agents that record no hunks replace a text which may begin and end within a line. Its whole line is known if the
 conversation wrote the file, or has replaced in it since.

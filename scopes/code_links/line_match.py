@@ -23,8 +23,8 @@ WhyLevel: TypeAlias = Literal["certain", "likely", "other-session", "near", "com
 WHY_LEVELS: Final = ("certain", "likely", "other-session", "near", "commit-only", "unsure", "none")  # surest first
 ANSWERED: Final = frozenset({"certain", "likely", "other-session"})
 NEIGHBOUR_LINES: Final = 6
-FEW_EDITS: Final = 4  # a line that not more edits have tells something without its neighbours
-RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made: of older edits, most are wrong
+FEW_EDITS: Final = 4  # a line that at most so many edits have is evidence without its neighbours
+RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made; most older edits are not its source
 OTHER_SECONDS: Final = 48 * 3600.0  # before a commit that another conversation made
 MAX_CANDIDATES: Final = 20
 

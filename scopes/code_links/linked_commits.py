@@ -84,7 +84,7 @@ class CommitLinker:
 def open_linker(
     repository: Repository, index_directory: str, directory: str, on_progress: Progress = lambda _done, _all: None
 ) -> Iterator[CommitLinker]:
-    """Open the project around a directory and the index of edits; `on_progress` is told the conversations it reads.
+    """Open the project around a directory and the index of edits; `on_progress` receives the conversations it reads.
 
     Raises:
         NotFound: the directory is in no git repository.

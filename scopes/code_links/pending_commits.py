@@ -1,7 +1,7 @@
 """What the hooks of git leave for scopes: a small file for each commit, in the git directory of the project.
 
 A hook may not delay a commit, and it may run in a sandbox that cannot write the store, or be killed with its agent. So
-it writes one file and starts scopes in the background; what is not taken over then is taken over after the next commit.
+it writes one file and starts scopes in the background; what is not recorded then is recorded after the next commit.
 A file is complete when its last line is there.
 
 The git directory may come from somebody else: a link in place of one of the folders is not followed, because files in
@@ -37,7 +37,7 @@ _STALE = 3600 * 1_000_000_000  # nanoseconds after which an incomplete file is t
 
 
 class PendingCommit(NamedTuple):
-    """A commit that was made in the shell of agents, or that was made again from others; `at` is in nanoseconds."""
+    """A commit that was made in the shell of agents, or that others were rewritten as; `at` is in nanoseconds."""
 
     name: str
     at: int
@@ -63,7 +63,7 @@ def list_pending(worktree: Worktree) -> list[PendingCommit]:
 
 
 def remove_pending(worktree: Worktree, pending: list[PendingCommit], now: int) -> None:
-    """Delete what was taken over, and what a hook that was killed has left."""
+    """Delete what was recorded, and the unfinished files of hooks that were killed."""
     with suppress(OSError), _open_folder(worktree) as folder:
         for each in pending:
             if each.is_complete or each.at < now - _STALE:

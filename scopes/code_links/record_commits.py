@@ -1,6 +1,6 @@
 """Record which session made a commit: from the files that hooks of git left, and at the end of a recorded turn.
 
-Both are taken over once, however often that is tried: a record that is stored is not stored again.
+Each is recorded once, however often that is tried: a record that is stored is not stored again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _TOLERANCE = 2  # seconds between the time of a commit and the beginning of its 
 
 
 def record_pending(repository: Repository, worktree: Worktree) -> OperationId | None:
-    """Take over what the hooks of a project have left; None if there is nothing new.
+    """Record what the hooks of a project have written; None if there is nothing new.
 
     Raises:
-        Busy, Inaccessible: nothing was taken over; it stays for the next time.
+        Busy, Inaccessible: nothing was recorded; it stays for the next time.
     """
     pending = list_pending(worktree)
     if not pending:
@@ -137,7 +137,7 @@ def _store(
         for record in found:
             changes |= {} if records.holds(record) else record_changes(record)
         known = {record.commit for record in found}
-        for old, new in dict.fromkeys(pairs):  # in the order in which git made the commits again
+        for old, new in dict.fromkeys(pairs):  # in the order in which git rewrote the commits
             if old in known or records.find(old) or records.list_earlier(old):
                 known.add(new)
                 changes |= rewrite_changes(old, new)

@@ -56,12 +56,12 @@ class _Found(NamedTuple):
 
 
 class RecordedCommits:
-    """Answers from the records of a store and from what hooks have left in a project, which it does not take over."""
+    """Answers from the records of a store and from what hooks have written in a project, which it does not record."""
 
     def __init__(self, repository: Repository, worktree: Worktree | None = None) -> None:
         self._repository = repository
         self._worktree = worktree
-        # Before the records: what is taken over meanwhile is then in both, instead of in neither.
+        # Before the records: what is recorded meanwhile is then in both, instead of in neither.
         self._left = [] if worktree is None else list_pending(worktree)
         self._records = CommitRecords(repository)
         self._names = NamesOfUuids(repository)
@@ -69,7 +69,7 @@ class RecordedCommits:
         self._turns: dict[tuple[Oid, ...], list[TurnMessage]] = {}
 
     def links_of_commit(self, commit: CommitId, identity: str | None = None) -> RecordedLinks:
-        """Return what is recorded of a commit, also before git made it again; the surest link first.
+        """Return what is recorded of a commit, also of the commits that git rewrote as it; the surest link first.
 
         `identity` is that of the commit (`commit_facts`), to find one that was rebased or picked elsewhere.
         """
@@ -101,7 +101,7 @@ class RecordedCommits:
         return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
 
     def replacements_of(self, commits: Iterable[CommitId]) -> dict[CommitId, CommitId]:
-        """Return the earlier commits that git made again as one of these, with the newest one that each became."""
+        """Return the earlier commits that git rewrote as one of these, with the newest one that each became."""
         wanted = list(commits)
         found: dict[CommitId, list[CommitId]] = {}
         for new in wanted:
@@ -110,7 +110,7 @@ class RecordedCommits:
         return {old: next((each for each in news if each not in found), news[-1]) for old, news in found.items()}
 
     def _list_earlier(self, commit: CommitId) -> list[CommitId]:
-        """Return the commits that git made again as this one, also those that hooks have left only, nearest first."""
+        """Return the commits that git rewrote as this one, the nearest first; pending ones too."""
         earlier = dict.fromkeys((commit, *self._records.list_earlier(commit)))
         for old, new in reversed(self._pending_pairs):
             if new in earlier:
@@ -129,13 +129,13 @@ class RecordedCommits:
 
     @cached_property
     def _pending_pairs(self) -> list[tuple[CommitId, CommitId]]:
-        """What hooks have left of commits that git made again, in the order in which it did."""
+        """The pending pairs of a rewritten commit and the new one, in the order in which git made them."""
         return [pair for each in self._left for pair in each.rewritten]
 
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
-        """Yield the records of a commit, of those that git made again as this one, and of those with its identity."""
+        """Yield the records of a commit, of those that git rewrote as this one, and of those with its identity."""
         seen: set[CommitRecord] = set()
-        earlier = {commit: "", **{each: f", made again from {each[:8]}" for each in self._list_earlier(commit)}}
+        earlier = {commit: "", **{each: f", rewritten from {each[:8]}" for each in self._list_earlier(commit)}}
         same = [] if identity is None else self._records.list_same(identity)
         same += [each.commit for each in self._pending if identity is not None and each.identity == identity]
         text = "; {} has the same author, time and subject"

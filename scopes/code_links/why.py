@@ -70,7 +70,7 @@ def why(
     request: WhyRequest,
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Why:
-    """Find the turns that wrote lines of a file; `on_progress` is told the conversations that are indexed first.
+    """Find the turns that wrote lines of a file; `on_progress` receives the conversations that are indexed first.
 
     Raises:
         NotFound: the directory is in no git repository, the file or the revision does not exist, or the store is empty.

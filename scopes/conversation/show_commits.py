@@ -144,7 +144,7 @@ def _row(linked: LinkedCommit, links: tuple[CodeLink, ...]) -> CommitRow | None:
 def _recorded_rows(
     recorded: RecordedCommits, name: ConversationId, records: Iterable[CommitRecord]
 ) -> Iterator[CommitRow]:
-    """Yield recorded commits that the project does not have: those of another one, or made again since."""
+    """Yield recorded commits that the project does not have: those of another project, or rewritten since."""
     for record in records:
         links = recorded.links_of_commit(record.commit).links
         own = tuple(with_own_turn(link) for link in best_links(links) if link.conversation == name)

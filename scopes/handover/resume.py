@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from scopes.context.history_block import HistoryBlock, HistoryRequest, history
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
-from scopes.handover.agents import AGENTS, AgentProgram, find_agent, match_agent
+from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root_of
@@ -96,7 +96,7 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     """
     if request.session not in SESSIONS:
         raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
-    wanted = None if request.agent is None else find_agent(request.agent)
+    wanted = None if request.agent is None else read_agent_program(request.agent)
     branch = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
     with naming(branch):
         return _plan(branch, request, choice, user, wanted)
@@ -152,9 +152,9 @@ def _plan(
         raise NotFound("its root is damaged", hint="see: scopes verify")
     root = read_root_of(repository, read_commit(repository, root_commit), branch.tip)
     session = find_session(branch, root, root_commit)
-    agent = wanted or (session.agent if session is not None else match_agent(root.format))
+    agent = wanted or (session.agent if session is not None else find_agent_program(root.format))
     if agent is None:
-        hint = f"name one: scopes resume {conversation} --in {next(iter(AGENTS))}"
+        hint = f"name one: scopes resume {conversation} --in {next(iter(PROGRAMS))}"
         raise Refused("it was not recorded from an agent that can be started", hint=hint)
     recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
     directory = _check_directory(request.directory or recorded, given=request.directory is not None)
@@ -189,7 +189,7 @@ def _why_new(
     if session is None:
         reason = f"{branch.name} is not the record of a session"
     elif session.agent != agent:
-        reason = f"the session is one of {session.agent.name}"
+        reason = f"the session belongs to {session.agent.name}"
     elif session.agent.resume_words(session.id) is None:
         reason = "the id of the session is not valid"
     elif not is_kept(session, user.environ, user.home):
@@ -199,7 +199,7 @@ def _why_new(
     elif session.tip != branch.tip and request.session != "own":
         reason = f"the session of {agent.name} does not end where {branch.name} ends"
     else:
-        return None if request.session != "new" else "a new one is wanted"
+        return None if request.session != "new" else "--session new was given"
     if request.session == "own":
         raise Refused(f"its session cannot be opened: {reason}", hint="begin a new one with the history: --session new")
     return reason
@@ -222,7 +222,7 @@ def _begin_new(
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
         raise Invalid(
             f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",
-            hint=f"take less of it: --max-tokens {maximum // 2}",
+            hint=f"use less of it: --max-tokens {maximum // 2}",
         )
     words = [agent.program, *agent.prompt_words(prompt)]
     return Resumption(

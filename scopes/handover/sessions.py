@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scopes.handover.agents import AgentProgram, match_agent
+from scopes.handover.agent_programs import AgentProgram, find_agent_program
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
 from scopes.history.sources import TRACKING, find_source_record, source_key
@@ -44,7 +44,7 @@ def find_session(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSes
 
 def _find_live(branch: BranchHandle) -> AgentSession | None:
     entry = _mapping(branch.entry.extra.get(ACP))
-    agent, session, directory = match_agent(_text(entry.get("agent"))), entry.get("session"), entry.get("cwd")
+    agent, session, directory = find_agent_program(_text(entry.get("agent"))), entry.get("session"), entry.get("cwd")
     if agent is None or not isinstance(session, str):
         return None
     newest = read_body(branch.repository, read_commit(branch.repository, branch.tip))
@@ -55,7 +55,7 @@ def _find_live(branch: BranchHandle) -> AgentSession | None:
 def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentSession | None:
     for key, tip in _walk_tracked(branch, root):
         record = find_source_record(branch.repository, key)
-        agent = None if record is None else match_agent(record.format)
+        agent = None if record is None else find_agent_program(record.format)
         if record is not None and agent is not None and root_commit in {record.root, *record.more_roots}:
             return AgentSession(agent, record.native_id, record.path, tip)
     return None

@@ -1,6 +1,9 @@
 """`skills`: a short file that teaches an agent when and how to use scopes, in the folder where the agent looks for it.
 
 The format is that of https://agentskills.io/specification: a folder with the skill's name, and in it SKILL.md.
+
+Sources of the folders: code.claude.com/docs/en/skills (Claude Code), developers.openai.com/codex/skills (Codex),
+cursor.com/docs/skills (Cursor, not run), docs/cli/skills.md of Gemini CLI, opencode.ai/docs/skills (OpenCode).
 """
 
 from __future__ import annotations
@@ -15,19 +18,21 @@ from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.exporters.atomic_save import write_file
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory
 from scopes.hosts.config_file import require_inside
 from scopes.result import Result
 
-FOLDERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+SHARED = ".agents"
+FOLDERS: Mapping[str, str] = MappingProxyType(
     {
-        "agents": (".agents/skills", ".agents/skills"),
-        "claude-code": (".claude/skills", ".claude/skills"),
-        "codex": (".agents/skills", ".agents/skills"),
-        "cursor": (".cursor/skills", ".cursor/skills"),
-        "gemini": (".gemini/skills", ".gemini/skills"),
-        "opencode": (".config/opencode/skills", ".opencode/skills"),
+        "agents": SHARED,
+        "claude-code": ".claude",
+        "codex": SHARED,
+        "cursor": ".cursor",
+        "gemini": ".gemini",
+        "opencode": ".opencode",
     }
-)  # by agent: where it looks for the user's skills, from the home directory, and for those of a project
+)  # by target: the folder of a project with `skills`. The user's is SHARED in the home directory, or the agent's own.
 _FILE = os.path.join("scopes", "SKILL.md")
 _OURS = "\n  generator: scopes\n"
 _USERS = re.compile(r"(?<=\n)  installed-for: ([a-z -]*)\n")
@@ -37,7 +42,7 @@ _START_AGAIN = "agents read their skills when they start: start those that are r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillChanged(Result):
-    """What was done to the skill file of an agent: `state` is added, replaced, unchanged, removed, kept, absent or
+    """What was done to the skill file of a target: `state` is added, replaced, unchanged, removed, kept, absent or
     shown.
 
     advice: what is left to do, or else to know; None if nothing is.
@@ -51,25 +56,25 @@ class SkillChanged(Result):
 
 
 def install_skill(
-    agent: str, directory: str, *, project: bool, force: bool = False, only_show: bool = False
+    agent: str, directories: UserDirectories, *, project: bool, force: bool = False, only_show: bool = False
 ) -> SkillChanged:
     """Write the skill file for an agent; an older one of ours is replaced.
 
-    directory: the home directory, or that of the project.
+    project: write it for the project instead of for the user.
 
     Raises:
-        Invalid: the agent is not known.
+        Invalid: there is no such target.
         Refused: there is another skill of this name, and `force` is not given; or a link leads out of the project.
         Inaccessible: the file cannot be read or written.
     """
-    path = path_of(agent, directory, project=project)
+    path = path_of(agent, directories, project=project)
     text = files("scopes.handover").joinpath("skill.md").read_text("utf-8")
     if only_show:
         return SkillChanged(agent=agent, file=path, state="shown", text=text)
     if project:
-        require_inside(path, directory)
+        require_inside(path, directories.project)
     before = _read(path)
-    text = _with_users(text, agent, {agent, *_users_of(before)}, project=project)
+    text = _with_users(text, agent, {agent, *_users_of(before)})
     if before == text:
         return SkillChanged(agent=agent, file=path, state="unchanged", text=text)
     if before is not None and not force:
@@ -83,14 +88,14 @@ def install_skill(
     return SkillChanged(agent=agent, file=path, state=state, text=text, advice=_START_AGAIN)
 
 
-def remove_skill(agent: str, directory: str, *, project: bool, force: bool = False) -> SkillChanged:
+def remove_skill(agent: str, directories: UserDirectories, *, project: bool, force: bool = False) -> SkillChanged:
     """Delete the skill file of an agent, and its folder if that is empty then; raises as `install_skill`.
 
     A file that was installed for other agents too stays for them, unless `force` is given.
     """
-    path = path_of(agent, directory, project=project)
+    path = path_of(agent, directories, project=project)
     if project:
-        require_inside(path, directory)
+        require_inside(path, directories.project)
     before = _read(path)
     if before is None:
         return SkillChanged(agent=agent, file=path, state="absent", text="")
@@ -105,14 +110,14 @@ def remove_skill(agent: str, directory: str, *, project: bool, force: bool = Fal
         raise Inaccessible(f"cannot delete {path}: {error.strerror}") from error
     with suppress(OSError):
         os.rmdir(os.path.dirname(path))
-    sharing = [name for name in _agents_of_folder(agent, project=project) if name != agent]
-    lost = f"it was also that of {', '.join(sharing)}" if sharing and not _users_of(before) else None
+    sharing = [name for name in _agents_of_folder(agent) if name != agent]
+    lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not _users_of(before) else None
     return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=lost)
 
 
 def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, project: bool) -> SkillChanged:
-    """Leave a file to other agents, and take an agent out of the list in it."""
-    text = _with_users(before, agent, others, project=project)
+    """Keep the file for other targets, and remove one from the list in it."""
+    text = _with_users(before, agent, others)
     if text != before:
         write_file(path, [text.encode("utf-8", "surrogateescape")], force=True)
     option = " --project" if project else ""
@@ -121,9 +126,9 @@ def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, proj
     return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
 
 
-def _agents_of_folder(agent: str, *, project: bool) -> list[str]:
-    """Return the agents that look for skills in the same folder as an agent, with it."""
-    return [name for name, folders in FOLDERS.items() if folders[project] == FOLDERS[agent][project]]
+def _agents_of_folder(agent: str) -> list[str]:
+    """Return the targets with the same folder as one of them, with that one."""
+    return [name for name, folder in FOLDERS.items() if folder == FOLDERS[agent]]
 
 
 def _users_of(text: str | None) -> list[str]:
@@ -132,23 +137,30 @@ def _users_of(text: str | None) -> list[str]:
     return [] if found is None else [name for name in found[1].split() if name in FOLDERS]
 
 
-def _with_users(text: str, agent: str, users: Iterable[str], *, project: bool) -> str:
-    """Return the text of a file with the agents it is for, if its folder is shared."""
+def _with_users(text: str, agent: str, users: Iterable[str]) -> str:
+    """Return the text of a file with the targets it is for, if its folder is shared."""
     text = _USERS.sub("", text, count=1)
-    if len(_agents_of_folder(agent, project=project)) == 1:
+    if len(_agents_of_folder(agent)) == 1:
         return text
     return text.replace(_OURS, f"{_OURS}  installed-for: {' '.join(sorted(users))}\n", 1)
 
 
-def path_of(agent: str, directory: str, *, project: bool) -> str:
-    """Return the path of the skill file of an agent.
+def path_of(agent: str, directories: UserDirectories, *, project: bool) -> str:
+    """Return the path of the skill file of a target.
 
     Raises:
-        Invalid: the agent is not known.
+        Invalid: there is no such target.
     """
     if agent not in FOLDERS:
-        raise Invalid(f"{agent!a} is not an agent with skills", hint=f"agents: {', '.join(FOLDERS)}")
-    return os.path.join(directory, *FOLDERS[agent][project].split("/"), _FILE)
+        raise Invalid(f"{agent!a} is not a target of skills", hint=f"targets: {', '.join(FOLDERS)}")
+    folder = FOLDERS[agent]
+    if project:
+        top = os.path.join(directories.project, folder)
+    elif folder == SHARED:
+        top = os.path.join(directories.home, folder)
+    else:
+        top = config_directory(AGENTS[agent], directories.environ, directories.home)
+    return os.path.join(top, "skills", _FILE)
 
 
 def _read(path: str) -> str | None:
@@ -166,4 +178,4 @@ def _read(path: str) -> str | None:
 
 def _check_ours(path: str, text: str) -> None:
     if _OURS not in text.partition("\n---")[0] + "\n":
-        raise Refused(f"{path} is another skill of this name", hint="replace or delete it all the same: --force")
+        raise Refused(f"{path} is another skill of this name", hint="to replace or delete it: --force")

@@ -1,1 +1,1 @@
-"""The configuration of other programs: entries of scopes in it, which come and go, while everything else stays."""
+"""The configuration of other programs: add and remove entries of scopes, and keep everything else."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.errors import Inaccessible, Refused
+from scopes.hosts.agents import AGENTS, config_directory
 from scopes.hosts.config_file import FileChange, State, advise_removal, format_json, parse_json, read_text, save
-from scopes.hosts.hook_target import RUN, HookPlace, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.hook_target import RUN, HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
 from scopes.hosts.json_entries import has_entries, take_out
 from scopes.hosts.program import is_program
 
@@ -26,18 +27,17 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class JsonHooks:
-    """An agent with a JSON file of hooks below `hooks`, a list for each event.
+    """An agent with a JSON file that has hooks below the key `hooks`, a list for each event.
 
-    home: the variable that moves its directory, and the directory in the user's home
-    file: the file in that directory
+    name: the name of the agent
+    file: the file in its configuration directory
     entry: makes the entry of an event for a command
     nested: an entry has a list of hooks of its own, below `hooks`
-    head: what a new file has besides the hooks
+    head: the fields of a new file besides the hooks
     """
 
     name: str
     summary: str
-    home: tuple[str | None, str]
     file: str
     events: tuple[str, ...]
     entry: Callable[[str], Document]
@@ -45,9 +45,9 @@ class JsonHooks:
     head: tuple[tuple[str, Any], ...] = ()
     advice: str | None = None
 
-    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+    def install(self, environment: HookEnvironment, *, print_only: bool = False) -> HooksChanged:
         """Add the hooks, or bring them up to date; as `HookTarget.install`."""
-        path, command = self._path(place), self._command(place)
+        path, command = self._path(environment), self._command(environment)
         text = json.dumps({"hooks": {event: [self.entry(command)] for event in self.events}}, indent=2)
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
@@ -61,9 +61,9 @@ class JsonHooks:
         state: State = "replaced" if found else "added"
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text, backup),), advice=self.advice)
 
-    def status(self, place: HookPlace) -> HookState:
-        """Return how the hooks are."""
-        path, command = self._path(place), self._command(place)
+    def status(self, environment: HookEnvironment) -> HookState:
+        """Return the state of the hooks."""
+        path, command = self._path(environment), self._command(environment)
         try:
             found = list(self._commands(parse_json(read_text(path), path), path))
         except (Refused, Inaccessible) as error:
@@ -73,13 +73,13 @@ class JsonHooks:
         if sorted(found) != sorted((event, command) for event in self.events):
             others = [shlex.split(other) for _, other in found if other != command]
             missing = [event for event in self.events if event not in dict(found)]
-            detail = describe_outdated(place, others, missing)
+            detail = describe_outdated(environment, others, missing)
             return HookState(self.name, "outdated", path, detail)
         return HookState(self.name, "installed", path)
 
-    def remove(self, place: HookPlace) -> HooksChanged:
-        """Take the hooks out; as `HookTarget.remove`."""
-        path = self._path(place)
+    def remove(self, environment: HookEnvironment) -> HooksChanged:
+        """Remove the hooks; as `HookTarget.remove`."""
+        path = self._path(environment)
         with advise_removal(f"the hooks in {path} whose command has `{' '.join(RUN)} {self.name}`"):
             before = read_text(path)
             document = parse_json(before, path)
@@ -88,13 +88,11 @@ class JsonHooks:
             backup = take_out(path, before, self._without(document, path), dict(self.head))
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed", backup=backup),))
 
-    def _path(self, place: HookPlace) -> str:
-        variable, folder = self.home
-        top = place.environ.get(variable) if variable is not None else None
-        return os.path.join(top or os.path.join(place.home, folder), self.file)
+    def _path(self, environment: HookEnvironment) -> str:
+        return os.path.join(config_directory(AGENTS[self.name], environment.environ, environment.home), self.file)
 
-    def _command(self, place: HookPlace) -> str:
-        return shlex.join(hook_words(place, self.name))
+    def _command(self, environment: HookEnvironment) -> str:
+        return shlex.join(hook_words(environment, self.name))
 
     def _add(self, text: str | None, path: str, command: str) -> str:
         """Return the text of the file with the hooks, instead of those that it has."""
@@ -120,11 +118,11 @@ class JsonHooks:
         """Return a document without our hooks; the lists of the events stay."""
         document = deepcopy(document)
         for event, entries in _events(document, path):
-            document["hooks"][event] = [left for entry in entries for left in self._left(entry)]
+            document["hooks"][event] = [left for entry in entries for left in self._without_ours(entry)]
         return document
 
-    def _left(self, entry: Any) -> Iterator[Any]:
-        """Yield an entry without our hooks, unless it had no others."""
+    def _without_ours(self, entry: Any) -> Iterator[Any]:
+        """Yield an entry without our hooks; nothing if it had no others."""
         ours = [hook for hook in self._hooks(entry) if self._is_ours(hook)]
         if not ours:
             yield entry
@@ -176,7 +174,6 @@ AGENT_HOOKS = (
     JsonHooks(
         "claude-code",
         "Record every turn of Claude Code",
-        ("CLAUDE_CONFIG_DIR", ".claude"),
         "settings.json",
         ("Stop", "SubagentStop", "SessionEnd"),
         lambda command: _command_hook(command, timeout=10),
@@ -185,7 +182,6 @@ AGENT_HOOKS = (
     JsonHooks(
         "codex",
         "Record every turn of Codex",
-        ("CODEX_HOME", ".codex"),
         "hooks.json",
         ("Stop", "SubagentStop", "SessionEnd"),
         lambda command: _command_hook(command, timeout=10),
@@ -194,7 +190,6 @@ AGENT_HOOKS = (
     JsonHooks(
         "gemini",
         "Record every turn of Gemini CLI",
-        (None, ".gemini"),
         "settings.json",
         ("AfterAgent", "SessionEnd"),
         lambda command: _command_hook(command, name="scopes", timeout=10_000),
@@ -203,7 +198,6 @@ AGENT_HOOKS = (
     JsonHooks(
         "cursor",
         "Record every turn of Cursor",
-        (None, ".cursor"),
         "hooks.json",
         (
             "beforeSubmitPrompt",
@@ -218,6 +212,6 @@ AGENT_HOOKS = (
         nested=False,
         head=(("version", 1),),
         advice="windows of Cursor that are open do not have the hooks: start them again; the hooks follow its "
-        "documentation and were not run with it: look whether a turn is recorded with scopes hooks status cursor",
+        "documentation and were not run with it: scopes hooks status cursor shows whether a turn was recorded",
     ),
 )

@@ -1,6 +1,7 @@
-"""Change a configuration file of another program: what is in it stays, and so can what was there before.
+"""Change a configuration file of another program: everything else in it stays, and the change can be undone.
 
-JSON is read and written again, so a file with comments is refused. The file as it was is kept next to it. A change is
+JSON is read and written again, so a file with comments is refused. The file from before the first change is kept
+next to it. A change is
 taken back byte for byte if nothing else has changed since: if the same change of the kept file gives the present one.
 The file is replaced in one step, and only if it is still what was read, because its program may write it too.
 """
@@ -76,7 +77,7 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is not plain JSON: {error}", hint=_ADD_YOURSELF) from error
     if not isinstance(document, dict):
-        raise Refused(f"{path} has no JSON object", hint=_SHOW)
+        raise Refused(f"{path} is not a JSON object", hint=_SHOW)
     return document
 
 
@@ -102,12 +103,12 @@ def find_object(document: dict[str, Any], keys: Sequence[str], path: str) -> dic
 
 @contextmanager
 def advise_removal(what: str) -> Iterator[None]:
-    """Say which entry the user can take out, where the hint of an error is about adding it."""
+    """Name the entry to remove in the hint of an error, where that is about adding it."""
     try:
         yield
     except (Refused, Inaccessible) as error:
         if error.hint in {_SHOW, _ADD_YOURSELF}:
-            error.hint = f"take it out yourself: {what}"
+            error.hint = f"remove it yourself: {what}"
         raise
 
 
@@ -118,7 +119,7 @@ def save(path: str, before: str | None, after: str, *, keep: bool = True) -> str
     ours.
 
     Raises:
-        Busy: somebody else has changed the file meanwhile.
+        Busy: another program has changed the file meanwhile.
         Inaccessible: a permission is missing, or the disk is full.
     """
     final = os.path.realpath(path)

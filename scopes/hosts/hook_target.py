@@ -1,6 +1,7 @@
-"""What `scopes hooks` needs of a program that has hooks: to install them, to take them out, and to tell how they are.
+"""The interface of a program with hooks: install them, remove them, return their state.
 
-A target is an object, so that hooks of another kind (`git`) need no more than one of their own.
+A target is an object, so that hooks of another kind, such as those of git, are one more class. The table of targets is
+`server.hook_targets`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ RUN = ("hooks", "run")
 HookCondition: TypeAlias = Literal["installed", "missing", "outdated", "unreadable"]
 
 
-class HookPlace(NamedTuple):
+class HookEnvironment(NamedTuple):
     """Where hooks are installed, and what they run.
 
     home: the user's home directory
@@ -34,24 +35,26 @@ class HookPlace(NamedTuple):
     store: str | None = None
 
 
-def hook_words(place: HookPlace, name: str) -> list[str]:
+def hook_words(environment: HookEnvironment, name: str) -> list[str]:
     """Return the command that the hook of a target runs."""
-    words = [*place.command, *RUN, name]
-    return words if place.store is None else [*words, "--store", place.store]
+    words = [*environment.command, *RUN, name]
+    return words if environment.store is None else [*words, "--store", environment.store]
 
 
-def describe_outdated(place: HookPlace, commands: Iterable[Sequence[str]], missing: Iterable[str] = ()) -> str:
+def describe_outdated(
+    environment: HookEnvironment, commands: Iterable[Sequence[str]], missing: Iterable[str] = ()
+) -> str:
     """Return how hooks differ from those that `install` would write: other programs and stores, and missing hooks.
 
     commands: the words that the hooks run.
     """
     parts = []
-    wanted = [] if place.store is None else ["--store", place.store]
+    wanted = [] if environment.store is None else ["--store", environment.store]
     for words in commands:
         position = next((at for at in range(len(words)) if tuple(words[at : at + 2]) == RUN), len(words))
         program, store = list(words[:position]), list(words[position + 3 :])
-        if program != list(place.command):
-            parts.append(f"it starts {_program_of(program)}, not {_program_of(place.command)}")
+        if program != list(environment.command):
+            parts.append(f"it starts {_program_of(program)}, not {_program_of(environment.command)}")
         if store != wanted:
             parts.append(f"it records into {_store_of(store)}, not {_store_of(wanted)}")
     parts += [f"the hook for {event} is missing" for event in missing]
@@ -111,7 +114,7 @@ class HookTarget(Protocol):
     def summary(self) -> str:
         """What its hooks do, in a line."""
 
-    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+    def install(self, environment: HookEnvironment, *, print_only: bool = False) -> HooksChanged:
         """Add the hooks, or bring them up to date; with `print_only` return what would be written.
 
         Raises:
@@ -120,8 +123,8 @@ class HookTarget(Protocol):
             Inaccessible: it cannot be read or written.
         """
 
-    def status(self, place: HookPlace) -> HookState:
-        """Return how the hooks are; what cannot be read is a condition, not an error."""
+    def status(self, environment: HookEnvironment) -> HookState:
+        """Return the state of the hooks; a file that cannot be read is a condition, not an error."""
 
-    def remove(self, place: HookPlace) -> HooksChanged:
-        """Take the hooks out; raises as `install`."""
+    def remove(self, environment: HookEnvironment) -> HooksChanged:
+        """Remove the hooks; raises as `install`."""

@@ -1,4 +1,4 @@
-"""Take an entry of scopes out of a JSON configuration; several may be in one file, such as a server and hooks.
+"""Remove an entry of scopes from a JSON configuration; several may be in one file, such as a server and hooks.
 
 The file from before the first entry is kept next to it. Once the last entry is out, its bytes come back if nothing but
 our entries has changed since, in whatever order they came and went. Else the file is written without the entry, and
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 def has_entries(document: Document) -> bool:
     """Return True if a configuration has a hook or a server of ours."""
-    return any(_is_ours(each) for key in _PARENTS for each in _walk(document.get(key)))
+    return any(is_our_entry(each) for key in _PARENTS for each in _walk(document.get(key)))
 
 
 def take_out(path: str, before: str, document: Document, head: Mapping[str, Any] | None = None) -> str | None:
@@ -97,7 +97,8 @@ def _walk(value: Any) -> Iterator[Document]:
         level = [item for each in found for item in each.values()] + [item for each in lists for item in each]
 
 
-def _is_ours(entry: Document) -> bool:
+def is_our_entry(entry: Document) -> bool:
+    """Return True if a hook or a server runs this program."""
     command, arguments = entry.get("command"), entry.get("args", [])
     if isinstance(command, str) and isinstance(arguments, list):
         with suppress(ValueError):

@@ -1,7 +1,11 @@
 """`mcp install`: add this server to the configuration of a program that uses MCP servers, or show what to add.
 
-A file is changed only if what is in it stays (`config_file`); Codex's TOML gets a table at its end. `mcp remove` takes
-the entry out.
+A file is changed only if everything else in it stays (`config_file`), also what the user has added to our entry, such
+as `env`. Codex's TOML gets a table at its end. `mcp remove` removes the entry.
+
+Sources: code.claude.com/docs/en/mcp (Claude Code; that CLAUDE_CONFIG_DIR moves `.claude.json` is not in the documents,
+other programs rely on it), developers.openai.com/codex/mcp (Codex), docs/tools/mcp-server.md of Gemini CLI,
+opencode.ai/docs/mcp-servers, code.visualstudio.com/docs/copilot/reference/mcp-configuration (VS Code).
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, Refused
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, moved_directory
 from scopes.hosts.config_file import (
     State,
     advise_removal,
@@ -25,7 +30,7 @@ from scopes.hosts.config_file import (
     save,
     take_back,
 )
-from scopes.hosts.json_entries import has_entries, take_out
+from scopes.hosts.json_entries import has_entries, is_our_entry, take_out
 from scopes.result import Result
 
 NAME = "scopes"
@@ -34,7 +39,9 @@ NAME = "scopes"
 class Host(NamedTuple):
     """A program with a configuration of MCP servers.
 
-    file: its configuration, from the home directory, or from the project if it begins with `./`
+    file: its configuration, from the directory of the agent of this name
+    in_home: the file is in the home directory, unless a variable moves the directory of the agent
+    in_project: the file is in the project
     keys: where the servers are in it
     entry: what describes the command of a server there
     advice: what the user has to do then
@@ -45,6 +52,8 @@ class Host(NamedTuple):
     keys: tuple[str, ...]
     entry: Callable[[Sequence[str]], dict[str, Any]]
     advice: str
+    in_home: bool = False
+    in_project: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +61,7 @@ class HostConfigured(Result):
     """What was done to the configuration of a host.
 
     backup: the file as it was before; None if it did not exist or was not changed.
-    text: the entry as it is in the file.
+    text: what scopes writes into the entry; the entry that was removed.
     advice: what is left to do in the host; None if nothing is.
     """
 
@@ -77,41 +86,47 @@ HOSTS = {
             ("mcpServers",),
             lambda words: {"type": "stdio", **_command(words)},
             "sessions of Claude Code that are running do not have it: start them again",
+            in_home=True,
         ),
         Host(
             "codex",
-            ".codex/config.toml",
+            "config.toml",
             ("mcp_servers",),
             _command,
             "sessions of Codex that are running do not have it: start them again",
         ),
         Host(
             "gemini",
-            ".gemini/settings.json",
+            "settings.json",
             ("mcpServers",),
             _command,
             "sessions of Gemini CLI that are running do not have it: start them again",
         ),
         Host(
             "opencode",
-            ".config/opencode/opencode.json",
+            "opencode.json",
             ("mcp",),
             lambda words: {"type": "local", "command": list(words), "enabled": True},
             "sessions of OpenCode that are running do not have it: start them again",
         ),
         Host(
             "vscode",
-            "./.vscode/mcp.json",
+            ".vscode/mcp.json",
             ("servers",),
             lambda words: {"type": "stdio", **_command(words)},
             "VS Code starts the server after you have trusted it: run its command MCP: List Servers",
+            in_project=True,
         ),
     )
 }
 
 
-def install(host: str, command: Sequence[str], *, home: str, project: str, only_show: bool = False) -> HostConfigured:
-    """Add the server to the configuration of a host, or replace its entry.
+def install(
+    host: str, command: Sequence[str], directories: UserDirectories, *, only_show: bool = False
+) -> HostConfigured:
+    """Add the server to the configuration of a host, or bring its entry up to date.
+
+    Fields that the user has added to the entry stay. An entry of this name for another program is replaced.
 
     command: the words that start the server.
     only_show: change nothing, and return what would be written.
@@ -122,7 +137,7 @@ def install(host: str, command: Sequence[str], *, home: str, project: str, only_
         Inaccessible: it cannot be read or written.
     """
     found = find_host(host)
-    path = path_of(found, home, project)
+    path = path_of(found, directories)
     entry = found.entry(command)
     if path.endswith(".toml"):
         return _install_toml(found, path, entry, only_show=only_show)
@@ -131,16 +146,17 @@ def install(host: str, command: Sequence[str], *, home: str, project: str, only_
     is_first = not has_entries(document)
     old = find_object(document, found.keys, path).get(NAME)
     text = json.dumps(_nested(found.keys, {NAME: entry}), indent=2)
+    entry = _with_added(old, entry)
     if only_show or old == entry:
         return HostConfigured(host=host, file=path, state="shown" if only_show else "unchanged", text=text)
     backup = save(path, before, _add_json(before, found, path, entry), keep=is_first)
     return _configured(found, path, old, text, backup)
 
 
-def remove(host: str, *, home: str, project: str) -> HostConfigured:
-    """Take the server out of the configuration of a host; raises as `install`."""
+def remove(host: str, directories: UserDirectories) -> HostConfigured:
+    """Remove the server from the configuration of a host; raises as `install`."""
     found = find_host(host)
-    path = path_of(found, home, project)
+    path = path_of(found, directories)
     with advise_removal(f"{'.'.join((*found.keys, NAME))} in {path}"):
         if path.endswith(".toml"):
             return _remove_toml(found, path)
@@ -169,17 +185,25 @@ def find_host(name: str) -> Host:
     return HOSTS[name]
 
 
-def path_of(host: Host, home: str, project: str) -> str:
+def path_of(host: Host, directories: UserDirectories) -> str:
     """Return the path of the configuration of a host.
 
     Raises:
-        Refused: it is one of a project, and a link leads out of it.
+        Refused: it is in the project, and a link leads out of it.
     """
-    if host.file.startswith("./"):
-        path = os.path.join(project, host.file[2:])
-        require_inside(path, project)
+    if host.in_project:
+        path = os.path.join(directories.project, host.file)
+        require_inside(path, directories.project)
         return path
-    return os.path.join(home, host.file)
+    agent = AGENTS[host.name]
+    if host.in_home and moved_directory(agent, directories.environ) is None:
+        return os.path.join(directories.home, host.file)
+    return os.path.join(config_directory(agent, directories.environ, directories.home), host.file)
+
+
+def _with_added(old: object, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry with the fields that the user has added to the old one, if that is ours."""
+    return {**old, **entry} if isinstance(old, dict) and is_our_entry(old) else entry
 
 
 def _add_json(text: str | None, host: Host, path: str, entry: Mapping[str, Any]) -> str:
@@ -194,17 +218,19 @@ def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _install_toml(host: Host, path: str, entry: Mapping[str, Any], *, only_show: bool) -> HostConfigured:
+def _install_toml(host: Host, path: str, entry: dict[str, Any], *, only_show: bool) -> HostConfigured:
     block = _toml_block(host, entry)
     before = read_text(path)
     text = before or ""
     old = _toml_servers(text, path, host).get(NAME)
-    if only_show or old == entry:
+    wanted = _with_added(old, entry)
+    if only_show or old == wanted:
         return HostConfigured(host=host.name, file=path, state="shown" if only_show else "unchanged", text=block)
-    if old is not None:
-        text = _without_block(text, host, path)
-    changed = _add_block(text, block)
-    if _toml_servers(changed, path, host).get(NAME) != entry:
+    if old is not None and wanted is not entry:
+        changed = _replace_values(text, host, entry)
+    else:
+        changed = _add_block(text if old is None else _without_block(text, host, path), block)
+    if not _differs_in_entry_only(text, changed, host, wanted):
         raise Refused(f"{path} cannot be changed safely", hint="show what to add: --print")
     backup = save(path, before, changed, keep=old is None)
     return _configured(host, path, old, block, backup)
@@ -224,7 +250,7 @@ def _toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
     try:
         servers = tomllib.loads(text).get(host.keys[0], {})
     except tomllib.TOMLDecodeError as error:
-        raise Refused(f"{path} is not valid TOML: {error}", hint="mend it first") from error
+        raise Refused(f"{path} is not valid TOML: {error}", hint="fix it first") from error
     if not isinstance(servers, dict):
         raise Refused(f"{host.keys[0]!a} in {path} is not a table", hint="show what to add: --print")
     return servers
@@ -235,18 +261,53 @@ def _add_block(text: str, block: str) -> str:
 
 
 def _toml_block(host: Host, entry: Mapping[str, Any]) -> str:
-    """Return a table of strings and lists of strings; their JSON is valid TOML."""
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=True)}" for key, value in entry.items()]
+    """Return the table of an entry; the JSON of its strings and lists of strings is valid TOML."""
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=True, default=str)}" for key, value in entry.items()]
     return "\n".join([f"[{host.keys[0]}.{NAME}]", *lines]) + "\n"
 
 
+def _replace_values(text: str, host: Host, entry: Mapping[str, Any]) -> str:
+    """Return a TOML text with other values in the table of the server; its other lines stay where they are."""
+    header = f"[{host.keys[0]}.{NAME}]"
+    lines: list[str] = []
+    inside, replaced = False, ""
+    for line in text.splitlines(keepends=True):
+        if replaced:  # a value of several lines
+            replaced = "" if _is_toml(replaced + line) else replaced + line
+            continue
+        if line.strip().startswith("["):
+            inside = line.strip() == header
+        if inside and line.partition("=")[0].strip() in entry:
+            replaced = "" if _is_toml(line) else line
+            continue
+        lines.append(line)
+        if inside and line.strip() == header:
+            lines[-1] = _toml_block(host, entry)
+    return "".join(lines)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _differs_in_entry_only(text: str, changed: str, host: Host, entry: Mapping[str, Any]) -> bool:
+    """Return True if a changed TOML text has this entry and is otherwise the same."""
+    wanted = tomllib.loads(text)
+    wanted.setdefault(host.keys[0], {})[NAME] = entry
+    return _is_toml(changed) and tomllib.loads(changed) == wanted
+
+
 def _without_block(text: str, host: Host, path: str) -> str:
-    """Return a TOML text without the table of the server; the others must stay as they are."""
+    """Return a TOML text without the table of the server and the tables below it; the others must stay as they are."""
     header = f"[{host.keys[0]}.{NAME}]"
     kept, inside = [], False
     for line in text.splitlines(keepends=True):
         if line.strip().startswith("["):
-            inside = line.strip() == header
+            inside = line.strip() == header or line.strip().startswith(f"{header[:-1]}.")
         if not inside:
             kept.append(line)
     changed = "".join(kept).rstrip("\n") + "\n"
@@ -254,6 +315,6 @@ def _without_block(text: str, host: Host, path: str) -> str:
     del wanted[host.keys[0]][NAME]
     if not wanted[host.keys[0]]:
         del wanted[host.keys[0]]
-    if tomllib.loads(changed) != wanted:
-        raise Refused(f"the table {header} in {path} cannot be taken out safely", hint="edit the file")
+    if not _is_toml(changed) or tomllib.loads(changed) != wanted:
+        raise Refused(f"the table {header} in {path} cannot be removed safely", hint="edit the file")
     return changed

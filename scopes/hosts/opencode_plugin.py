@@ -15,8 +15,9 @@ from string import Template
 from typing import Any
 
 from scopes.errors import Inaccessible, Refused
+from scopes.hosts.agents import AGENTS, config_directory
 from scopes.hosts.config_file import FileChange, State, advise_removal, delete, read_text, save
-from scopes.hosts.hook_target import HookPlace, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
 
 _MARK = "// Written by: scopes hooks install opencode"
 _COMMAND = re.compile(r"^const command = (\[.*\])$", re.MULTILINE)
@@ -63,9 +64,9 @@ class OpenCodePlugin:
     name: str = "opencode"
     summary: str = "Record every turn of OpenCode"
 
-    def install(self, place: HookPlace, *, print_only: bool = False) -> HooksChanged:
+    def install(self, environment: HookEnvironment, *, print_only: bool = False) -> HooksChanged:
         """Write the plugin; as `HookTarget.install`."""
-        path, text = _path(place), _text(place)
+        path, text = _path(environment), _text(environment)
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
         before = read_text(path)
@@ -76,9 +77,9 @@ class OpenCodePlugin:
         state: State = "added" if before is None else "replaced"
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text),), advice=_ADVICE)
 
-    def status(self, place: HookPlace) -> HookState:
-        """Return how the plugin is."""
-        path = _path(place)
+    def status(self, environment: HookEnvironment) -> HookState:
+        """Return the state of the plugin."""
+        path = _path(environment)
         try:
             before = read_text(path)
             _require_ours(before, path)
@@ -86,14 +87,14 @@ class OpenCodePlugin:
             return HookState(self.name, "unreadable", path, error.message)
         if before is None:
             return HookState(self.name, "missing", path)
-        if before != _text(place):
-            return HookState(self.name, "outdated", path, _describe_difference(before, place))
+        if before != _text(environment):
+            return HookState(self.name, "outdated", path, _describe_difference(before, environment))
         return HookState(self.name, "installed", path)
 
-    def remove(self, place: HookPlace) -> HooksChanged:
+    def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Delete the plugin; as `HookTarget.remove`."""
-        path = _path(place)
-        with advise_removal(f"delete {path}, if it is of scopes"):
+        path = _path(environment)
+        with advise_removal(f"delete {path}, if scopes wrote it"):
             before = read_text(path)
             _require_ours(before, path)
             if before is None:
@@ -102,27 +103,26 @@ class OpenCodePlugin:
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed"),))
 
 
-def _path(place: HookPlace) -> str:
-    top = place.environ.get("XDG_CONFIG_HOME", "")
-    folder = top if os.path.isabs(top) else os.path.join(place.home, ".config")
-    return os.path.join(folder, "opencode", "plugins", "scopes.js")
+def _path(environment: HookEnvironment) -> str:
+    directory = config_directory(AGENTS["opencode"], environment.environ, environment.home)
+    return os.path.join(directory, "plugins", "scopes.js")
 
 
-def _text(place: HookPlace) -> str:
-    return _PLUGIN.substitute(mark=_MARK, command=json.dumps(hook_words(place, "opencode")))
+def _text(environment: HookEnvironment) -> str:
+    return _PLUGIN.substitute(mark=_MARK, command=json.dumps(hook_words(environment, "opencode")))
 
 
-def _describe_difference(text: str, place: HookPlace) -> str:
-    """Return what another program or store a plugin has; it may also be one of an older version."""
+def _describe_difference(text: str, environment: HookEnvironment) -> str:
+    """Return which other program or store a plugin uses; it may also be of an older version."""
     found = _COMMAND.search(text)
     words: Any = None
     with suppress(ValueError):
         words = json.loads(found[1]) if found is not None else None
     is_command = isinstance(words, list) and all(isinstance(word, str) for word in words)
-    return describe_outdated(place, [words] if is_command else [])
+    return describe_outdated(environment, [words] if is_command else [])
 
 
 def _require_ours(text: str | None, path: str) -> None:
-    """Raise Refused if the file is the work of somebody else."""
+    """Raise Refused if scopes did not write the file."""
     if text is not None and not (text.startswith(_MARK) and _COMMAND.search(text)):
-        raise Refused(f"{path} is another plugin", hint="move it away, or show what to add: --print")
+        raise Refused(f"{path} is not a plugin of scopes", hint="move it away, or show what to add: --print")

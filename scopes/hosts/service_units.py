@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scopes.errors import Invalid
 from scopes.result import Result
 
+MANAGERS = ("systemd", "launchd")
 _SYSTEMD = """\
 [Unit]
 Description=Record coding agents with scopes
@@ -58,7 +59,7 @@ def describe_service(manager: str, command: Sequence[str]) -> ServiceUnit:
         text = plistlib.dumps(document, sort_keys=False).decode()
         hint = _LAUNCHD_HINT.format(file=f"~/Library/LaunchAgents/{_LABEL}.plist")
     else:
-        raise Invalid(f"{manager!a} is not a service manager that is known", hint="systemd or launchd")
+        raise Invalid(f"{manager!a} is not a known service manager", hint=f"managers: {', '.join(MANAGERS)}")
     return ServiceUnit(manager=manager, text=text, hint=hint)
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, conversation_ids
+from scopes.hosts.agents import find_agent_named
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.importers.agent_names import format_of_agent
 from scopes.importers.formats.events import Session
 from scopes.loading import load
 from scopes.model.conversation import ACP, BranchEntry
@@ -38,8 +38,8 @@ class LiveSession(NamedTuple):
         Anybody can write an id into a transcript. The user may have given the agent a name of its own, and a few
         transcripts have no directory: what is not known is no difference.
         """
-        agent = format_of_agent(self.agent)
-        is_other = agent is not None and agent != session.format
+        agent = find_agent_named(self.agent)
+        is_other = agent is not None and agent.name != session.format
         return not is_other and (not self.directory or session.cwd is None or self._is_at(session.cwd))
 
     def _is_at(self, directory: str) -> bool:

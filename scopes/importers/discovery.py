@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, BinaryIO
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
+from scopes.hosts.agents import config_directory
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.compressed import SUFFIX, plain_size
 from scopes.importers.formats.registry import FORMATS
@@ -21,19 +23,34 @@ from scopes.regular_file import open_regular
 PIPE_SECONDS = 10
 MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
 _SPOOL_BYTES = 4 << 20
+_SESSION = re.compile(r"[0-9A-Za-z-]{8,64}")  # an id that is no path and no pattern
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 
 
 def find_standard_folders(formats: Sequence[Format], environ: Mapping[str, str], home: str) -> dict[str, list[str]]:
-    """Return the existing standard folders of each agent that has any."""
+    """Return the existing standard folders of each agent that has any, by the agent's title."""
     found: dict[str, list[str]] = {}
     for standard in (known.standard_folders for known in formats):
         if standard is not None:
-            top = environ.get(standard.variable) or os.path.join(home, standard.default_home)
+            top = config_directory(standard.agent, environ, home)
             folders = [folder for name in standard.folders if os.path.isdir(folder := os.path.join(top, name))]
             if folders:
-                found[standard.agent] = folders
+                found[standard.agent.title] = folders
     return found
+
+
+def find_session_file(
+    formats: Sequence[Format], agent: str, session: str, environ: Mapping[str, str], home: str
+) -> str | None:
+    """Return the file in which an agent keeps a session, by its standard folders; None if it is not there."""
+    if not _SESSION.fullmatch(session):
+        return None
+    standard = next((known.standard_folders for known in formats if known.name == agent), None)
+    if standard is None:
+        return None
+    top = config_directory(standard.agent, environ, home)
+    found = (standard.find_session(os.path.join(top, name), session) for name in standard.folders)
+    return next((path for path in found if path is not None), None)
 
 
 def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source]:

@@ -1,4 +1,4 @@
-"""Keep what the hooks of Cursor are told, in a file for each conversation, which the end of a turn imports.
+"""Keep the inputs of the hooks of Cursor in a file for each conversation, which is imported at the end of a turn.
 
 Cursor's own store is a database that changes with its versions; the inputs of its hooks are documented.
 """

@@ -1,4 +1,4 @@
-"""Which files below some folders have changed: told by the system (the extra `watch`), or found by looking (polling).
+"""Which files below some folders have changed: reported by the system (watchfiles) or found by polling.
 
 Both run on a thread of their own and put the paths of changed files into a queue. The folders may appear, vanish and be
 replaced at any time: they are looked up again every few seconds, and the files of a new one count as changed.
@@ -22,8 +22,8 @@ from scopes.loading import load
 
 FindFolders: TypeAlias = Callable[[], Sequence[str]]
 Changed: TypeAlias = "SimpleQueue[str | None]"  # None wakes the reader
-POLL_SECONDS = 2.0  # between two looks, if the system does not tell
-LOOKUP_SECONDS = 10.0  # between two looks, if it does: some file systems tell nothing
+POLL_SECONDS = 2.0  # between two looks, if the system does not report changes
+LOOKUP_SECONDS = 10.0  # between two looks, if it does: some file systems report nothing
 RECENT_SECONDS = 3600.0
 EVERYTHING_SECONDS = 30.0
 _RACY_NANOSECONDS = 2_000_000_000  # a folder may change again without another time
@@ -115,8 +115,8 @@ class ChangeThread:
 
     What has changed since it was made counts, so that it need not run during the first import.
 
-    interval: seconds between two looks; None if the system tells
-    note: is called with a text if the system does not tell any more, and polling begins
+    interval: seconds between two looks; None if the system reports changes
+    note: is called with a text if the system stops to report changes, and polling begins
     """
 
     def __init__(
@@ -151,7 +151,9 @@ class ChangeThread:
                 self._listen()
             except (OSError, RuntimeError) as error:  # no more watches for this user, or none for this file system
                 seconds = f"{POLL_SECONDS:.0f} seconds"
-                self._note(f"the system does not tell which files change ({error}); they are looked at every {seconds}")
+                self._note(
+                    f"the system does not report which files change ({error}); they are looked at every {seconds}"
+                )
                 self._interval = POLL_SECONDS
         while not self._stopped.wait(self._interval):
             self._look()
@@ -161,10 +163,10 @@ class ChangeThread:
             self._changed.put(path)
 
     def _listen(self) -> None:
-        """Pass on what the system tells; begin again whenever the folders are other ones.
+        """Pass on what the system reports; begin again whenever the list of folders changes.
 
         Raises:
-            OSError, RuntimeError: the system does not tell.
+            OSError, RuntimeError: the system does not report changes.
         """
         while not self._stopped.is_set():
             folders = _identify(self._find_folders())
@@ -201,7 +203,7 @@ class ChangeThread:
 
 
 def _identify(paths: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
-    """Return the paths that exist, with what tells a folder from another one of the same name."""
+    """Return the paths that exist, with what distinguishes a folder from another one of the same name."""
     found = []
     for path in paths:
         try:

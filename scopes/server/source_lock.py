@@ -7,6 +7,7 @@ releases the locks of a process that dies.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -21,12 +22,15 @@ def source_lock(directory: str, *names: str) -> Iterator[bool]:
     """Hold the lock of a source, named by what identifies it; yield False, at once, if another process waits for it.
 
     Raises:
-        OSError: the directory of the locks cannot be written, or its file system has no locks.
+        OSError: the directory of the locks cannot be written, its file system has no locks, or the file of the lock is
+            replaced whenever it is locked.
     """
     os.makedirs(directory, mode=0o700, exist_ok=True)
     name = sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     path = os.path.join(directory, name)
-    waiting = _acquire(f"{path}.waiting", wait=False)
+    waiting = None
+    with suppress(BlockingIOError):
+        waiting = _acquire(f"{path}.waiting", wait=False)
     if waiting is None:
         yield False
         return
@@ -37,26 +41,27 @@ def source_lock(directory: str, *names: str) -> Iterator[bool]:
     try:
         yield True
     finally:
-        if running is not None:
-            _release(f"{path}.running", running)
+        _release(f"{path}.running", running)
 
 
-def _acquire(path: str, *, wait: bool) -> int | None:
-    """Return the descriptor of a locked file; None if another process has it and `wait` is False."""
+def _acquire(path: str, *, wait: bool) -> int:
+    """Return the descriptor of a locked file.
+
+    Raises:
+        BlockingIOError: another process has the lock, and `wait` is False.
+        OSError: as `source_lock`.
+    """
     for _ in range(_MAX_ATTEMPTS):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
         except OSError:
             os.close(descriptor)
             raise
         if _is_at(path, descriptor):
             return descriptor
         os.close(descriptor)  # whoever had the lock has deleted the file
-    return None
+    raise OSError(errno.EBUSY, "the file of a lock was replaced each time it was locked", path)
 
 
 def _is_at(path: str, descriptor: int) -> bool:

@@ -47,7 +47,7 @@ class SourceRecorded(Result):
 
 
 class ChangeQueue(Protocol):
-    """Paths of files that have changed; None if there is nothing to do but to look whether to stop."""
+    """Paths of files that have changed; None only wakes the reader, which may have to stop."""
 
     def get(self, *, timeout: float | None) -> str | None:
         """Return the next one.
@@ -161,7 +161,7 @@ def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[Sou
 def new_notes(directory: str, store: str, notes: Sequence[Note]) -> Sequence[Note]:
     """Return the notes that were not returned at an earlier start, and remember them.
 
-    Sessions without their parents, for example, are the same at each start. What cannot be remembered is told again.
+    Sessions without their parents, for example, are the same at each start. What cannot be remembered comes again.
     """
     path = _path_of(directory, store, "notes")
     known = (read_cache_file(path) or b"").decode("ascii", "replace").split()
@@ -188,16 +188,29 @@ def watch_lock(directory: str, store: str) -> Iterator[None]:
     except OSError as error:
         raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check its permissions") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(descriptor, path)
         with suppress(OSError):  # on a full disk the number is missing, which only a message needs
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield
-    except BlockingIOError as error:
-        holder = os.pread(descriptor, _MAX_PID_LENGTH, 0).decode("ascii", "replace").strip() or "another one"
-        raise Busy(f"process {holder} watches for this store already", hint=f"end it first: kill {holder}") from error
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, path: str) -> None:
+    """Lock a file; raises as `watch_lock`."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(descriptor, _MAX_PID_LENGTH, 0).decode("ascii", "replace").strip()
+        raise Busy(
+            f"{f'process {holder}' if holder else 'another process'} watches for this store already",
+            hint=f"end it first: kill {holder or 'PID'}",
+        ) from error
+    except OSError as error:
+        raise Inaccessible(
+            f"cannot lock {path}: {error.strerror}", hint="set XDG_STATE_HOME to a directory on another file system"
+        ) from error
 
 
 def _path_of(directory: str, store: str, ending: str) -> str:

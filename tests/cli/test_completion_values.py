@@ -418,3 +418,24 @@ def test_recorded_files_are_offered_to_blame(conversation, offered):
         assert offered(f"blame {words} s") == ["src/app.py"], words
     assert offered("blame conv-001/fix s") == []
     assert offered("export conv-001 --output s") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["hooks", "install", ""], ["claude-code", "codex", "cursor", "gemini", "git", "opencode"]),
+        (["hooks", "remove", "g"], ["gemini", "git"]),
+        (["hooks", "status", "codex", "cur"], ["cursor"]),
+        (["skills", "install", "a"], ["agents"]),
+        (["skills", "remove", "op"], ["opencode"]),
+        (["mcp", "install", "vs"], ["vscode"]),
+        (["mcp", "remove", "c"], ["claude-code", "codex"]),
+        (["watch", "--print-unit", ""], ["launchd", "systemd"]),
+        (["resume", "--session", ""], ["auto", "new", "own"]),
+        (["resume", "--in", "q"], ["qwen"]),
+    ],
+    ids=" ".join,
+)
+def test_targets_are_offered_and_not_the_participants_of_conversations(store, typed, offered):
+    """`hooks install` offered who has written in the store: its value was called AGENT as an author is."""
+    assert sorted(names(complete(TABLE, typed, {"SCOPES_STORE": store}))) == offered

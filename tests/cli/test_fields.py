@@ -10,7 +10,6 @@ import pytest
 
 from scopes.cli.command_docs import read_docs
 from scopes.cli.command_line import with_optional_values
-from scopes.cli.help import example_template
 from scopes.cli.schemas import read_rows, read_schemas
 from scopes.cli.table import TABLE
 from scopes.render.output import Output, OutputSettings
@@ -236,13 +235,19 @@ def test_the_template_in_the_help_of_a_command_names_its_own_fields(path):
     """The example `{id} {title}` was the same for every command."""
     docs = read_docs(path)
     assert docs is not None
-    template = example_template(docs)
     rows = read_rows(path)
     if not rows.fields:
-        assert template is None
-    elif template is not None:
-        names = template_fields(template)
-        assert set(names) <= set(rows.columns) or set(names) <= set(rows.fields)
+        assert not docs.template
+    elif docs.template:
+        names = set(template_fields(docs.template))
+        assert names <= set(rows.columns) or any(names <= set(fields) for fields in rows.documents)
+
+
+def test_the_template_in_the_help_of_watch_is_one_of_its_rows():
+    """It mixed the conversation of a row with the text of a unit."""
+    docs = read_docs(("watch",))
+    assert docs is not None
+    assert docs.template == "{conversation} {messages}"
 
 
 @pytest.mark.parametrize(

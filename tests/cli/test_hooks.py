@@ -9,7 +9,7 @@ import pytest
 
 from scopes.cli.schemas import read_schemas
 from scopes.server.event_log import HOOK_LOG, EventLog
-from scopes.server.hook_status import TARGETS
+from scopes.server.hook_targets import TARGETS
 from tests.cli.running import PRODUCT, scopes
 from tests.support.worktrees import Project
 
@@ -205,4 +205,4 @@ def test_to_remove_hooks_from_a_file_with_comments_the_advice_can_be_followed(se
     (sealed_world / ".claude/settings.json").write_text("{} // mine\n")
     done = run("hooks", "remove", "claude-code", code=1)
     assert "--print" not in done.stderr
-    assert "hint: take it out yourself" in done.stderr
+    assert "hint: remove it yourself" in done.stderr

@@ -342,7 +342,7 @@ def test_files_are_looked_at_if_the_system_has_no_watches_left(agent, watch, lim
     running = watch("--json", before=without_watches(limit, number))
     running.begin()
     note = running.process.stderr.readline()
-    assert "the system does not tell which files change" in note
+    assert "the system does not report which files change" in note
     assert "every 2 seconds" in note
     running.row()
     agent.turn(2)

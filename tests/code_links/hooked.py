@@ -9,7 +9,7 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.git_hooks import GitHooks
 from scopes.code_links.pending_commits import list_pending, pending_directory
 from scopes.code_links.record_commits import record_pending
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.store.projects import find_worktree
 from tests.support.worktrees import Project
 
@@ -31,7 +31,7 @@ class Hooked(Project):
             self.target.install(self.place())
 
     def place(self, store=None):
-        return HookPlace("/nowhere", self.directory, dict(os.environ), (self.program,), store)
+        return HookEnvironment("/nowhere", self.directory, dict(os.environ), (self.program,), store)
 
     def hooks(self):
         """Return the files in the directory of the hooks with content and mode, without git's samples."""

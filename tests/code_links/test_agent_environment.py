@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.code_links.agent_environment import AGENTS, VARIABLES, find_sessions
+from scopes.code_links.agent_environment import AGENT_VARIABLES, VARIABLES, find_sessions
 from scopes.importers.formats.registry import FORMATS
 
 
@@ -35,9 +35,9 @@ def test_an_id_that_no_agent_writes_is_left_out_but_the_agent_is_not(value):
 
 
 def test_the_agents_are_formats_that_can_be_imported():
-    assert {agent.tool for agent in AGENTS} <= {each.name for each in FORMATS}
+    assert {agent.tool for agent in AGENT_VARIABLES} <= {each.name for each in FORMATS}
 
 
 def test_a_hook_passes_on_every_variable_that_is_read():
-    read = {name for agent in AGENTS for name in (*agent.present, agent.session, agent.call) if name}
+    read = {name for agent in AGENT_VARIABLES for name in (*agent.present, agent.session, agent.call) if name}
     assert set(VARIABLES) == read

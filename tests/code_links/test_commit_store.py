@@ -15,7 +15,7 @@ from scopes.code_links.commit_store import (
     store_records,
     summary_of,
 )
-from scopes.code_links.damage import walk_commit_record_defects
+from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused

@@ -55,7 +55,7 @@ def test_git_ai_names_a_session_by_a_hash():
     digest = sha256(f"claude:{SESSION}".encode()).hexdigest()
     assert {digest[:16], f"s_{digest[:14]}"} <= set(note_keys("claude-code", SESSION))
     assert note_keys("no-agent", SESSION) == []
-    assert (format_of("Claude Code"), format_of("gemini-cli"), format_of("cursor")) == ("claude-code", "gemini", None)
+    assert (format_of("Claude Code"), format_of("gemini-cli"), format_of("emacs")) == ("claude-code", "gemini", None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from scopes.code_links.git_hook_scripts import make_script
 from scopes.code_links.git_hooks import GitHooks
 from scopes.errors import Inaccessible, NotFound, Refused
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.hook_target import HookEnvironment
 from tests.code_links.hooked import CODEX, Hooked, read_file, write_program
 from tests.support.worktrees import Project
 
@@ -160,7 +160,7 @@ def test_hooks_that_are_switched_off_are_refused(project):
 
 
 def test_outside_of_a_repository_there_is_nothing_to_install(tmp_path):
-    place = HookPlace("/nowhere", str(tmp_path), dict(os.environ), ("scopes",))
+    place = HookEnvironment("/nowhere", str(tmp_path), dict(os.environ), ("scopes",))
     with pytest.raises(NotFound, match="is not in a git repository"):
         GitHooks().install(place)
     assert GitHooks().status(place).condition == "missing"
@@ -183,7 +183,7 @@ def test_a_hook_that_replaced_ours_is_not_lost(project):
     project.target.install(project.place())
     hook(project, "post-commit", "echo second\n")
     before = project.hooks()
-    with pytest.raises(Refused, match="is not of scopes"):
+    with pytest.raises(Refused, match="scopes did not write"):
         project.target.install(project.place())
     assert project.hooks() == before
 
@@ -255,7 +255,7 @@ def test_a_link_where_scopes_keeps_its_files_is_refused(project, tmp_path, name)
     path = os.path.join(project.directory, ".git/scopes-hooks", name).rstrip("/")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     os.symlink(tmp_path / "own", path)
-    with pytest.raises(Refused, match="is a link"):
+    with pytest.raises(Refused, match="is a symbolic link"):
         project.target.install(project.place())
     assert (tmp_path / "own").read_text() == "own"
     assert not os.path.exists(os.path.join(project.directory, ".git/hooks"))

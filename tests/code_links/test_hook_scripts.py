@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from scopes.code_links.agent_environment import VARIABLES
-from scopes.code_links.git_hook_scripts import KEPT, NOTED, TRAILER, make_script, parse_script
+from scopes.code_links.git_hook_scripts import KEPT_SUFFIX, RECORDING_HOOKS, TRAILER, make_script, parse_script
 
-NAMES = (*NOTED, TRAILER)
+NAMES = (*RECORDING_HOOKS, TRAILER)
 SHELLS = [shell for shell in ("sh", "dash", "bash", "busybox", "ksh", "zsh") if shutil.which(shell)]
 ODD = ["/usr/bin/python3", "/opt/my 'own' scopes/$(x)/main.py"]
 
@@ -49,7 +49,7 @@ def test_outside_of_a_repository_a_script_runs_the_kept_hook_and_does_nothing_el
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     path = tmp_path / name
     path.write_text(make_script(name, ["/nowhere/scopes"], None))
-    kept = tmp_path / f"{name}{KEPT}"
+    kept = tmp_path / f"{name}{KEPT_SUFFIX}"
     kept.write_text('#!/bin/sh\necho "kept $1"\nexit 7\n')
     kept.chmod(0o755)
     done = subprocess.run(["sh", path, "one"], cwd=tmp_path, input="", capture_output=True, text=True, check=False)
@@ -59,7 +59,7 @@ def test_outside_of_a_repository_a_script_runs_the_kept_hook_and_does_nothing_el
 def test_a_kept_hook_that_is_not_executable_does_not_run(tmp_path):
     """Git does not run such a hook either."""
     (tmp_path / "post-commit").write_text(make_script("post-commit", ["/nowhere/scopes"], None))
-    (tmp_path / f"post-commit{KEPT}").write_text("#!/bin/sh\nexit 7\n")
+    (tmp_path / f"post-commit{KEPT_SUFFIX}").write_text("#!/bin/sh\nexit 7\n")
     assert run("sh", str(tmp_path / "post-commit")).returncode == 0
 
 

@@ -90,7 +90,7 @@ def test_a_commit_that_was_amended_and_rebased_leads_to_the_first_one(project, s
     for worktree in (True, False):
         (link,) = links_of(project, project.head(), worktree=worktree).links
         assert link.level == "certain"
-        assert f"made again from {made[:8]}" in link.evidence[0].text
+        assert f"rewritten from {made[:8]}" in link.evidence[0].text
         project.record()
 
 

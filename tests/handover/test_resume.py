@@ -120,7 +120,7 @@ def test_another_agent_gets_the_history(home):
     found = home.resume(agent="codex")
     assert (found.agent, found.session) == ("codex", "new")
     assert found.command[:2] == ("codex", "--")
-    assert found.reason == "the session is one of claude-code"
+    assert found.reason == "the session belongs to claude-code"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeyp
 
 @pytest.mark.parametrize("session", ["--dangerously-skip-permissions", "a b", "../x", "", "x\ny", "a" * 200])
 def test_a_session_id_that_could_be_an_option_is_never_passed_on(home, session):
-    assert resume_module.find_agent("claude").resume_words(session) is None
+    assert resume_module.read_agent_program("claude").resume_words(session) is None
 
 
 def test_a_hostile_recorded_session_id_begins_a_new_session(home):
@@ -230,7 +230,7 @@ def test_a_history_that_no_argument_can_hold_is_an_error_with_a_cure(home):
         say(home.repository, "conv-001", f"{number} " + "\N{TEST TUBE}" * 1990, author=author)
     with pytest.raises(Invalid, match="too many for an argument") as error:
         home.resume(max_tokens=10_000_000)
-    assert error.value.hint == "take less of it: --max-tokens 5000000"
+    assert error.value.hint == "use less of it: --max-tokens 5000000"
 
 
 def test_a_session_behind_the_proxy_is_opened_by_its_id(home, repository):

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.handover import sessions
-from scopes.handover.agents import AGENTS
+from scopes.handover.agent_programs import PROGRAMS
 from scopes.handover.sessions import AgentSession, find_session, is_kept
+from scopes.history import sources
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
@@ -18,7 +18,7 @@ from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION
 from tests.support.history import history, say
 
-CLAUDE = AGENTS["claude-code"]
+CLAUDE = PROGRAMS["claude-code"]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_record_of_a_source_that_is_damaged_is_passed_over(home, monkeypatch):
     def refuse(repository, commit):
         raise Corrupt("damaged")
 
-    monkeypatch.setattr(sessions, "read_source_record", refuse)
+    monkeypatch.setattr(sources, "read_source_record", refuse)
     assert session_of(home) is None
 
 
@@ -69,7 +69,7 @@ def test_a_session_is_kept_while_its_file_is_in_a_folder_of_the_agent(home, tmp_
 
 @pytest.mark.parametrize("agent", ["opencode", "gemini"])
 def test_an_agent_that_cannot_be_asked_is_taken_to_have_its_session(agent):
-    assert is_kept(AgentSession(AGENTS[agent], "x", "/nowhere/x.json", None), {}, "/nowhere")
+    assert is_kept(AgentSession(PROGRAMS[agent], "x", "/nowhere/x.json", None), {}, "/nowhere")
 
 
 def test_a_session_behind_the_proxy_has_no_file_and_is_kept():

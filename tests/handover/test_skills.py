@@ -10,11 +10,17 @@ import pytest
 from scopes.cli.table import TABLE
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
+from scopes.hosts.agents import UserDirectories
 
 
 @pytest.fixture
 def top(tmp_path):
-    return str(tmp_path)
+    return directories(tmp_path)
+
+
+def directories(folder, **environ):
+    """A home directory that is a project too."""
+    return UserDirectories(str(folder), str(folder), environ)
 
 
 @pytest.mark.parametrize("agent", FOLDERS)
@@ -69,7 +75,7 @@ def test_other_files_of_the_folder_stay(top):
 def test_with_print_nothing_is_written(top):
     shown = install_skill("claude-code", top, project=False, only_show=True)
     assert shown.state == "shown"
-    assert os.listdir(top) == []
+    assert os.listdir(top.home) == []
 
 
 def read(changed):
@@ -109,7 +115,7 @@ def test_of_a_file_that_does_not_say_for_whom_it_is_the_others_are_named(top):
     with open(path, "w") as file:
         file.write(text)
     removed = remove_skill("codex", top, project=False)
-    assert (removed.state, removed.advice) == ("removed", "it was also that of agents")
+    assert (removed.state, removed.advice) == ("removed", "it was also the skill of agents")
 
 
 def test_a_folder_of_one_agent_names_nobody(top):
@@ -132,7 +138,7 @@ def test_a_link_out_of_the_project_is_refused(tmp_path, change, linked):
     (project / linked).parent.mkdir(parents=True)
     os.symlink(outside, project / linked)
     with pytest.raises(Refused, match="is outside of the project"):
-        change("claude-code", str(project), project=True)
+        change("claude-code", directories(project), project=True)
     assert list(outside.iterdir()) == []
 
 
@@ -143,8 +149,8 @@ def test_links_inside_the_project_and_in_a_home_directory_are_followed(tmp_path)
     (tmp_path / "project/dotfiles").mkdir()
     os.symlink(tmp_path / "dotfiles", tmp_path / "home/.claude")
     os.symlink("dotfiles", tmp_path / "project/.claude")
-    assert install_skill("claude-code", str(tmp_path / "home"), project=False).state == "added"
-    assert install_skill("claude-code", str(tmp_path / "project"), project=True).state == "added"
+    assert install_skill("claude-code", directories(tmp_path / "home"), project=False).state == "added"
+    assert install_skill("claude-code", directories(tmp_path / "project"), project=True).state == "added"
 
 
 def test_what_is_left_to_do_is_shown_once(top):
@@ -153,13 +159,13 @@ def test_what_is_left_to_do_is_shown_once(top):
 
 
 def test_mistakes_are_named(top):
-    with pytest.raises(Invalid, match="not an agent with skills") as error:
+    with pytest.raises(Invalid, match="not a target of skills") as error:
         install_skill("vim", top, project=False)
     assert "claude-code" in error.value.hint
     os.makedirs(path_of("claude-code", top, project=False))
     with pytest.raises(Refused, match="is not a file"):
         install_skill("claude-code", top, project=False)
-    with open(os.path.join(top, ".gemini"), "w"):
+    with open(os.path.join(top.home, ".gemini"), "w"):
         pass
     with pytest.raises((Inaccessible, Refused)):
         install_skill("gemini", top, project=False)
@@ -219,3 +225,25 @@ def test_bytes_of_somebody_else_in_a_shared_file_stay(top):
     assert remove_skill("codex", top, project=False).state == "kept"
     with open(path, "rb") as file:
         assert file.read().endswith(b"\xff\n")
+
+
+def test_the_hint_for_a_target_that_does_not_exist_lists_the_targets(top):
+    with pytest.raises(Invalid) as error:
+        install_skill("foo", top, project=False)
+    assert error.value.message == "'foo' is not a target of skills"
+    assert error.value.hint.startswith("targets: agents, claude-code")
+
+
+def test_the_skill_is_where_the_variable_of_the_agent_says(tmp_path):
+    moved = directories(tmp_path / "home", CLAUDE_CONFIG_DIR=str(tmp_path / "work"))
+    done = install_skill("claude-code", moved, project=False)
+    assert done.file == str(tmp_path / "work/skills/scopes/SKILL.md")
+    assert remove_skill("claude-code", moved, project=False).state == "removed"
+    assert install_skill("claude-code", moved, project=True).file == str(
+        tmp_path / "home/.claude/skills/scopes/SKILL.md"
+    )
+
+
+def test_the_shared_folder_is_in_the_home_directory_whatever_codex_moves(tmp_path):
+    moved = directories(tmp_path, CODEX_HOME=str(tmp_path / "elsewhere"))
+    assert path_of("codex", moved, project=False) == str(tmp_path / ".agents/skills/scopes/SKILL.md")

@@ -10,7 +10,7 @@ import pytest
 
 from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.importers.formats.cursor.format import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -21,7 +21,7 @@ SPACED = "/opt/my programs/python"
 
 @pytest.fixture
 def place(tmp_path):
-    return HookPlace(str(tmp_path), str(tmp_path), {}, (SPACED, "-P", "/lib/scopes/__main__.py"))
+    return HookEnvironment(str(tmp_path), str(tmp_path), {}, (SPACED, "-P", "/lib/scopes/__main__.py"))
 
 
 def file_of(target, place):
@@ -227,7 +227,7 @@ def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(place
     with pytest.raises(Refused) as error:
         target.remove(place)
     assert "--print" not in error.value.hint
-    assert "take it out yourself" in error.value.hint
+    assert "remove it yourself" in error.value.hint
     assert "`hooks run claude-code`" in error.value.hint
 
 

@@ -193,7 +193,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_deleted(path):
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (Refused("x", hint="show what to add: --print"), "take it out yourself: the entry"),
+        (Refused("x", hint="show what to add: --print"), "remove it yourself: the entry"),
         (Inaccessible("x", hint="delete it"), "delete it"),
         (Busy("x", hint="show what to add: --print"), "show what to add: --print"),
     ],

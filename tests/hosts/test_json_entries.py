@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.hosts import mcp_servers
+from scopes.hosts.agents import UserDirectories
 from scopes.hosts.config_file import format_json
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.json_entries import has_entries, take_out
 from scopes.hosts.program import program_words
-from scopes.server.hook_status import TARGETS
+from scopes.server.hook_targets import TARGETS
 
 BOTH = sorted(set(TARGETS) & set(mcp_servers.HOSTS))
 FILES = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
@@ -38,19 +39,20 @@ class Home:
 
     def __init__(self, path, agent):
         self.path, self.agent = str(path), agent
+        self.directories = UserDirectories(self.path, self.path, {})
         shutil.rmtree(self.path, ignore_errors=True)
         os.makedirs(self.path)
 
     def do(self, step):
         other = step.startswith("other ")
-        place = HookPlace(self.path, self.path, {}, tuple(program_words()), "/other.git" if other else None)
+        place = HookEnvironment(self.path, self.path, {}, tuple(program_words()), "/other.git" if other else None)
         words = [*place.command, *(["--store", "/other.git"] if other else []), "mcp"]
         if step == "no server":
-            mcp_servers.remove(self.agent, home=self.path, project=self.path)
+            mcp_servers.remove(self.agent, self.directories)
         elif step == "no hooks":
             TARGETS[self.agent].remove(place)
         elif step.endswith("server"):
-            mcp_servers.install(self.agent, words, home=self.path, project=self.path)
+            mcp_servers.install(self.agent, words, self.directories)
         else:
             TARGETS[self.agent].install(place)
 
@@ -77,7 +79,8 @@ def test_whatever_came_and_went_every_byte_is_as_before_and_no_file_is_left(
     tmp_path_factory, agent, original, steps, server_first
 ):
     home = Home(tmp_path_factory.getbasetemp() / f"home-{agent}", agent)
-    for name in {FILES.get(agent), mcp_servers.HOSTS[agent].file} - {None}:
+    server = os.path.relpath(mcp_servers.path_of(mcp_servers.HOSTS[agent], home.directories), home.path)
+    for name in {FILES.get(agent), server} - {None}:
         home.write(name, TOML if original and name.endswith(".toml") else original)
     before = home.files()
     for step in steps:

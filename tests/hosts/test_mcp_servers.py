@@ -10,6 +10,7 @@ import tomllib
 import pytest
 
 from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.hosts.agents import UserDirectories
 from scopes.hosts.mcp_servers import HOSTS, find_host, install, path_of, remove
 
 COMMAND = ["/opt/bin/scopes", "mcp"]
@@ -21,8 +22,12 @@ def home(tmp_path):
     return str(tmp_path)
 
 
+def place(home, **environ):
+    return UserDirectories(home, home, environ)
+
+
 def file_of(host, home):
-    return path_of(find_host(host), home, home)
+    return path_of(find_host(host), place(home))
 
 
 def write(host, home, text):
@@ -37,7 +42,7 @@ def read(host, home):
 
 
 def set_up(host, home, **options):
-    return install(host, COMMAND, home=home, project=home, **options)
+    return install(host, COMMAND, place(home), **options)
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -62,7 +67,7 @@ def test_the_entry_is_not_added_twice(host, home):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_another_command_replaces_the_entry(host, home):
-    install(host, ["old"], home=home, project=home)
+    install(host, ["old"], place(home))
     assert set_up(host, home).state == "replaced"
     assert "old" not in read(host, home)
 
@@ -84,7 +89,7 @@ def test_other_settings_in_json_stay_and_the_old_file_is_kept(home):
     assert list(document["mcpServers"]) == ["other", "scopes"]
     with open(done.backup, encoding="utf-8") as file:
         assert file.read() == old
-    remove("claude-code", home=home, project=home)
+    remove("claude-code", place(home))
     assert json.loads(read("claude-code", home)) == json.loads(old)
 
 
@@ -92,7 +97,7 @@ def test_comments_in_toml_stay(home):
     write("codex", home, CODEX)
     set_up("codex", home)
     assert read("codex", home).startswith(CODEX)
-    assert remove("codex", home=home, project=home).state == "removed"
+    assert remove("codex", place(home)).state == "removed"
     assert read("codex", home) == CODEX
 
 
@@ -100,7 +105,7 @@ def test_a_table_after_the_entry_stays(home):
     set_up("codex", home)
     with open(file_of("codex", home), "a", encoding="utf-8") as file:
         file.write('\n[profiles.x]\nmodel = "[mcp_servers.scopes]"\n')
-    remove("codex", home=home, project=home)
+    remove("codex", place(home))
     assert tomllib.loads(read("codex", home)) == {"profiles": {"x": {"model": "[mcp_servers.scopes]"}}}
 
 
@@ -109,12 +114,12 @@ def test_a_table_after_the_entry_stays(home):
     [
         ("vscode", "{\n  // mine\n}", "is not plain JSON"),
         ("gemini", '{"a": 1, "a": 2}', "a key is repeated"),
-        ("gemini", "[]", "has no JSON object"),
+        ("gemini", "[]", "is not a JSON object"),
         ("gemini", '{"mcpServers": []}', "is not an object"),
         ("codex", "= 1", "is not valid TOML"),
         ("codex", "mcp_servers = 1", "is not a table"),
-        ("codex", 'mcp_servers = {scopes = {command = "x"}}', "cannot be taken out safely"),
-        ("codex", "mcp_servers = {other = {}}", "is not valid TOML"),
+        ("codex", 'mcp_servers = {scopes = {command = "x"}}', "cannot be removed safely"),
+        ("codex", "mcp_servers = {other = {}}", "cannot be changed safely"),
     ],
 )
 def test_a_file_that_would_lose_something_is_refused(home, host, text, problem):
@@ -151,8 +156,8 @@ def test_a_directory_in_the_way_is_an_error_with_its_cure(home):
 
 
 def test_what_is_not_there_is_not_removed(home):
-    assert remove("codex", home=home, project=home).state == "absent"
-    assert remove("gemini", home=home, project=home).state == "absent"
+    assert remove("codex", place(home)).state == "absent"
+    assert remove("gemini", place(home)).state == "absent"
     assert os.listdir(home) == []
 
 
@@ -166,16 +171,16 @@ def test_an_unknown_host_is_refused_with_the_known_ones(home):
 def test_what_is_left_to_do_in_the_host_is_shown_once(host, home):
     assert ("trusted" if host == "vscode" else "start them again") in set_up(host, home).advice
     assert set_up(host, home).advice is None
-    assert remove(host, home=home, project=home).advice is None
+    assert remove(host, place(home)).advice is None
 
 
 @pytest.mark.parametrize("host", [host for host in HOSTS if host != "codex"])
 def test_the_advice_about_a_file_with_comments_is_one_that_can_be_followed(host, home):
     write(host, home, "{ // mine\n}")
     with pytest.raises(Refused) as error:
-        remove(host, home=home, project=home)
+        remove(host, place(home))
     keys = ".".join((*HOSTS[host].keys, "scopes"))
-    assert error.value.hint == f"take it out yourself: {keys} in {file_of(host, home)}"
+    assert error.value.hint == f"remove it yourself: {keys} in {file_of(host, home)}"
 
 
 @pytest.mark.parametrize("linked", [".vscode", ".vscode/mcp.json"])
@@ -184,7 +189,101 @@ def test_a_link_out_of_the_project_is_refused(tmp_path, linked):
     (tmp_path / "project" / linked).parent.mkdir(parents=True)
     (tmp_path / "outside").mkdir()
     os.symlink(tmp_path / "outside" / ("" if linked == ".vscode" else "x.json"), tmp_path / "project" / linked)
-    for change in (lambda **places: install("vscode", COMMAND, **places), lambda **places: remove("vscode", **places)):
+    directories = UserDirectories(str(tmp_path), str(tmp_path / "project"), {})
+    for change in (lambda: install("vscode", COMMAND, directories), lambda: remove("vscode", directories)):
         with pytest.raises(Refused, match="is outside of the project"):
-            change(home=str(tmp_path), project=str(tmp_path / "project"))
+            change()
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+OTHER = ["/opt/bin/scopes", "--store", "/other.git", "mcp"]
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "codex"])
+def test_what_the_user_added_to_the_entry_stays_at_a_second_installation(host, home):
+    set_up(host, home)
+    document = json.loads(read(host, home))
+    entry = document
+    for key in (*HOSTS[host].keys, "scopes"):
+        entry = entry[key]
+    entry |= {"env": {"SCOPES_AUTHOR": "me"}, "timeout": 60}
+    write(host, home, json.dumps(document))
+    assert set_up(host, home).state == "unchanged"
+    assert install(host, OTHER, place(home)).state == "replaced"
+    text = read(host, home)
+    assert "/other.git" in text
+    assert '"SCOPES_AUTHOR": "me"' in text
+    assert '"timeout": 60' in text
+
+
+def test_what_the_user_added_is_not_shown(home):
+    """A variable in the entry may be a key that nobody should read over a shoulder."""
+    set_up("gemini", home)
+    document = json.loads(read("gemini", home))
+    document["mcpServers"]["scopes"]["env"] = {"KEY": "secret"}
+    write("gemini", home, json.dumps(document))
+    assert "secret" not in install("gemini", OTHER, place(home), only_show=True).text
+    assert "secret" not in install("gemini", OTHER, place(home)).text
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        'env = {A = "1"} # mine\n',
+        "startup_timeout_sec = 30\n# a comment\n",
+        '\n[mcp_servers.scopes.env]\nA = "1"\n',
+    ],
+)
+def test_what_the_user_added_to_the_table_of_codex_stays(home, added):
+    write("codex", home, CODEX)
+    set_up("codex", home)
+    write("codex", home, read("codex", home) + added)
+    assert set_up("codex", home).state == "unchanged"
+    assert install("codex", OTHER, place(home)).state == "replaced"
+    text = read("codex", home)
+    assert added in text
+    assert tomllib.loads(text)["mcp_servers"]["scopes"]["args"] == OTHER[1:]
+    assert text.startswith(CODEX)
+
+
+def test_a_value_of_several_lines_in_the_table_of_codex_is_replaced_whole(home):
+    set_up("codex", home)
+    text = read("codex", home).replace('args = ["mcp"]', 'args = [\n  "mcp", # the command\n]\ncwd = "/tmp"')
+    write("codex", home, text)
+    install("codex", OTHER, place(home))
+    entry = tomllib.loads(read("codex", home))["mcp_servers"]["scopes"]
+    assert entry == {"command": OTHER[0], "args": OTHER[1:], "cwd": "/tmp"}
+
+
+def test_a_table_below_that_of_codex_is_removed_with_it(home):
+    write("codex", home, CODEX)
+    set_up("codex", home)
+    write("codex", home, read("codex", home) + '\n[mcp_servers.scopes.env]\nA = "1"\n')
+    assert remove("codex", place(home)).state == "removed"
+    assert tomllib.loads(read("codex", home)) == tomllib.loads(CODEX)
+
+
+def test_a_date_that_the_user_added_does_not_keep_the_entry_from_being_removed(home):
+    set_up("codex", home)
+    write("codex", home, read("codex", home) + "since = 2026-11-26\n")
+    assert remove("codex", place(home)).state == "removed"
+
+
+def test_a_server_of_somebody_else_with_our_name_is_replaced_whole(home):
+    """Its address would be used instead of our command: Gemini CLI prefers `httpUrl`."""
+    write("gemini", home, '{"mcpServers": {"scopes": {"httpUrl": "https://example.org/mcp"}}}')
+    done = set_up("gemini", home)
+    assert done.state == "replaced"
+    assert "httpUrl" not in read("gemini", home)
+    with open(done.backup, encoding="utf-8") as file:
+        assert "httpUrl" in file.read()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_file_from_before_the_first_installation_is_kept(host, home):
+    old = CODEX if host == "codex" else '{"z": 1}'
+    write(host, home, old)
+    backup = set_up(host, home).backup
+    install(host, OTHER, place(home))
+    with open(backup, encoding="utf-8") as file:
+        assert file.read() == old

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Refused
-from scopes.hosts.hook_target import HookPlace
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.opencode_plugin import OpenCodePlugin
 
 TARGET = OpenCodePlugin()
@@ -28,7 +28,7 @@ await event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } 
 
 @pytest.fixture
 def place(tmp_path):
-    return HookPlace(str(tmp_path), str(tmp_path), {}, ("/opt/py thon", 'a "quoted" \\ word'), "/stores/x.git")
+    return HookEnvironment(str(tmp_path), str(tmp_path), {}, ("/opt/py thon", 'a "quoted" \\ word'), "/stores/x.git")
 
 
 def path_of(place):
@@ -76,7 +76,7 @@ def test_a_plugin_of_somebody_else_stays(place):
     with open(path_of(place), "w", encoding="utf-8") as file:
         file.write("export const Mine = async () => ({})\n")
     for act in (TARGET.install, TARGET.remove):
-        with pytest.raises(Refused, match="another plugin"):
+        with pytest.raises(Refused, match="is not a plugin of scopes"):
             act(place)
     assert TARGET.status(place).condition == "unreadable"
     assert read(place).startswith("export const Mine")

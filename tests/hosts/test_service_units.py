@@ -49,4 +49,4 @@ def test_a_word_that_would_begin_another_line_is_refused(manager, word):
 def test_another_manager_is_refused_with_the_names_of_those_that_are_known():
     with pytest.raises(Invalid) as error:
         describe_service("runit", ["/bin/echo"])
-    assert error.value.hint == "systemd or launchd"
+    assert error.value.hint == "managers: systemd, launchd"

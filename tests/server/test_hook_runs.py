@@ -174,7 +174,7 @@ def test_a_hook_of_an_agent_that_is_unknown_fails_no_agent(agent):
     command = agent.commands[0].replace("claude-code", "another-agent")
     done = agent.run(command)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "no hooks" in agent.wait_for_event("failed")["error"]
+    assert "is not an agent with hooks" in agent.wait_for_event("failed")["error"]
 
 
 def test_code_of_the_project_is_not_run(agent, tmp_path):

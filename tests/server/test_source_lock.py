@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -168,3 +169,14 @@ def test_a_lock_that_is_deleted_while_it_is_waited_for_is_taken_again(tmp_path, 
     with source_lock(str(tmp_path), "x") as ours:
         assert ours
     assert len(taken) == 3
+
+
+@pytest.mark.parametrize("which", [".waiting", ".running"])
+def test_a_lock_whose_file_is_always_replaced_is_an_error_and_not_an_import_without_it(tmp_path, monkeypatch, which):
+    """It counted as the lock: two imports could have run at once."""
+    is_at = module._is_at
+    monkeypatch.setattr(module, "_is_at", lambda path, number: not path.endswith(which) and is_at(path, number))
+    with pytest.raises(OSError, match="was replaced each time") as error, source_lock(str(tmp_path), "a"):
+        raise AssertionError("no lock, and nobody knows")
+    assert error.value.errno == errno.EBUSY
+    assert [name for name in os.listdir(tmp_path) if not name.endswith(which)] == []

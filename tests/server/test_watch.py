@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from itertools import pairwise
 from queue import Empty
@@ -175,3 +176,29 @@ def test_only_so_many_notes_are_remembered(tmp_path):
     (file,) = tmp_path.glob("watch-*.notes")
     assert len(file.read_bytes().split()) == 1000
     assert notes_at_start(tmp_path, "0") == []
+
+
+def test_an_error_of_the_body_does_not_blame_the_watcher_itself(tmp_path):
+    """A BlockingIOError of an import became "process N watches already: kill N", and N was this process."""
+    with pytest.raises(BlockingIOError, match="of the import"), watch_lock(str(tmp_path), "/stores/a"):
+        raise BlockingIOError(11, "of the import")
+    with watch_lock(str(tmp_path), "/stores/a"):
+        pass
+
+
+def test_a_holder_whose_number_is_not_in_the_file_is_another_process(tmp_path):
+    with watch_lock(str(tmp_path), "/stores/a"):
+        (lock,) = tmp_path.iterdir()
+        lock.write_text("")
+        with pytest.raises(Busy, match="another process watches") as error, watch_lock(str(tmp_path), "/stores/a"):
+            pass
+    assert error.value.hint == "end it first: kill PID"
+
+
+def test_a_file_system_without_locks_is_an_error(tmp_path, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(Inaccessible, match=r"cannot lock .*: Operation not supported"), watch_lock(str(tmp_path), "/s"):
+        pass

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from scopes.cli import usage
-from scopes.cli.host_options import hook_place
+from scopes.cli.host_options import hook_environment
 from scopes.cli.invocation import Invocation
 from scopes.conversation.doctor import doctor as run_doctor
-from scopes.handover.live_checks import live_checks
-from scopes.server.hook_status import check_hooks
+from scopes.server.doctor_checks import check_agents, check_hooks
 
 
 def doctor(context: usage.Context) -> int:
@@ -22,6 +21,6 @@ def doctor(context: usage.Context) -> int:
       scopes doctor --json
     """
     invocation: Invocation = context.obj
-    live = live_checks(invocation.state_directory, invocation.environ, invocation.home)
-    hooks = check_hooks(hook_place(invocation), invocation.state_directory)
-    return invocation.show(run_doctor(invocation.store_path, invocation.repository_or_error(), (*live, *hooks)))
+    agents = check_agents(invocation.state_directory, invocation.environ, invocation.home)
+    hooks = check_hooks(hook_environment(invocation), invocation.state_directory)
+    return invocation.show(run_doctor(invocation.store_path, invocation.repository_or_error(), (*agents, *hooks)))

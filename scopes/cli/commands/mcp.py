@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.host_options import store_option
+from scopes.cli.host_options import store_option, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_typed_author
@@ -89,10 +89,12 @@ def mcp_install(
 ) -> int:
     """Add the server to the configuration of a program.
 
-    The entry starts this scopes with the selected store. Everything else in the configuration stays, and the file as it
-    was is kept beside it with the ending .before-scopes; scopes mcp remove takes the entry out. A file with comments
-    is not changed: use --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory,
-    for the others the configuration of the user.
+    The entry starts this scopes with the selected store. Everything else in the configuration stays; a later
+    installation also keeps what you have added to the entry, such as env. The file from before the first installation
+    is kept next to it with the ending .before-scopes; scopes mcp remove removes the entry. A file with comments is not
+    changed: use --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory, for the
+    others the configuration of the user; the environment variables that move that are respected: CLAUDE_CONFIG_DIR,
+    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME.
 
     Examples:
       scopes mcp install claude-code
@@ -103,17 +105,17 @@ def mcp_install(
     words = [*program_words(), *store_option(invocation), "mcp"]
     if agent is not None:
         words += ["--agent", parse_agent_name(agent)]
-    return invocation.show(install(host, words, home=invocation.home, project=invocation.cwd, only_show=only_show))
+    return invocation.show(install(host, words, user_directories(invocation), only_show=only_show))
 
 
 def mcp_remove(context: usage.Context, host: Host) -> int:
-    """Take the server out of the configuration of a program.
+    """Remove the server from the configuration of a program.
 
     Examples:
       scopes mcp remove claude-code
     """
     invocation: Invocation = context.obj
-    return invocation.show(remove(host, home=invocation.home, project=invocation.cwd))
+    return invocation.show(remove(host, user_directories(invocation)))
 
 
 def _with_extra(make: Callable[[], StoreAccess]) -> StoreAccess:

@@ -1,4 +1,4 @@
-"""`scopes conv resume`."""
+"""`scopes resume`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Inaccessible, NotFound
-from scopes.handover.agents import find_program
 from scopes.handover.resume import MAX_TOKENS, SESSIONS, ResumeRequest, User, naming
 from scopes.handover.resume import resume as plan_resume
+from scopes.hosts.agents import find_program
 
 if TYPE_CHECKING:
     from scopes.handover.resume import Resumption
@@ -31,7 +31,10 @@ def resume(
         str | None, usage.Option("--in", metavar="AGENT", help="Go on in this agent instead of the one it came from")
     ] = None,
     session: Annotated[
-        str, usage.Option("--session", metavar="WHICH", help="own, new, or auto: its own session if that fits")
+        str,
+        usage.Option(
+            "--session", metavar="WHICH", help="own, new, or auto (its own session if that has every message)"
+        ),
     ] = SESSIONS[0],
     prompt: Annotated[str, usage.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
     directory: Annotated[
@@ -55,11 +58,11 @@ def resume(
     to be named.
 
     Examples:
-      scopes conv resume
-      scopes conv resume conv-012
-      scopes conv resume conv-012/try-sqlite --in codex --prompt "go on with the tests"
-      scopes conv resume conv-012 --session new --max-tokens 8000
-      scopes conv resume conv-012 --print
+      scopes resume
+      scopes resume conv-012
+      scopes resume conv-012/try-sqlite --in codex --prompt "go on with the tests"
+      scopes resume conv-012 --session new --max-tokens 8000
+      scopes resume conv-012 --print
     """
     invocation: Invocation = context.obj
     request = ResumeRequest(

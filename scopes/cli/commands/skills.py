@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
+from scopes.cli.host_options import user_directories
 from scopes.cli.invocation import Invocation
 from scopes.handover.skills import FOLDERS, install_skill, remove_skill
 
-Agent: TypeAlias = Annotated[str, usage.Argument(metavar="AGENT", help=", ".join(FOLDERS))]
+_TARGETS = f"agents (the folder that several agents share), {', '.join(name for name in FOLDERS if name != 'agents')}"
+Target: TypeAlias = Annotated[str, usage.Argument(metavar="TARGET", help=_TARGETS)]
 InProject: TypeAlias = Annotated[
     bool, usage.Option("--project", help="For the current directory only, instead of for the user")
 ]
@@ -16,7 +18,7 @@ InProject: TypeAlias = Annotated[
 
 def skills_install(
     context: usage.Context,
-    agent: Agent,
+    target: Target,
     project: InProject = False,
     only_show: Annotated[bool, usage.Option("--print", help="Print the file, and write nothing")] = False,
     force: Annotated[bool, usage.Option("--force", help="Replace another skill of the name scopes")] = False,
@@ -24,8 +26,9 @@ def skills_install(
     """Teach an agent when and how to use scopes.
 
     A short file, SKILL.md, is written into the folder where the agent looks for skills. The agent reads its first lines
-    at start, and the rest when a task fits. agents is the folder that several agents share, codex among them. With
-    --project a link that leads out of the project is refused.
+    at start, and the rest when a task fits. The target agents is the folder .agents/skills, which several agents read,
+    codex among them. The environment variables that move the configuration of an agent, such as CLAUDE_CONFIG_DIR, are
+    respected. With --project a link that leads out of the project is refused.
 
     Examples:
       scopes skills install claude-code
@@ -33,13 +36,14 @@ def skills_install(
       scopes skills install agents --project
     """
     invocation: Invocation = context.obj
-    directory = invocation.cwd if project else invocation.home
-    return invocation.show(install_skill(agent, directory, project=project, force=force, only_show=only_show))
+    return invocation.show(
+        install_skill(target, user_directories(invocation), project=project, force=force, only_show=only_show)
+    )
 
 
 def skills_remove(
     context: usage.Context,
-    agent: Agent,
+    target: Target,
     project: InProject = False,
     force: Annotated[
         bool, usage.Option("--force", help="Delete it even if scopes did not write it, or others use it")
@@ -53,5 +57,4 @@ def skills_remove(
       scopes skills remove claude-code
     """
     invocation: Invocation = context.obj
-    directory = invocation.cwd if project else invocation.home
-    return invocation.show(remove_skill(agent, directory, project=project, force=force))
+    return invocation.show(remove_skill(target, user_directories(invocation), project=project, force=force))

@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.code_links.damage import walk_commit_record_defects
+from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.verify import verify as run_verify
 from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS

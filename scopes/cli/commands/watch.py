@@ -24,11 +24,14 @@ def watch(
     once: Annotated[bool, usage.Option("--once", help="Import what has changed, and end")] = False,
     poll: Annotated[
         float | None,
-        usage.Option("--poll", metavar="SECONDS", help="Look at the files this often, and do not ask the system"),
+        usage.Option(
+            "--poll", metavar="SECONDS", help="Look at the files this often, without the notifications of the system"
+        ),
     ] = None,
     all_projects: AllProjects = False,
     unit: Annotated[
-        str | None, usage.Option("--print-unit", metavar="MANAGER", help="Print a unit for systemd or launchd")
+        str | None,
+        usage.Option("--print-unit", metavar="MANAGER", help="Print a unit for a service manager: systemd or launchd"),
     ] = None,
 ) -> int:
     """Import transcripts as they change.

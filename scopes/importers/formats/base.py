@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport
+from scopes.hosts.agents import Agent
 from scopes.importers.formats.compressed import SUFFIX, open_plain
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_descriptor
@@ -41,15 +43,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StandardFolders:
-    """Where an agent keeps its transcripts: `folders` below its home directory.
+    """Where an agent keeps its transcripts: `folders` below its configuration directory.
 
-    The home is `$variable` if that is set, else `default_home` in the user's home directory.
+    find_session: returns the file of a session in one of the folders, by the agent's id of it
     """
 
-    agent: str
-    variable: str
-    default_home: str
+    agent: Agent
     folders: tuple[str, ...]
+    find_session: Callable[[str, str], str | None]
 
 
 class Format(Protocol):
@@ -87,6 +88,15 @@ class Format(Protocol):
         Raises:
             CannotImport: nothing in the source identifies the session.
         """
+
+
+def list_entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder; none if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def choose_format(formats: Sequence[Format], source: Source) -> Format:

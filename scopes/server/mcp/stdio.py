@@ -60,7 +60,7 @@ def refuse(error: ValidationError) -> JSONRPCError | None:
     if problem["type"] != "json_invalid":
         documents = [each["input"] for each in error.errors(include_url=False) if each["type"] == "missing"]
         return _refuse_document(
-            documents[0] if documents else [], INVALID_REQUEST, "this is no request of JSON-RPC 2.0"
+            documents[0] if documents else [], INVALID_REQUEST, "this is not a request of JSON-RPC 2.0"
         )
     line = str(problem["input"])
     try:

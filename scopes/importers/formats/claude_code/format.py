@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders
 from scopes.importers.formats.claude_code.header import read_header
 from scopes.importers.formats.claude_code.reader import Reader
 from scopes.importers.formats.claude_code.record import NAME
+from scopes.importers.formats.claude_code.session_files import find_session
 from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.fields import text_field
@@ -37,7 +39,7 @@ class ClaudeCode:
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = StandardFolders("Claude Code", "CLAUDE_CONFIG_DIR", ".claude", ("projects",))
+    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), find_session)
     sub_agent_fields = ("agentId",)
 
     def sniff(self, head: bytes) -> bool:

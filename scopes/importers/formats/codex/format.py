@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain, islice
 
+from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders
 from scopes.importers.formats.codex.header import read_header
 from scopes.importers.formats.codex.reader import Reader
 from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, is_rollout_record, parse_record
+from scopes.importers.formats.codex.rollout_files import find_rollout
 from scopes.importers.formats.codex.stream import is_stream, may_be_stream, walk_stream_events
 from scopes.importers.formats.events import ByteRange, Event, Unparsed
 from scopes.importers.formats.json_lines import Record, walk_records
@@ -26,7 +28,7 @@ class Codex:
 
     name = NAME
     file_suffixes = (".jsonl", ".jsonl.zst")
-    standard_folders = StandardFolders("Codex", "CODEX_HOME", ".codex", ("sessions", "archived_sessions"))
+    standard_folders = StandardFolders(AGENTS[NAME], ("sessions", "archived_sessions"), find_rollout)
     sub_agent_fields = ("new_thread_id",)
 
     def sniff(self, head: bytes) -> bool:

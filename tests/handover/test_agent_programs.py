@@ -7,32 +7,33 @@ import os
 import pytest
 
 from scopes.errors import Invalid
-from scopes.handover.agents import AGENTS, find_agent, find_program, match_agent
+from scopes.handover.agent_programs import PROGRAMS, find_agent_program, read_agent_program
+from scopes.hosts.agents import find_program
 from scopes.importers.formats.registry import FORMATS
 
 
 def test_every_agent_has_a_transcript_format_of_its_name():
-    assert set(AGENTS) <= {known.name for known in FORMATS}
+    assert set(PROGRAMS) <= {known.name for known in FORMATS}
 
 
 @pytest.mark.parametrize(("name", "agent"), [("claude", "claude-code"), ("Codex", "codex"), ("gemini-cli", "gemini")])
 def test_an_agent_is_found_by_each_of_its_names(name, agent):
-    assert find_agent(name).name == agent
+    assert read_agent_program(name).name == agent
 
 
 def test_an_unknown_agent_is_an_error_that_lists_the_known_ones():
     with pytest.raises(Invalid) as error:
-        find_agent("emacs")
+        read_agent_program("emacs")
     assert error.value.hint == "agents: claude-code, codex, gemini, opencode, pi, qwen"
-    assert match_agent(None) is None
+    assert find_agent_program(None) is None
 
 
 def test_a_prompt_that_looks_like_an_option_stays_a_prompt():
-    assert AGENTS["pi"].prompt_words("-h") == [" -h"]
-    assert AGENTS["pi"].prompt_words("@/etc/passwd") == [" @/etc/passwd"]
-    assert AGENTS["codex"].prompt_words("-h") == ["--", "-h"]
-    assert AGENTS["opencode"].prompt_words("-h") == ["--prompt=-h"]
-    assert AGENTS["opencode"].prompt_words("") == []
+    assert PROGRAMS["pi"].prompt_words("-h") == [" -h"]
+    assert PROGRAMS["pi"].prompt_words("@/etc/passwd") == [" @/etc/passwd"]
+    assert PROGRAMS["codex"].prompt_words("-h") == ["--", "-h"]
+    assert PROGRAMS["opencode"].prompt_words("-h") == ["--prompt=-h"]
+    assert PROGRAMS["opencode"].prompt_words("") == []
 
 
 def test_a_program_is_taken_from_absolute_directories_only(tmp_path, monkeypatch):

@@ -7,14 +7,14 @@ import os
 
 import pytest
 
-from scopes.handover.live_checks import ACP_VERSION, live_checks
+from scopes.server.doctor_checks import ACP_VERSION, check_agents
 from scopes.server.event_log import EventLog
 from tests.cli.running import PRODUCT, PROGRAM, scopes
 
 
 def checks(path, environ=None):
     """Return the checks by name, for a home without agents unless they are made in `path`."""
-    return {check.name: check for check in live_checks(str(path / "state"), environ or {}, str(path))}
+    return {check.name: check for check in check_agents(str(path / "state"), environ or {}, str(path))}
 
 
 def test_without_agents_only_the_protocols_are_checked(tmp_path):

@@ -1,22 +1,24 @@
-"""The checks of `doctor` about agents: versions of the protocols, and which agents are on this machine (S0-23)."""
+"""The checks of `doctor` about agents: protocol versions, installed agents, and their hooks (S0-23)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from scopes.conversation.doctor import Check
-from scopes.handover.agents import AGENTS, find_program
+from scopes.hosts.agents import AGENTS, find_program
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.loading import load
 from scopes.result import plural
 from scopes.server.acp_events import protocol_versions
+from scopes.server.hook_status import hooks_status
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 
 
-def live_checks(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
+def check_agents(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
     """Yield the checks of ACP, MCP and the agents."""
     yield _check_acp(state_directory)
     yield from _check_spool(state_directory)
@@ -58,9 +60,25 @@ def _check_mcp() -> Check:
 def _find_agents(environ: Mapping[str, str], home: str) -> Iterator[Check]:
     """Yield a check for each agent that is installed, or has transcripts here."""
     for agent in AGENTS.values():
-        program = find_program(agent.program, environ.get("PATH"))
+        program = None if agent.program is None else find_program(agent.program, environ.get("PATH"))
         formats = [known for known in FORMATS if known.name == agent.name]
         folders = [top for tops in find_standard_folders(formats, environ, home).values() for top in tops]
         found = [*([program] if program else ["not in PATH"]), *(f"transcripts in {folder}" for folder in folders)]
         if program is not None or folders:
             yield Check(agent.name, "ok", ", ".join(found))
+
+
+def check_hooks(environment: HookEnvironment, state_directory: str) -> tuple[Check, ...]:
+    """Return a check for `doctor` for each target with hooks."""
+    found = []
+    for state in hooks_status(environment, state_directory).hooks:
+        name = f"hooks of {state.target}"
+        if state.problem is not None:
+            found.append(Check(name, "warning", f"the last turn was not recorded: {state.problem}", "scopes import"))
+        elif state.condition == "outdated":
+            found.append(Check(name, "warning", f"outdated: {state.detail}", f"scopes hooks install {state.target}"))
+        elif state.condition == "unreadable":
+            found.append(Check(name, "warning", state.detail, "fix the file"))
+        elif state.condition == "installed":
+            found.append(Check(name, "ok", state.file))
+    return tuple(found)
