@@ -18,6 +18,7 @@ from scopes.server.proxy import Proxy
 from scopes.server.recorder import Recorder
 from scopes.server.spool import list_spooled
 
+_LAST_TAKE_SECONDS = 10.0
 SWITCH_SECONDS = 0.0002  # a line that is passed on waits at most so long for the recorder
 
 
@@ -39,9 +40,13 @@ def run_proxy(
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
     recorder = Recorder(target, record, log)
     continuations = Continuations(peers, recorder, log, target=target, options=options, build_history=build_history)
+    taken = threading.Event()
     if list_spooled(connection.log_directory):
         peers.run_in_worker(lambda: _take_spooled(target, connection.log_directory, log))
-    return Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)
+    peers.run_in_worker(taken.set)
+    code = Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)
+    taken.wait(_LAST_TAKE_SECONDS)  # an agent that ends at once must not cut it off: the rest would wait on
+    return code
 
 
 def _take_spooled(target: RecordingTarget, state_directory: str, log: EventLog) -> None:
