@@ -96,7 +96,7 @@ def test_candidates_are_rows_too(project, tmp_path):
     second = ClaudeSession(project, "second").prompt("please write a status module").write("lib.py", STATUS)
     import_paths(store, second.commit("Status module").save(tmp_path / "home"))
     shown = why(project, "lib.py:2", "-n", "3", "--format", "{level} {conversation} {turn}").stdout
-    assert shown == "certain conv-003 1\ncertain conv-002 1\n"
+    assert shown == "certain conv-003 1\ncandidate conv-002 1\n"
 
 
 def test_fields_of_answers_stay_in_their_list_with_json(project):

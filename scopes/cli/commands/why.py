@@ -41,8 +41,8 @@ def why(
     commit-only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown.
     unsure: only candidates. none.
 
-    In a pipe each answer is a row, and a template is filled for each. A line may also be given as FILE:LINE:COLUMN; the
-    column is not used.
+    In a pipe each answer is a row, and a template is filled for each; the level of a candidate is candidate. A line may
+    also be given as FILE:LINE:COLUMN; the column is not used.
 
     A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git

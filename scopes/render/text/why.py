@@ -45,6 +45,7 @@ _HASH_LENGTH = 7
 _MIN_SUBJECT = 20  # cells
 _MAX_TEXT = 300  # cells of a prompt or a command on a terminal
 _UNCOMMITTED = "not committed"
+_CANDIDATE = "candidate"
 
 
 @render_text.register
@@ -71,11 +72,13 @@ def render_why_lines(result: WhyLines, view: View) -> None:
 
 
 def _rows(lines: WhyLines) -> list[tuple[Cell, ...]]:
-    """Return a row for each answer, or one without an answer."""
-    start = (_numbers(lines), "-" if lines.commit is None else lines.commit.id, lines.level)
+    """Return a row for each answer, or one without an answer; the level of a candidate is `candidate`."""
+    start = (_numbers(lines), "-" if lines.commit is None else lines.commit.id)
+    levels = [*(lines.level for _ in lines.answers), *(_CANDIDATE for _ in lines.candidates)]
     return [
         (
             *start,
+            level,
             each.conversation,
             str(each.turn),
             each.message or "-",
@@ -83,8 +86,8 @@ def _rows(lines: WhyLines) -> list[tuple[Cell, ...]]:
             each.how,
             each.prompt or "",
         )
-        for each in (*lines.answers, *lines.candidates)
-    ] or [(*start, "-", "-", "-", "-", "-", "")]
+        for level, each in zip(levels, (*lines.answers, *lines.candidates), strict=True)
+    ] or [(*start, lines.level, "-", "-", "-", "-", "-", "")]
 
 
 def _numbers(lines: WhyLines) -> str:
@@ -119,7 +122,7 @@ def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
             _write_details(answer, view, indent=len(name) + 2, committed=lines.commit is not None)
         start = (" " * len(name), "  ")
     for answer in lines.candidates:
-        view.hanging(*_describe(answer, ()), Span(f"  ({answer.how})", "dim"), start=(Span("candidate", "dim"), "  "))
+        view.hanging(*_describe(answer, ()), Span(f"  ({answer.how})", "dim"), start=(Span(_CANDIDATE, "dim"), "  "))
 
 
 def _describe(answer: WhyAnswer, also: tuple[int, ...]) -> tuple[str | Span, ...]:

@@ -126,7 +126,7 @@ def test_a_pipe_has_a_row_for_each_answer_and_each_candidate():
     found = rows(why_lines(3, "certain", YES, last=7, candidates=(WEAK,)), why_lines(8, "none", commit=None))
     assert [row[:5] for row in found] == [
         ["3-7", SESSION_COMMIT.id, "certain", "conv-001", "5"],
-        ["3-7", SESSION_COMMIT.id, "certain", "conv-020", "1"],
+        ["3-7", SESSION_COMMIT.id, "candidate", "conv-020", "1"],
         ["8", "-", "none", "-", "-"],
     ]
     assert all(len(row) == 9 for row in found)
