@@ -6,7 +6,7 @@ Sources are never written to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
-from scopes.store.refs import HEADS
+from scopes.store.refs import HEADS, conversation_of, meta_ref
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, str], None]
+ChangedSources = Mapping[ConversationId, Sequence[str]]
+NOTHING_CHANGED: ChangedSources = {}
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
 LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
@@ -300,6 +302,7 @@ def _import_all(
     keys = [source_key_of(queued.session) for queued in queue]
     targets = ImportTargets(repository, objects, keys, formats, index_directory)
     run = ImportRun(repository, objects, targets, options.again, feed, notes=list(notes))
+    run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):
         try:
@@ -355,19 +358,41 @@ def _update_refs(
         conversations, tx = collect_changes(run, objects, options.title)
     operation = None
     changes = tx.list_changes()
+    changed = _list_changed(run, conversations, changes)
     if changes:
         if run.feed is not None:
             run.feed.expect(_branches_after(run.repository, changes))
-        sources, count = len(run.sources), len(conversations)
-        summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
-        operation = tx.commit("import", summary).id
-    result = _build_result(run, conversations, skipped, operation, options)
+        operation = tx.commit("import", _summarize(conversations, changed)).id
+    result = _build_result(run, conversations, skipped, operation, options, changed=changed)
     all_changed = operation is not None and len(conversations) == len(list(run.targets))
     if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
         again = [*note_unparsed(run), *notes, *copies, *note_missing_parents(run)]
         remember(repeat_of(result, again), state_of_refs(run.repository))
     return result
+
+
+def _summarize(conversations: dict[ConversationId, ImportTarget], changed: ChangedSources) -> str:
+    """Return what an import changes: not all that was read."""
+    sources = len({path for paths in changed.values() for path in paths})
+    count = sum(1 for name in conversations if name in changed)
+    return f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
+
+
+def _list_changed(
+    run: ImportRun, conversations: dict[ConversationId, ImportTarget], changes: Sequence[RefChange]
+) -> ChangedSources:
+    """Return the conversations that change, with the paths of the sources that change them."""
+    moved = {change.ref: change.old for change in changes if change.old != change.new}
+    touched = {conversation_of(ref) for ref in moved}
+    found: dict[ConversationId, list[str]] = {}
+    for name, target in conversations.items():
+        is_new = moved.get(meta_ref(name), "") is None
+        keys = [session.key for session in target.sessions if is_new or SOURCES + session.key in moved]
+        if keys or name in touched:
+            keys = keys or target.keys
+            found[name] = list(dict.fromkeys(run.paths[key] for key in keys if key in run.paths))
+    return found
 
 
 def _branches_after(repository: Repository, changes: Sequence[RefChange]) -> dict[str, str]:
@@ -401,6 +426,8 @@ def _build_result(
     skipped: Sequence[Skipped],
     operation: OperationId | None,
     options: ImportOptions,
+    *,
+    changed: ChangedSources = NOTHING_CHANGED,
 ) -> Imported:
     joined = tuple(_list_joined(conversations))
     notes, details = group_notes(
@@ -408,7 +435,10 @@ def _build_result(
     )
     return Imported(
         sources=tuple(run.sources),
-        conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
+        conversations=tuple(
+            _describe(run, conversation, target, changed.get(conversation, ()))
+            for conversation, target in conversations.items()
+        ),
         skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=options.dry_run,
         operation=operation,
@@ -431,7 +461,9 @@ def _list_joined(conversations: dict[ConversationId, ImportTarget]) -> Iterator[
             )
 
 
-def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget) -> ConversationImported:
+def _describe(
+    run: ImportRun, conversation: ConversationId, target: ImportTarget, paths: Sequence[str]
+) -> ConversationImported:
     unchanged = sum(len(run.targets.tracked.get(key, ())) for key in target.unchanged)
     return ConversationImported(
         id=conversation,
@@ -440,4 +472,5 @@ def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget
         messages=target.messages,
         new_messages=target.new_messages,
         branches=unchanged + sum(len(session.tips) for session in target.sessions),
+        source=next(iter(paths), None),
     )

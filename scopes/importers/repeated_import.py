@@ -110,7 +110,7 @@ def repeat_of(result: Imported, notes: Iterable[Note | GroupedNote]) -> Imported
     return replace(
         result,
         sources=tuple(replace(source, new=False) for source in result.sources),
-        conversations=tuple(replace(found, new_messages=0) for found in result.conversations),
+        conversations=tuple(replace(found, new_messages=0, source=None) for found in result.conversations),
         operation=None,
         joined=(),
         notes=shown,

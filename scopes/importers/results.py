@@ -63,7 +63,7 @@ class ConversationImported:
     """A conversation that sources were imported into; `new_messages` were not in it before.
 
     `first_prompt` is its first prompt on one line, cut if it is very long, if there is no title and the result is shown
-    as text.
+    as text. `source` is the path of the source that changed it, the first one of several; None if nothing did.
     """
 
     id: ConversationId
@@ -73,6 +73,7 @@ class ConversationImported:
     new_messages: int
     branches: int
     first_prompt: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

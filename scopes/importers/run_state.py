@@ -31,6 +31,7 @@ class ImportRun:
     missing_parents: sessions that continue one which is not imported, and that one
     records: ref changes of the sources' records
     feed: receives the messages for the search index
+    paths: path of each source, by source key
     is_repeatable: a second import of the same sources would surely change nothing
     """
 
@@ -46,6 +47,7 @@ class ImportRun:
     notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
+    paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 
     def __post_init__(self) -> None:

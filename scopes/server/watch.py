@@ -37,7 +37,7 @@ _MAX_NOTES = 1000  # notes that are remembered
 class SourceRecorded(Result):
     """Messages that a source had more than the store.
 
-    source: the path of the file; None if several files were imported together, as at the start.
+    source: the path of the file, the first one if it is several files of the session; None if that is not known.
     """
 
     time: str
@@ -152,7 +152,7 @@ def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[Sou
     """Return a row for each conversation that has got messages."""
     moment = now()
     return [
-        SourceRecorded(time=moment, conversation=row.id, messages=row.new_messages, source=source)
+        SourceRecorded(time=moment, conversation=row.id, messages=row.new_messages, source=source or row.source)
         for row in imported.conversations
         if row.new_messages
     ]

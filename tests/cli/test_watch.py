@@ -143,7 +143,7 @@ def test_once_imports_what_is_there_and_ends(agent):
     agent.turn(1)
     first = scopes("watch", "--once", table=PRODUCT)
     assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.split("\t")[1:] == ["conv-001", "2", "\n"]
+    assert first.stdout.split("\t")[1:] == ["conv-001", "2", f"{agent.session}\n"]
     assert scopes("watch", "--once", table=PRODUCT).stdout == ""
     agent.turn(2)
     assert scopes("watch", "--once", "--json", table=PRODUCT).stdout.count("\n") == 1

@@ -153,6 +153,42 @@ def test_a_deleted_conversation_stays_deleted_without_again(repository, tmp_path
     assert branch_words(repository, conversation=again.conversations[0].id) == "a b"
 
 
+def test_the_operation_names_what_an_import_changed_and_not_all_that_it_read(repository, tmp_path):
+    sources = [write_transcript(tmp_path / f"{n}.jsonl", *session_records(f"s{n}", f"a{n} b{n}")) for n in range(3)]
+    import_demo(repository, *sources)
+    assert undo(repository, dry_run=True).target.summary == "import 3 sources into 3 conversations"
+    append(repository, "conv-001", plain_message("human", "written meanwhile"))
+    more = write_transcript(tmp_path / "2.jsonl", *session_records("s2", "a2 b2 c2 d2"))
+    new = write_transcript(tmp_path / "new.jsonl", *session_records("new", "x y"))
+    done = import_demo(repository, *sources[:2], more)
+    assert undo(repository, dry_run=True).target.summary == "import 1 source into 1 conversation"
+    assert [row.source for row in done.conversations] == [None, None, more.path]
+    import_demo(repository, *sources[:2], more, new)
+    assert undo(repository).target.summary == "import 1 source into 1 conversation"
+
+
+def test_sources_that_go_into_one_conversation_are_counted_each(repository, tmp_path):
+    main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    part = write_transcript(tmp_path / "part.jsonl", *session_records("s1", "c d", part="p"))
+    import_demo(repository, main, part)
+    assert undo(repository, dry_run=True).target.summary == "import 2 sources into 1 conversation"
+
+
+def test_a_deleted_conversation_that_is_imported_again_is_what_the_operation_names(repository, tmp_path):
+    sources = [write_transcript(tmp_path / f"{n}.jsonl", *session_records(f"s{n}", f"a{n} b{n}")) for n in range(3)]
+    import_demo(repository, *sources)
+    delete(repository, "conv-002")
+    import_demo(repository, *sources, again=True)
+    assert undo(repository, dry_run=True).target.summary == "import 1 source into 1 conversation"
+
+
+def test_a_title_alone_names_the_source_of_its_conversation(repository, tmp_path):
+    source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
+    import_demo(repository, source)
+    import_demo(repository, source, title="Shop")
+    assert undo(repository, dry_run=True).target.summary == "import 1 source into 1 conversation"
+
+
 def test_undo_reverts_an_import_and_the_next_import_repeats_it(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_demo(repository, source)
