@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.code_links.commit_facts import CommitFacts
@@ -47,7 +48,7 @@ def find_commit_turns(
         wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
         about = _note_turns(found.commit.facts, first, own)
         likely = note_likely([link for link in found.links if link.conversation == first])
-        notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first))
+        notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first, request.revision))
         return CommitTurns(first, frozenset(wanted), notes)
 
 
@@ -78,8 +79,9 @@ def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequenc
     return Note(text, f"the evidence: scopes show {conversation} --commits")
 
 
-def _note_others(links: Sequence[CodeLink], first: ConversationId) -> tuple[Note, ...]:
+def _note_others(links: Sequence[CodeLink], first: ConversationId, revision: str) -> tuple[Note, ...]:
     others = [name for name in conversations_of(links) if name != first]
     if not others:
         return ()
-    return (Note(f"also linked to the commit: {', '.join(others)}", f"show it: scopes log {others[0]} --commit REV"),)
+    hint = f"show it: scopes log {others[0]} --commit {quote(revision)}"
+    return (Note(f"also linked to the commit: {', '.join(others)}", hint),)

@@ -87,11 +87,11 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
     name = name_commit(linked.facts)
     if linked.unknown:
         raise NotFound(f"{name} was made by {_describe(linked.unknown[0])}", hint="import it: scopes import")
-    whom = "no conversation" if wanted is None else wanted
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
-    verb = "is" if wanted is None else "is not"
-    hint = f"perhaps: {', '.join(other[:5])}" if other else "import the sessions of your agents: scopes import"
-    raise NotFound(f"{whom} {verb} linked to {name}", hint=hint)
+    if wanted is not None and other:
+        raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
+    hint = f"perhaps: {', '.join(other[:5])}" if other else "if an agent wrote it, import its session: scopes import"
+    raise NotFound(f"no session is known to have written {name}", hint=hint)
 
 
 def _describe(record: CommitRecord) -> str:

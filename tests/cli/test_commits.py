@@ -152,7 +152,7 @@ def test_log_and_diff_say_what_is_missing(project, run, session):
     session.prompt("Say hello")
     session.say("Hello.")
     run("import", str(session.path))
-    assert "no conversation is linked to commit" in run("log", "--commit", "HEAD", code=4)
+    assert "no session is known to have written commit" in run("log", "--commit", "HEAD", code=4)
     assert "the project has no commit 'nowhere'" in run("diff", "--commit", "nowhere", code=4)
     assert "nothing to compare was given" in run("diff", code=2)
 

@@ -98,8 +98,12 @@ def test_the_other_turns_of_the_conversation_are_left_out(project, store, places
 def test_a_commit_that_nobody_knows_is_refused(project, store, places, tmp_path):
     two_turns(project, tmp_path)
     project.commit("by hand")
-    with pytest.raises(NotFound, match=r"no conversation is linked to commit [0-9a-f]{8} 'by hand'"):
-        turns_of(store, "HEAD", **places)
+    for more in ({}, {"conversation": "conv-001"}):
+        with pytest.raises(
+            NotFound, match=r"no session is known to have written commit [0-9a-f]{8} 'by hand'"
+        ) as found:
+            turns_of(store, "HEAD", **more, **places)
+        assert found.value.hint == "if an agent wrote it, import its session: scopes import"
     with pytest.raises(NotFound, match="the project has no commit 'nowhere'"):
         turns_of(store, "nowhere", **places)
 
@@ -138,6 +142,7 @@ def test_a_commit_of_two_conversations_is_shown_of_the_surest_with_a_note(projec
     turns = turns_of(store, "HEAD", **places)
     assert texts_of(store, turns) == ["commit what is there"]
     assert turns.notes[-1].text == "also linked to the commit: conv-001"
+    assert turns.notes[-1].hint == "show it: scopes log conv-001 --commit HEAD"
     assert turns.notes[0].text.endswith("'Add a greeting': made in turn 1")
     named = turns_of(store, "HEAD", conversation="conv-001", **places)
     assert texts_of(store, named) == ["Write the greeting function"]
