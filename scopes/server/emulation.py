@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from scopes.errors import ScopesError
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
-from scopes.history.metadata import read_metadata
+from scopes.history.titles import read_heading
 from scopes.model.message import Message, Part
 from scopes.server import envelope
 from scopes.server.event_log import EventLog
@@ -75,11 +75,11 @@ def list_result(repository: Repository, agent: str, params: Mapping[str, Any]) -
 
 
 def _session_info(repository: Repository, recorded: RecordedBranch) -> dict[str, Any]:
-    title = read_metadata(repository, recorded.conversation).title
+    heading = read_heading(repository, recorded.conversation)
     info = {
         "sessionId": recorded.session,
         "cwd": recorded.cwd or "/",
-        "title": title or f"{recorded.conversation}/{recorded.branch}",
+        "title": f"{recorded.conversation}/{recorded.branch}" if heading is None else heading.text,
         "updatedAt": read_message(repository, recorded.tip).time,
     }
     return {name: value for name, value in info.items() if value is not None}

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.cli.running import PRODUCT, scopes
 from tests.support.acp_client import AcpError, lines_of
 
 
@@ -49,6 +50,15 @@ def test_sessions_are_listed_newest_first_and_by_directory(desk, tmp_path):
     [here] = listed(editor, cwd=str(desk.project))
     assert (here["title"], here["cwd"]) == ("Login fix", str(desk.project))
     assert here["updatedAt"].endswith("Z")
+
+
+def test_a_session_without_a_title_is_called_as_in_the_list_of_conversations(desk):
+    desk.run("repair the  login page\nand the footer")
+    editor = desk.editor("--emulate")
+    [found] = listed(editor)
+    assert found["title"] == "repair the login page and the footer"
+    [row] = json.loads(scopes("--store", desk.store.path, "list", "--json", table=PRODUCT).stdout)["conversations"]
+    assert found["title"] == row["title"]
 
 
 def test_a_recorded_session_is_replayed_and_goes_on_with_its_history(desk):
