@@ -24,7 +24,10 @@ from scopes.loading import load
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
-_PLAIN_TERMS = tuple((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int"))
+_PLAIN_TERMS = (
+    *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
+    *((term, "a number") for term in ("a valid float range", "a valid float")),
+)
 _GIT_OPTIONS = {
     ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
     ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",

@@ -421,6 +421,13 @@ def test_an_option_that_says_the_opposite_of_once_is_refused(option):
     assert f"--once cannot be combined with {option[0]}" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("watch", "--poll"), ("summarize", "--ratio")])
+def test_a_value_that_is_no_number_is_named_in_plain_words(words):
+    done = scopes(*words, "abc", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == f"error: invalid value for '{words[1]}': 'abc' is not a number"
+
+
 def test_a_unit_that_could_not_run_is_not_printed():
     done = scopes("watch", "--poll", "0", "--print-unit", "systemd", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
