@@ -47,6 +47,8 @@ _ROWS = {
 # Lists of a document, each entry of which is a row together with the rest of the document.
 _JOINED = {"why": ("answers", "candidates")}
 _ENVELOPE = ("scopes", "kind", "notes")
+# Lists of words in JSON that rows have as a line for a shell, which is under another key.
+_SHELL_LINES = {"resumption": {"command": "shell"}}
 _IN_PIECES = frozenset({"snippet", "operations"})  # JSON has them in pieces; rows take the column of the text form
 
 
@@ -80,7 +82,8 @@ def _joined_entries(document: Row) -> list[Row]:
 def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, plain: bool = False) -> Iterator[Row]:
     """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced.
 
-    With `plain`, what JSON has in pieces is plain text, such as a snippet with its marks, or counts by name.
+    With `plain`, what JSON has in pieces is plain text, such as a snippet with its marks, counts by name, or the
+    words of a command.
     """
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
@@ -149,7 +152,8 @@ def _pick(
     in_pieces = _IN_PIECES if plain else frozenset()
     columns: list[dict[str, str]] | None = None
     for number, row in enumerate(rows):
-        values = {field: find_value(row, field) for field in fields}
+        lines = _SHELL_LINES.get(str(row.get("kind")), {}) if plain else {}
+        values = {field: find_value(row, lines.get(field, field)) for field in fields}
         missing = [f for f, value in values.items() if (value is None and "." not in f) or f in in_pieces]
         if missing and columns is None:
             columns = _read_columns(result, options, len(rows))

@@ -139,6 +139,14 @@ def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
     assert "User: hide the prices" in done.stdout
 
 
+@pytest.mark.parametrize("session", ["own", "new"])
+def test_a_template_has_the_command_as_the_line_for_a_shell(shop, session):
+    shown = in_pipe(shop, "resume", shop.conversation, "--session", session).stdout
+    assert shown.startswith("cd ")
+    for words in (("--format", "{command}"), ("--fields", "command"), ("--format", "{shell}")):
+        assert in_pipe(shop, "resume", shop.conversation, "--session", session, *words).stdout == shown
+
+
 def test_as_json_the_command_is_a_list_of_words(shop):
     error = shop.run.run_refused("resume", shop.conversation, "--session", "own", code=1)
     reason = "its session cannot be opened: claude-code no longer has the session"

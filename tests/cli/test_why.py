@@ -97,6 +97,11 @@ def test_candidates_are_rows_too(project, tmp_path):
     import_paths(store, second.commit("Status module").save(tmp_path / "home"))
     shown = why(project, "lib.py:2", "-n", "3", "--format", "{level} {conversation} {turn}").stdout
     assert shown == "certain conv-003 1\ncandidate conv-002 1\n"
+    assert why(project, "lib.py:2", "-n", "3", "--fields", "level,conversation").stdout == (
+        "certain\tconv-003\ncandidate\tconv-002\n"
+    )
+    (candidate,) = json.loads(why(project, "lib.py:2", "-n", "3", "--json").stdout)["candidates"]
+    assert candidate["level"] == "candidate"
 
 
 def test_fields_of_answers_stay_in_their_list_with_json(project):

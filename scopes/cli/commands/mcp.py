@@ -57,7 +57,7 @@ def mcp(
     Prompts: resume, summarize, handoff. What each is for: scopes help mcp --all.
 
     With --http it listens on the loopback interface only, and every request needs the token: that in the variable
-    SCOPES_MCP_TOKEN, or a new one, which is printed after the address.
+    SCOPES_MCP_TOKEN, or a new one, which is printed after the address; in a pipe both are a row.
 
     Examples:
       scopes mcp

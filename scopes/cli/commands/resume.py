@@ -48,11 +48,11 @@ def resume(
     """Go on with a conversation in its agent.
 
     On a terminal the agent is started, in the directory of the conversation. In a pipe, or with --print, its command is
-    printed as a line for a shell. The agent opens its own session if that still exists and has every message of the
-    branch. Else it begins a new one, and the first prompt is the recorded history, fenced as data: branches, merges and
-    conversations of other agents go on that way. --session own opens its own session also if the branch has more, and
-    is refused if that cannot be; --session new begins a new one in any case. --in chooses another agent: claude-code,
-    codex, gemini, opencode, pi or qwen.
+    printed as a line for a shell, also as the field command; with --json its words are a list. The agent opens its own
+    session if that still exists and has every message of the branch. Else it begins a new one, and the first prompt is
+    the recorded history, fenced as data: branches, merges and conversations of other agents go on that way. --session
+    own opens its own session also if the branch has more, and is refused if that cannot be; --session new begins a new
+    one in any case. --in chooses another agent: claude-code, codex, gemini, opencode, pi or qwen.
 
     Without CONV it is the newest conversation of the project around the current directory. One of another project has
     to be named.

@@ -41,8 +41,9 @@ def show(
     of the turns have lines of the commit, as scopes why answers, or a command may have written its files. Both may be
     different turns. certain and likely say how sure that is: lines alone are likely if the commit was made after the
     session had ended. What hooks have recorded (scopes hooks install git) counts before what is found afterwards. In a
-    pipe each turn of a link is a row: commit, time, role, level, turn, message, evidence, subject, state. The state is
-    current, gone (no branch has the commit), or what it was replaced by, as when it was amended.
+    pipe each turn of a link is a row: commit, time, role, level, turn, message, evidence, subject, state. The evidence
+    of a link with several turns is that of all of them together, and stands in the first row. The state is current,
+    gone (no branch has the commit), or what it was replaced by, as when it was amended.
 
     Examples:
       scopes show

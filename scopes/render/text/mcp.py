@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import write_hint, write_outcome
-from scopes.render.view import View
+from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
     from scopes.server.mcp_address import McpServer
 
+_COLUMNS = (Column("Address"), Column("Token"))
 _SENTENCES = {
     "added": "Added scopes to {file}",
     "replaced": "Replaced the entry of scopes in {file}",
@@ -44,7 +45,10 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
 
 @render_text.register
 def render_mcp_server(result: McpServer, view: View) -> None:
-    """Write the address, and a new token."""
+    """Write the address, and a new token; for scripts as a row, in which a token that is known is empty."""
+    if not view.terminal:
+        view.rows(_COLUMNS, [(result.address, result.token or "")])
+        return
     view.line(f"serving {result.address}")
     if result.token is not None:
         view.line(f"token: {result.token}")

@@ -49,13 +49,25 @@ def render_conversation_commits(result: ConversationCommits, view: View) -> None
 
 
 def _cells(row: CommitRow, link: CodeLink) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of each turn of a link, or of the link if its turn is not known."""
+    """Yield the cells of each turn of a link, or of the link if its turn is not known.
+
+    The evidence is about all turns of the link together, so it stands once, in the first row.
+    """
+    evidence = _evidence(link)
     turns: list[tuple[str, str]] = [(str(each.number), each.message) for each in link.turns]
     for turn, message in turns or [("" if link.turn is None else str(link.turn), link.message or "")]:
         yield (
-            row.commit, row.authored or "", link.role, link.level, turn, message, _evidence(link), row.subject,
+            row.commit,
+            row.authored or "",
+            link.role,
+            link.level,
+            turn,
+            message,
+            evidence,
+            row.subject,
             _state(row),
-        )  # fmt: skip
+        )
+        evidence = ""
 
 
 def _state(row: CommitRow) -> str:

@@ -34,7 +34,7 @@ def format_why_lines(result: WhyLines) -> dict[str, object]:
         level=result.level,
         answers=[_answer(each) for each in result.answers],
         also=list(result.also),
-        candidates=[_answer(each) for each in result.candidates] or None,
+        candidates=[{**_answer(each), "level": "candidate"} for each in result.candidates] or None,
     )
 
 

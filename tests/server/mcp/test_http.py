@@ -56,8 +56,7 @@ def knock(address, token):
 def test_address_and_new_token_are_printed(store, options):
     """With --quiet too: without the token nobody could connect."""
     with serving(store, *options) as server:
-        address = server.stdout.readline().removeprefix("serving ").strip()
-        token = server.stdout.readline().removeprefix("token: ").strip()
+        address, token = server.stdout.readline().rstrip("\n").split("\t")
         assert (knock(address, token) != 401, knock(address, "wrong")) == (True, 401)
 
 
@@ -65,6 +64,14 @@ def test_address_and_new_token_are_json_on_request(store):
     with serving(store, "--json") as server:
         found = json.loads(server.stdout.readline())
         assert (found["kind"], knock(found["address"], found["token"]) != 401) == ("mcp-server", True)
+
+
+def test_in_a_pipe_the_token_is_the_second_column_and_empty_if_it_is_known(store):
+    with serving(store, SCOPES_MCP_TOKEN=TOKEN) as server:
+        address, token = server.stdout.readline().rstrip("\n").split("\t")
+        assert (knock(address, TOKEN) != 401, token) == (True, "")
+    with serving(store, "--format", "{token}") as server:
+        assert len(server.stdout.readline().strip()) > 40
 
 
 def test_a_known_token_is_not_printed(store):
