@@ -31,19 +31,24 @@ class CommitGraph:
     """An open commit graph; a commit is a position in it, in the order of the ids."""
 
     def __init__(self, data: bytes, chunks: dict[bytes, tuple[int, int]]) -> None:
-        self._data = data
+        self.data = data
         self._fanout = struct.unpack_from(">256I", data, chunks[b"OIDF"][0])
         self._names = chunks[b"OIDL"][0]
         self._commits = memoryview(data)[slice(*chunks[b"CDAT"])]
         self._trees = chunks[b"CDAT"][0]
 
+    @property
+    def checksum(self) -> str:
+        """The SHA-1 of the content, which is right."""
+        return self.data[-OID_BYTES:].hex()
+
     def position(self, oid: Oid) -> int | None:
         """Return the position of a commit; None if the graph does not have it."""
         name = bytes.fromhex(oid)
         low, high = self._fanout[name[0] - 1] if name[0] else 0, self._fanout[name[0]]
-        at = self._data.find(name, self._names + low * OID_BYTES, self._names + high * OID_BYTES)
+        at = self.data.find(name, self._names + low * OID_BYTES, self._names + high * OID_BYTES)
         while at >= 0 and (at - self._names) % OID_BYTES:
-            at = self._data.find(name, at + 1, self._names + high * OID_BYTES)
+            at = self.data.find(name, at + 1, self._names + high * OID_BYTES)
         return None if at < 0 else (at - self._names) // OID_BYTES
 
     def find_tree(self, oid: Oid) -> Oid | None:
@@ -52,12 +57,12 @@ class CommitGraph:
         if position is None:
             return None
         start = self._trees + position * _COMMIT.size
-        return Oid(self._data[start : start + OID_BYTES].hex())
+        return Oid(self.data[start : start + OID_BYTES].hex())
 
     def oid(self, position: int) -> Oid:
         """Return the id of the commit at a position."""
         start = self._names + position * OID_BYTES
-        return Oid(self._data[start : start + OID_BYTES].hex())
+        return Oid(self.data[start : start + OID_BYTES].hex())
 
     def list_merge_bases(self, one: int, two: int) -> list[int] | None:
         """Return all merge bases of two commits; None if the graph cannot tell."""

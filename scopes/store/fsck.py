@@ -5,7 +5,6 @@ Nothing is repaired here; see `repair`. libgit2 does not verify objects from pac
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,6 +15,7 @@ from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.store import refs
+from scopes.store.checksums import ends_with_own_hash
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
 from scopes.store.graph_check import GraphCheck, list_graphs
@@ -25,8 +25,6 @@ from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.reflog import NULL_OID, RefMove, list_logged_refs, walk_moves
 from scopes.store.repository import Repository
 
-_BLOCK_BYTES = 1 << 20
-_CHECKSUM_BYTES = 20
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
 REPAIR = "repair it: scopes repair"
@@ -89,24 +87,6 @@ def _list_files_with_checksum(directory: str) -> list[str]:
     found = [os.path.join(packs, name) for name in sorted(os.listdir(packs))] if os.path.isdir(packs) else []
     graphs = [path for paths in list_graphs(directory) for path in paths if os.path.isfile(path)]
     return [path for path in found if path.endswith((".pack", ".idx"))] + graphs
-
-
-def ends_with_own_hash(path: str) -> bool:
-    """Return True if a file ends with the SHA-1 of all bytes before, as packs, indexes and commit graphs do.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    digest = hashlib.sha1(usedforsecurity=False)
-    left = os.path.getsize(path) - _CHECKSUM_BYTES
-    with open(path, "rb") as file:
-        while left > 0:
-            block = file.read(min(left, _BLOCK_BYTES))
-            if not block:
-                return False
-            digest.update(block)
-            left -= len(block)
-        return file.read() == digest.digest()
 
 
 def walk_object_defects(

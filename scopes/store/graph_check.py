@@ -32,8 +32,8 @@ _COMMITTER: Final = re.compile(rb"\ncommitter [^\n]*> (\d{1,18}) [^\n]*\n")
 class _Layer:
     """One file: the whole graph, or a part of a chain; `start` is the number of commits in the files below it."""
 
-    def __init__(self, path: str, start: int) -> None:
-        self.data = read_regular(path, MAX_BYTES)
+    def __init__(self, path: str, data: bytes, start: int) -> None:
+        self.data = data
         found = read_chunks(self.data, is_layer=True)
         if found is None:
             raise ValueError(path)
@@ -99,19 +99,24 @@ class _Layer:
 class GraphCheck:
     """Compares the graphs of a repository with commits that the caller has read, and reads the others.
 
-    `problems` is what was found, by the path of the file in the store; at most one for each file.
+    `problems` is what was found, by the path of the file in the store; at most one for each file. `whole` are the bytes
+    of the only file to compare, if given. If `strict` is set, a row of a commit that is missing or damaged is wrong:
+    the commit could come later, and the row be believed unseen. Otherwise that is another defect.
     """
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, whole: bytes | None = None, *, strict: bool = False) -> None:
         self._repository = repository
         self.store = repository.path
         self.problems: dict[str, str] = {}
         self._graphs: list[list[_Layer]] = []
-        for paths in list_graphs(os.path.join(repository.path, "objects")):
+        self._strict = strict
+        objects = os.path.join(repository.path, "objects")
+        for paths in list_graphs(objects) if whole is None else [[graph_path(objects)]]:
             layers: list[_Layer] = []
             for path in paths:
                 try:
-                    layers.append(_Layer(path, sum(layer.size for layer in layers)))
+                    data = read_regular(path, MAX_BYTES) if whole is None else whole
+                    layers.append(_Layer(path, data, sum(layer.size for layer in layers)))
                 except (OSError, ValueError, KeyError, struct.error):
                     self._report(path, "it is not a commit graph as git writes it")
                     break
@@ -131,19 +136,18 @@ class GraphCheck:
                     self._compare(layers, layer, number, data)
 
     def finish(self) -> dict[str, str]:
-        """Read and compare the commits that were not seen; return the problems by file.
-
-        A commit that is missing or damaged is not compared: that is another defect, and no row that agrees with its
-        own commit leads to it.
-        """
+        """Read and compare the commits that were not seen; return the problems by file."""
         for layers in self._graphs:
             for layer in layers:
                 number = layer.is_seen.find(0)
                 while number >= 0 and not self._is_reported(layer):
                     layer.is_seen[number] = True
-                    data = self._read(Oid(layer.name(number).hex()))
+                    oid = Oid(layer.name(number).hex())
+                    data = self._read(oid)
                     if data is not None:
                         self._compare(layers, layer, number, data)
+                    elif self._strict:
+                        self._report(layer.path, f"it has commit {oid}, which is missing or damaged")
                     number = layer.is_seen.find(0, number)
         return self.problems
 
@@ -218,9 +222,14 @@ def list_graphs(objects: str) -> list[list[str]]:
     ]
 
 
-def list_wrong_files(repository: Repository) -> Iterator[str]:
+def find_problem(repository: Repository, data: bytes) -> str | None:
+    """Return what is wrong with the bytes of a commit graph, None if all rows agree with commits in the store."""
+    return next(iter(GraphCheck(repository, data, strict=True).finish().values()), None)
+
+
+def list_wrong_files(repository: Repository, *, strict: bool = False) -> Iterator[str]:
     """Yield the paths in the store of the files that must go: those that are wrong, and the whole chain with one."""
-    problems = GraphCheck(repository).finish()
+    problems = GraphCheck(repository, strict=strict).finish()
     for paths in list_graphs(os.path.join(repository.path, "objects")):
         names = [os.path.relpath(path, repository.path) for path in paths]
         if any(name in problems for name in names):
