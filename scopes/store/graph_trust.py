@@ -49,7 +49,9 @@ def open_graph(repository: Repository, *, compare: bool) -> CommitGraph | None:
         if problem is not None:
             repository.report_wrong_graph(f"the commit graph of the store is not used: {problem}")
             return None
-    if [stamp] != known[:1] and stamp == _stamp(repository):
+    if repository.index_directory is not None and [stamp] != known[:1] and stamp == _stamp(repository):
+        with contextlib.suppress(OSError):
+            os.makedirs(repository.index_directory, mode=0o700, exist_ok=True)
         _keep(repository, stamp, graph.checksum, known[1:])
     return graph
 
@@ -73,7 +75,10 @@ def open_walker(repository: Repository) -> pygit2.Repository:
 
 
 def remember_written_graph(repository: Repository) -> None:
-    """Keep the checksum of the graph that git has just written; call it under the exclusive lock."""
+    """Keep the checksum of the graph that git has just written; call it under the exclusive lock.
+
+    Nothing is created for it if the store has no index yet: the graph is compared when it is used first.
+    """
     stamp = _stamp(repository)
     graph = None if stamp is None else read_commit_graph(os.path.join(repository.path, "objects"))
     if stamp is not None and graph is not None:
@@ -114,7 +119,6 @@ def _keep(repository: Repository, stamp: str, checksum: str, before: list[str]) 
     kept = [checksum, *(other for other in before if other != checksum)][:_MAX_CHECKSUMS]
     temporary = f"{path}.{os.getpid()}"
     with contextlib.suppress(OSError):
-        os.makedirs(repository.index_directory, mode=0o700, exist_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write("".join(f"{line}\n" for line in (stamp, *kept)))

@@ -287,6 +287,7 @@ def test_gc_removes_a_forged_graph_and_keeps_what_it_hides(repository, tmp_path)
 
 
 def test_the_graph_that_gc_wrote_is_used_without_comparing_it(repository, tmp_path):
+    (tmp_path / "index").mkdir()
     gc(as_a_user(repository, tmp_path / "index")[0])
     opened, reports = as_a_user(repository, tmp_path / "index")
     read = count_reads(opened)
