@@ -21,6 +21,7 @@ from scopes.store.objects import COMMIT, is_hash_of
 from scopes.store.repository import Repository
 
 _ROW: Final = struct.Struct(">20sIIII")  # tree, first parent, second parent, generation and high bits of the time, time
+_GENERATION: Final = 28  # where the number with the generation is in a row
 _NUMBER: Final = struct.Struct(">I")
 _LONG: Final = struct.Struct(">Q")
 _HIGH_BIT: Final = 0x8000_0000
@@ -165,12 +166,29 @@ class GraphCheck:
         return bool(self.problems) and os.path.relpath(layer.path, self._repository.path) in self.problems
 
     def _compare(self, layers: list[_Layer], layer: _Layer, number: int, data: bytes) -> None:
+        if _is_plainly_right(layer, number, data):
+            return
         try:
             wrong = _find_difference(layers, layer, number, data)
         except (ValueError, IndexError, struct.error):
             wrong = "parents"
         if wrong is not None:
             self._report(layer.path, f"it disagrees with commit {layer.name(number).hex()} about its {wrong}")
+
+
+def _is_plainly_right(layer: _Layer, number: int, data: bytes) -> bool:
+    """Return True if a row of one parent in the same file is right; False says nothing. Nearly all rows are such."""
+    tree, first, second, high, low = _ROW.unpack_from(layer.data, layer.rows + number * _ROW.size)
+    if layer.start or second != NO_PARENT or first >= layer.size or b"GDA2" in layer.chunks:
+        return False
+    at = layer.names + first * OID_BYTES
+    if not data.startswith(f"tree {tree.hex()}\nparent {layer.data[at : at + OID_BYTES].hex()}\nauthor ".encode()):
+        return False
+    (below,) = _NUMBER.unpack_from(layer.data, layer.rows + first * _ROW.size + _GENERATION)
+    if high >> 2 != (below >> 2) + 1:
+        return False
+    committer = _COMMITTER.search(data)
+    return committer is not None and int(committer[1]) == ((high & 3) << 32 | low)
 
 
 def _find_difference(layers: list[_Layer], layer: _Layer, number: int, data: bytes) -> str | None:
