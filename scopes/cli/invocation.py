@@ -229,6 +229,9 @@ class Invocation:
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
                 self.index_directory, path
             )
+            opened.report_wrong_graph = lambda text: self.output().note(
+                load("scopes.result:Note")(text, "repair it: scopes repair")
+            )
             self._repository = opened
             if self.at_operation is not None:
                 note: Note | None = load("scopes.history.past:show_past")(opened, self.at_operation)

@@ -16,12 +16,12 @@ from itertools import pairwise
 from scopes.ids import Oid
 from scopes.regular_file import read_regular
 
-_MAX_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 _HEADER = struct.Struct(">4sBBBB")  # magic, version, version of the hash, chunks, base graphs
 _CHUNK = struct.Struct(">4sQ")
 _COMMIT = struct.Struct(">20xIII4x")  # first parent, second parent, order
-_OID_BYTES = 20
-_NO_PARENT = 0x7000_0000
+OID_BYTES = 20
+NO_PARENT = 0x7000_0000
 _MANY_PARENTS = 0x8000_0000  # the second parent is a position in a list of further parents
 _LOWEST_ORDER = 4  # a generation above two bits of the time: greater than that of the parents; below, it is unknown
 _FIRST, _SECOND, _COMMON = 1, 2, 4  # bits of the painted commits: reached from the one, the other, a common ancestor
@@ -31,20 +31,25 @@ class CommitGraph:
     """An open commit graph; a commit is a position in it, in the order of the ids."""
 
     def __init__(self, data: bytes, chunks: dict[bytes, tuple[int, int]]) -> None:
-        self._data = data
+        self.data = data
         self._fanout = struct.unpack_from(">256I", data, chunks[b"OIDF"][0])
         self._names = chunks[b"OIDL"][0]
         self._commits = memoryview(data)[slice(*chunks[b"CDAT"])]
         self._trees = chunks[b"CDAT"][0]
 
+    @property
+    def checksum(self) -> str:
+        """The SHA-1 of the content, which is right."""
+        return self.data[-OID_BYTES:].hex()
+
     def position(self, oid: Oid) -> int | None:
         """Return the position of a commit; None if the graph does not have it."""
         name = bytes.fromhex(oid)
         low, high = self._fanout[name[0] - 1] if name[0] else 0, self._fanout[name[0]]
-        at = self._data.find(name, self._names + low * _OID_BYTES, self._names + high * _OID_BYTES)
-        while at >= 0 and (at - self._names) % _OID_BYTES:
-            at = self._data.find(name, at + 1, self._names + high * _OID_BYTES)
-        return None if at < 0 else (at - self._names) // _OID_BYTES
+        at = self.data.find(name, self._names + low * OID_BYTES, self._names + high * OID_BYTES)
+        while at >= 0 and (at - self._names) % OID_BYTES:
+            at = self.data.find(name, at + 1, self._names + high * OID_BYTES)
+        return None if at < 0 else (at - self._names) // OID_BYTES
 
     def find_tree(self, oid: Oid) -> Oid | None:
         """Return the id of the tree of a commit; None if the graph does not have the commit."""
@@ -52,12 +57,12 @@ class CommitGraph:
         if position is None:
             return None
         start = self._trees + position * _COMMIT.size
-        return Oid(self._data[start : start + _OID_BYTES].hex())
+        return Oid(self.data[start : start + OID_BYTES].hex())
 
     def oid(self, position: int) -> Oid:
         """Return the id of the commit at a position."""
-        start = self._names + position * _OID_BYTES
-        return Oid(self._data[start : start + _OID_BYTES].hex())
+        start = self._names + position * OID_BYTES
+        return Oid(self.data[start : start + OID_BYTES].hex())
 
     def list_merge_bases(self, one: int, two: int) -> list[int] | None:
         """Return all merge bases of two commits; None if the graph cannot tell."""
@@ -74,13 +79,13 @@ class CommitGraph:
         parent_of_two, second_of_two, order_of_two = read(commits, two * size)
         while one != two:
             if order_of_one > order_of_two:
-                if second_of_one != _NO_PARENT or parent_of_one == _NO_PARENT:
+                if second_of_one != NO_PARENT or parent_of_one == NO_PARENT:
                     return None
                 one, child = parent_of_one, order_of_one
                 parent_of_one, second_of_one, order_of_one = read(commits, one * size)
                 _check_order(child, order_of_one)
             else:
-                if second_of_two != _NO_PARENT or parent_of_two == _NO_PARENT:
+                if second_of_two != NO_PARENT or parent_of_two == NO_PARENT:
                     return None
                 two, child = parent_of_two, order_of_two
                 parent_of_two, second_of_two, order_of_two = read(commits, two * size)
@@ -110,7 +115,7 @@ class CommitGraph:
             if second & _MANY_PARENTS:
                 return None
             for parent in (first, second):
-                if parent == _NO_PARENT:
+                if parent == NO_PARENT:
                     continue
                 painted = colors[parent]
                 if not painted:
@@ -136,30 +141,39 @@ def graph_path(objects: str) -> str:
 def read_commit_graph(objects: str) -> CommitGraph | None:
     """Read the commit graph of a directory of objects; None if there is none that can be used."""
     try:
-        data = read_regular(graph_path(objects), _MAX_BYTES)
-        magic, version, hash_version, chunks, bases = _HEADER.unpack_from(data)
-        if (magic, version, hash_version, bases) != (b"CGPH", 1, 1, 0):
-            return None
-        rows = [_CHUNK.unpack_from(data, _HEADER.size + number * _CHUNK.size) for number in range(chunks + 1)]
-        places = {name: (start, end) for (name, start), (_, end) in pairwise(rows)}
-        graph = CommitGraph(data, places) if _fits(data, places) else None
+        data = read_regular(graph_path(objects), MAX_BYTES)
+        places = read_chunks(data)
+        return None if places is None else CommitGraph(data, places)
     except (OSError, struct.error, KeyError):
         return None
-    return graph
+
+
+def read_chunks(data: bytes, *, is_layer: bool = False) -> dict[bytes, tuple[int, int]] | None:
+    """Return the places of the chunks of a graph; None if it is damaged, or `is_layer` is false and it is one.
+
+    Raises:
+        struct.error, KeyError: the file is damaged.
+    """
+    magic, version, hash_version, chunks, bases = _HEADER.unpack_from(data)
+    if (magic, version, hash_version) != (b"CGPH", 1, 1) or (bases and not is_layer):
+        return None
+    rows = [_CHUNK.unpack_from(data, _HEADER.size + number * _CHUNK.size) for number in range(chunks + 1)]
+    places = {name: (start, end) for (name, start), (_, end) in pairwise(rows)}
+    return places if _fits(data, places) else None
 
 
 def _fits(data: bytes, places: dict[bytes, tuple[int, int]]) -> bool:
     """Return True if the chunks are as long as the number of commits demands, and the checksum is right."""
-    body = memoryview(data)[:-_OID_BYTES]
+    body = memoryview(data)[:-OID_BYTES]
     start, end = places[b"OIDF"]
     if end - start != 1024 or end > len(body):
         return False
     fanout = struct.unpack_from(">256I", data, start)
-    sizes = {b"OIDL": fanout[-1] * _OID_BYTES, b"CDAT": fanout[-1] * _COMMIT.size}
+    sizes = {b"OIDL": fanout[-1] * OID_BYTES, b"CDAT": fanout[-1] * _COMMIT.size}
     return (
         all(places[name][1] - places[name][0] == size and places[name][1] <= len(body) for name, size in sizes.items())
         and list(fanout) == sorted(fanout)
-        and hashlib.sha1(body, usedforsecurity=False).digest() == data[-_OID_BYTES:]
+        and hashlib.sha1(body, usedforsecurity=False).digest() == data[-OID_BYTES:]
     )
 
 

@@ -5,9 +5,8 @@ Nothing is repaired here; see `repair`. libgit2 does not verify objects from pac
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,16 +15,16 @@ from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.store import refs
+from scopes.store.checksums import ends_with_own_hash
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
-from scopes.store.objects import COMMIT, TAG, TREE, parse_commit, parse_tree
+from scopes.store.graph_check import GraphCheck, list_graphs
+from scopes.store.objects import COMMIT, TAG, TREE, is_hash_of, parse_commit, parse_tree
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.reflog import NULL_OID, RefMove, list_logged_refs, walk_moves
 from scopes.store.repository import Repository
 
-_BLOCK_BYTES = 1 << 20
-_CHECKSUM_BYTES = 20
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
 REPAIR = "repair it: scopes repair"
@@ -33,6 +32,7 @@ _CURES = {
     ".pack": "restore the file from a backup",
     ".idx": REPAIR,
     "commit-graph": REPAIR,
+    ".graph": REPAIR,
 }
 
 
@@ -85,30 +85,17 @@ def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
 def _list_files_with_checksum(directory: str) -> list[str]:
     packs = os.path.join(directory, "pack")
     found = [os.path.join(packs, name) for name in sorted(os.listdir(packs))] if os.path.isdir(packs) else []
-    graph = os.path.join(directory, "info", "commit-graph")
-    return [path for path in found if path.endswith((".pack", ".idx"))] + [graph] * os.path.isfile(graph)
+    graphs = [path for paths in list_graphs(directory) for path in paths if os.path.isfile(path)]
+    return [path for path in found if path.endswith((".pack", ".idx"))] + graphs
 
 
-def ends_with_own_hash(path: str) -> bool:
-    """Return True if a file ends with the SHA-1 of all bytes before, as packs, indexes and commit graphs do.
+def walk_object_defects(
+    repository: Repository, tips: dict[str, Oid], see_commit: Callable[[Oid, bytes], None] | None = None
+) -> Iterator[ObjectDefect]:
+    """Read and hash every object reachable from the refs; `tips` maps refs to commits.
 
-    Raises:
-        OSError: the file cannot be read.
+    `see_commit` gets the bytes of each intact commit.
     """
-    digest = hashlib.sha1(usedforsecurity=False)
-    left = os.path.getsize(path) - _CHECKSUM_BYTES
-    with open(path, "rb") as file:
-        while left > 0:
-            block = file.read(min(left, _BLOCK_BYTES))
-            if not block:
-                return False
-            digest.update(block)
-            left -= len(block)
-        return file.read() == digest.digest()
-
-
-def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterator[ObjectDefect]:
-    """Read and hash every object reachable from the refs; `tips` maps refs to commits."""
     seen: set[Oid] = set()
     for ref, tip in tips.items():
         stack = [tip]
@@ -126,14 +113,17 @@ def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterato
             if not is_hash_of(oid, kind, data):
                 problem = "its content does not match its id"
                 yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", problem, _RESTORE))
+            elif kind == COMMIT and see_commit is not None:
+                see_commit(oid, data)
             stack.extend(below)
 
 
-def is_hash_of(oid: Oid, kind: str, data: bytes) -> bool:
-    """Return True if an id is the hash of an object's kind and data."""
-    digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
-    digest.update(data)
-    return digest.hexdigest() == oid
+def walk_graph_defects(check: GraphCheck) -> Iterator[Finding]:
+    """Report each file of a commit graph that differs from the commits; a wrong checksum is found with the packs."""
+    for where, problem in check.finish().items():
+        with suppress(OSError):
+            if ends_with_own_hash(os.path.join(check.store, where)):
+                yield Finding("error", where, problem, REPAIR)
 
 
 def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 
 from scopes.errors import ScopesError
-from scopes.loading import load
+from scopes.store.checksums import ends_with_own_hash
+from scopes.store.commit_graph import graph_path
 from scopes.store.error_translation import translated
 from scopes.store.file_checks import check_all
 from scopes.store.git_program import find_git, run_git
+from scopes.store.graph_check import list_wrong_files
+from scopes.store.graph_trust import is_known, remember_written_graph
 from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
@@ -60,7 +63,7 @@ def pack(repository: Repository) -> None:
     """
     remove_leftovers(repository)  # the directory of a killed git has links, which the check refuses
     check_all(repository.path)
-    _remove_damaged_graph(repository)
+    _remove_wrong_graphs(repository)
     # --force: the lock is held, so no other gc runs.
     lock = repository.lock.descriptor
     if _is_unsearched(repository):
@@ -68,6 +71,7 @@ def pack(repository: Repository) -> None:
     else:
         run_git(repository.path, "gc", "--quiet", "--force", lock=lock)
     run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
+    remember_written_graph(repository)
     with translated("sync the packs", repository.path):
         for directory in ("objects/pack", "objects/info", ""):  # git syncs the files, not the directories
             sync(os.path.join(repository.path, directory))
@@ -87,12 +91,16 @@ def _is_unsearched(repository: Repository) -> bool:
     return sum(sizes[name] for name in unsearched) * _UNSEARCHED_DIVISOR > sum(sizes.values())
 
 
-def _remove_damaged_graph(repository: Repository) -> None:
-    """Remove a commit graph with a wrong checksum: git fails on it, and gc writes a new one."""
-    path = os.path.join(repository.path, "objects", "info", "commit-graph")
+def _remove_wrong_graphs(repository: Repository) -> None:
+    """Remove commit graphs that git must not believe: it fails on a damaged one, and a forged one hides objects.
+
+    gc writes the graph again. One that is known to be right is not compared; git reads no chain beside it.
+    """
     with translated("read the commit graph", repository.path):
-        if os.path.isfile(path) and not load("scopes.store.fsck:ends_with_own_hash")(path):
-            os.unlink(path)
+        if is_known(repository) and ends_with_own_hash(graph_path(os.path.join(repository.path, "objects"))):
+            return
+        for name in list_wrong_files(repository, strict=True):
+            os.unlink(os.path.join(repository.path, name))
 
 
 def remove_leftovers(repository: Repository) -> list[str]:

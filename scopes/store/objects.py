@@ -6,6 +6,7 @@ work without an object database. Tests compare the results with those of git.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -282,6 +283,13 @@ def _parse_any_commit(oid: Oid, text: str) -> Commit:
     message, kind, to = map(trailers.get, _TRAILERS)
     others = None if list(trailers) == [key for key in _TRAILERS if key in trailers] else trailers
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, message, kind, to, others)
+
+
+def is_hash_of(oid: Oid, kind: str, data: bytes) -> bool:
+    """Return True if an id is the hash of an object's kind and data."""
+    digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest() == oid
 
 
 def parse_tree_id(oid: Oid, data: bytes) -> Oid:

@@ -11,6 +11,7 @@ import os
 from typing import Final, NamedTuple
 
 from scopes.ids import Oid
+from scopes.loading import load
 from scopes.store.commit_graph import CommitGraph, graph_path
 from scopes.store.libgit2 import pygit2
 from scopes.store.loose import CODES
@@ -110,4 +111,7 @@ def _read_graph(repository: Repository, commits: int) -> CommitGraph | None:
         size = os.path.getsize(graph_path(os.path.join(repository.path, "objects")))
     except OSError:
         return None
-    return repository.commit_graph if size <= commits * _GRAPH_BYTES else None
+    if size > commits * _GRAPH_BYTES:
+        return None
+    graph: CommitGraph | None = load("scopes.store.graph_trust:find_known_graph")(repository)
+    return graph

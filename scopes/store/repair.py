@@ -19,11 +19,13 @@ from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
 from scopes.store.error_translation import REMOVE, translated
-from scopes.store.fsck import ends_with_own_hash, is_hash_of, walk_object_defects, walk_pack_defects, walk_ref_defects
+from scopes.store.fsck import walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.git_program import find_git, run_git
+from scopes.store.graph_check import list_wrong_files
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
 from scopes.store.maintenance import remove_leftovers
+from scopes.store.objects import is_hash_of
 from scopes.store.packed_refs import read_packed_refs
 from scopes.store.recovery import finish_pending, list_orphans, remove_orphans, set_ref
 from scopes.store.repository import Repository
@@ -118,12 +120,11 @@ def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry
 
 
 def _drop_commit_graph(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
-    name = os.path.join("objects", "info", "commit-graph")
-    path = os.path.join(repository.path, name)
-    if os.path.isfile(path) and not ends_with_own_hash(path):
+    """Remove the files of a commit graph that is damaged or differs from the commits."""
+    for name in list_wrong_files(repository):
         if not dry_run:
             quarantine.move(name)
-        yield Repair(name, "remove the damaged commit graph; the next gc writes it again")
+        yield Repair(name, "remove the wrong commit graph; the next gc writes it again")
 
 
 def _rewrite_packed_refs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:

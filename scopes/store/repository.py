@@ -22,9 +22,9 @@ from scopes.store.config import Config
 from scopes.store.error_translation import is_missing, refusal, translated
 from scopes.store.file_checks import check_ref, check_ref_updates
 from scopes.store.init import FORMAT_VERSION
-from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2
+from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
+from scopes.store.loose import CODES, MAX_OBJECT_BYTES, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
@@ -42,7 +42,6 @@ OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5  # to write an object
 _FEW_READS = 64  # of packed objects; from here on it pays to open the packs without libgit2
-_PRIORITY_ABOVE_LIBGIT2 = 3
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
 _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
@@ -71,7 +70,8 @@ class Repository:
     """One open store.
 
     `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none. `index_directory`
-    is where what was derived from the store is kept, if the caller has such a place.
+    is where what was derived from the store is kept, if the caller has such a place. `report_wrong_graph` gets what is
+    wrong with the commit graph.
     `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
     of the present command that the next one belongs to; `history.transaction.same_command` sets them.
     """
@@ -93,6 +93,7 @@ class Repository:
         self.recent = RecentObjects()
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
+        self.report_wrong_graph: Callable[[str], None] = lambda _text: None
         self._last_was_packed = True
         self._reader: PackReader | None = None
         self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened
@@ -120,14 +121,13 @@ class Repository:
     @cached_property
     def walker(self) -> pygit2.Repository:
         """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
-        git = pygit2.Repository(self.path, OPEN_EXACTLY_HERE)
-        git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
+        git: pygit2.Repository = load("scopes.store.graph_trust:open_walker")(self)
         return git
 
     @cached_property
     def commit_graph(self) -> CommitGraph | None:
-        """The commit graph that the last gc wrote; None if there is none that can be used."""
-        graph: CommitGraph | None = load("scopes.store.commit_graph:read_commit_graph")(self._objects)
+        """The commit graph, compared with the commits if it is not known to be right; None if none can be used."""
+        graph: CommitGraph | None = load("scopes.store.graph_trust:open_graph")(self, compare=True)
         return graph
 
     def require_writable(self) -> None:

@@ -111,6 +111,7 @@ def test_histories_in_the_commit_graph_are_compared_without_reading_their_commit
     git(repository, "gc", "-q")
     git(repository, "commit-graph", "write", "--reachable")
     opened = open_store(repository)
+    assert opened.commit_graph is not None  # compared with the commits, as it is not known
     read = []
     real, opened.read = opened.read, lambda oid: read.append(oid) or real(oid)
     assert list_merge_bases(opened, *tips) == (base,)

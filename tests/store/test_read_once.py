@@ -119,9 +119,9 @@ def gathered(objects):
     git(repository, "gc", "-q")
     git(repository, "commit-graph", "write", "--reachable")
     commits = git(repository, "rev-list", "--all").split()
-    return make_store(repository.path), {
-        oid: git(repository, "rev-parse", f"{oid}^{{tree}}").strip() for oid in commits
-    }
+    opened = make_store(repository.path)
+    assert opened.commit_graph is not None  # compared with the commits: from here on it is known to be right
+    return opened, {oid: git(repository, "rev-parse", f"{oid}^{{tree}}").strip() for oid in commits}
 
 
 def spied(repository, commits):
