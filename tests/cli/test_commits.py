@@ -89,7 +89,7 @@ def test_print_shows_scripts_that_a_shell_can_read(project, run):
 
 
 def test_the_trailer_is_only_for_git(run):
-    assert "--trailer is for commits" in run("hooks", "install", "codex", "--trailer", code=2)
+    assert "--trailer is for the target git only" in run("hooks", "install", "codex", "--trailer", code=2)
 
 
 def test_a_trailer_names_the_prompt_of_the_running_turn(project, run, session):

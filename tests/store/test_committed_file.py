@@ -63,7 +63,7 @@ def test_an_unknown_revision_a_directory_and_no_repository_are_errors(project, t
     directory, _ = project
     with pytest.raises(NotFound, match="revision 'nowhere' is not in the repository"):
         Commit(str(directory), "nowhere").read("rules.toml")
-    with pytest.raises(Corrupt, match="is no file"):
+    with pytest.raises(Corrupt, match="is not a file"):
         Commit(str(directory), "HEAD").read("sub")
     with pytest.raises(NotFound, match="is in no git repository"):
         Commit(str(tmp_path_factory.mktemp("outside")), "HEAD").read("rules.toml")
