@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, Invalid
 from scopes.importers.formats.compressed import SUFFIX, open_plain
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_descriptor
@@ -50,6 +51,21 @@ class StandardFolders:
     variable: str
     default_home: str
     folders: tuple[str, ...]
+
+
+@contextmanager
+def name_source(source: Source) -> Iterator[None]:
+    """Name the source whose content cannot be read or stored, so that the import skips it alone.
+
+    Raises:
+        CannotImport: in place of an Invalid or a RecursionError.
+    """
+    try:
+        yield
+    except Invalid as error:
+        raise CannotImport(f"{source.path}: {error.message}") from error
+    except RecursionError as error:
+        raise CannotImport(f"{source.path}: nested too deeply") from error
 
 
 class Format(Protocol):
