@@ -17,8 +17,10 @@ from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.store.discovery import state_directory
 
 _KEPT = frozenset({
-    "conversation_id", "generation_id", "hook_event_name", "model", "cursor_version", "workspace_roots", "transcript_path",
-    "prompt", "attachments", "text", "duration", "duration_ms", "file_path", "edits", "command", "output", "sandbox", "cwd",
+    "conversation_id", "generation_id", "hook_event_name", "model", "cursor_version", "workspace_roots",
+    "transcript_path",
+    "prompt", "attachments", "text", "duration", "duration_ms", "file_path", "edits", "command", "output",
+    "sandbox", "cwd",
     "tool_name", "tool_input", "result_json", "status", "loop_count", "trigger",
 })  # fmt: skip
 _CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
