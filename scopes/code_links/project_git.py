@@ -4,7 +4,7 @@ A repository can name programs in its configuration, attributes and hooks, and n
 never reads the project's configuration, and never its working tree: it runs in a private directory outside of the
 project with a configuration written here, and reaches the project's objects and refs through links. Nothing is written
 into the project. Git waits for ever at a named pipe that is in place of a ref or an object, so a repository with one is
-refused.
+refused. What else keeps git waiting, such as a file system that does not answer, ends at a limit of time.
 
 Two settings are read as text and checked, because answers depend on them: the format of the object ids, and
 `blame.ignoreRevsFile`.
@@ -12,7 +12,9 @@ Two settings are read as text and checked, because answers depend on them: the f
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Final
 
+from scopes.code_links.alternates import parse_alternates
 from scopes.errors import Inaccessible, NotFound
 from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, check_tree, read_regular
 from scopes.store.git_program import find_git, git_environment
@@ -49,6 +52,8 @@ _SHARED: Final = ("objects", "refs")
 _FILES: Final = ("packed-refs", "shallow", "reftable")
 _GIT_LINE: Final = 4096
 _MAX_ALTERNATES: Final = 1 << 16  # bytes
+_BLOCK: Final = 1 << 16  # bytes
+_SECONDS: Final = 120.0  # of one command without a limit of its own, or until it prints more
 _MAX_STEPS: Final = 5  # from one directory of objects to another; git follows no more
 
 
@@ -111,11 +116,11 @@ class ProjectGit:
     def run(self, *arguments: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
         """Run git and return what it printed.
 
-        seconds: the longest that it may take, for a caller that nobody can interrupt: it waits for a named pipe, or a
-            file system that does not answer
+        seconds: the longest that it may take, for a caller with a shorter limit than usual
 
         Raises:
-            ProjectGitFailed: it ended with an error, or took too long.
+            ProjectGitFailed: it ended with an error, or took longer than `seconds`.
+            Inaccessible: it took longer than usual.
         """
         try:
             done = subprocess.run(
@@ -125,9 +130,11 @@ class ProjectGit:
                 input=stdin,
                 capture_output=True,
                 check=False,
-                timeout=seconds,
+                timeout=_SECONDS if seconds is None else seconds,
             )
         except subprocess.TimeoutExpired as error:
+            if seconds is None:
+                raise self._too_slow() from error
             raise ProjectGitFailed(f"git took longer than {seconds:.0f} seconds") from error
         if done.returncode != 0:
             raise ProjectGitFailed(_last_line(done.stderr))
@@ -145,6 +152,7 @@ class ProjectGit:
 
         Raises:
             ProjectGitFailed: it ended with an error.
+            Inaccessible: it printed nothing for too long.
         """
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
             given.write(stdin)
@@ -158,14 +166,41 @@ class ProjectGit:
                 stderr=errors,
             )
             try:
-                yield from process.stdout or ()
-                if process.wait() != 0:
+                yield from () if process.stdout is None else self._read_lines(process.stdout.fileno())
+                if process.wait(_SECONDS) != 0:
                     raise ProjectGitFailed(_read_end(errors))
+            except subprocess.TimeoutExpired as error:
+                raise self._too_slow() from error
             finally:
                 process.kill()
                 process.wait()
                 if process.stdout is not None:
                     process.stdout.close()
+
+    def _read_lines(self, descriptor: int) -> Iterator[bytes]:
+        """Yield lines with their ends, until the end of a pipe."""
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        line: list[bytes] = []
+        while True:
+            if not waiting.poll(_SECONDS * 1000):
+                raise self._too_slow()
+            block = os.read(descriptor, _BLOCK)
+            if not block:
+                break
+            for piece in io.BytesIO(block):
+                line.append(piece)
+                if piece.endswith(b"\n"):
+                    yield b"".join(line)
+                    line = []
+        if line:
+            yield b"".join(line)
+
+    def _too_slow(self) -> Inaccessible:
+        return Inaccessible(
+            f"git did not answer for {_SECONDS:.0f} seconds in {self.repository.shared}",
+            hint="see whether its file system answers, and whether `git fsck` ends there",
+        )
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         return [self._program, "--no-pager", *arguments]
@@ -213,15 +248,16 @@ def check_repository(shared: str) -> None:
 
 
 def _list_alternates(objects: str) -> list[str]:
-    """Return the further directories in which git looks for objects."""
+    """Return the further directories in which git looks for objects.
+
+    Some versions of git drop `..` from the text of a path, others where it leads.
+    """
     try:
         data = read_regular(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES)
     except FileNotFoundError:
         return []
-    lines = (
-        os.fsdecode(line) for line in data.splitlines() if line and not line.startswith(b"#") and b"\0" not in line
-    )
-    return [os.path.join(objects, line) for line in lines]
+    paths = [os.path.join(objects, os.fsdecode(path)) for path in parse_alternates(data)]
+    return list(dict.fromkeys(each for path in paths for each in (path, os.path.normpath(path))))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from scopes.errors import CannotImport
 from scopes.ids import Oid
+from scopes.importers.formats.base import name_source
 from scopes.importers.import_source import import_source
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
@@ -89,7 +90,8 @@ def _import_group(
         run.start_source()
         broken = None
         try:
-            import_source(run, queue[place])
+            with name_source(queue[place].source):
+                import_source(run, queue[place])
         except (CannotImport, OSError) as error:
             broken = skip_broken(queue[place], error)
         roots = list(run.targets.roots())

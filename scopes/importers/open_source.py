@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.importers.beginning import Beginning, read_beginning
-from scopes.importers.formats.base import Format, Source, choose_format
+from scopes.importers.formats.base import Format, Source, choose_format, name_source
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.worker_pool import map_in_workers
 
@@ -42,12 +42,13 @@ def open_each(
 
 def _open(source: Source, formats: Sequence[Format], wants_beginning: Callable[[Session], bool]) -> Opened:
     try:
-        chosen, session, events = _read_to_message(source, formats)
+        with name_source(source):
+            chosen, session, events = _read_to_message(source, formats)
     except (CannotImport, OSError) as error:
         return error
     if session is None:
         return None
-    return OpenedSource(formats.index(chosen), session, _read_on(events) if wants_beginning(session) else None)
+    return OpenedSource(formats.index(chosen), session, _read_on(source, events) if wants_beginning(session) else None)
 
 
 def _read_to_message(source: Source, formats: Sequence[Format]) -> tuple[Format, Session | None, Iterator[Event]]:
@@ -61,8 +62,8 @@ def _read_to_message(source: Source, formats: Sequence[Format]) -> tuple[Format,
     return chosen, first, chain((message,), events)
 
 
-def _read_on(events: Iterable[Event]) -> Beginning:
+def _read_on(source: Source, events: Iterable[Event]) -> Beginning:
     """Return the beginning of a session; an empty one if it cannot be read, which the import reports."""
-    with suppress(OSError, CannotImport):
+    with suppress(OSError, CannotImport), name_source(source):
         return read_beginning(events)
     return Beginning()

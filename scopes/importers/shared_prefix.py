@@ -20,7 +20,7 @@ from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
 from scopes.importers.conversation_roots import list_conversation_roots
-from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.base import Format, Source, name_source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
 from scopes.importers.stale_copy import StoredCopy
@@ -79,7 +79,7 @@ def _read_beginnings(repository: Repository, queue: Sequence[QueuedSource]) -> l
 
 def _read_beginning(chosen: Format, source: Source) -> Beginning:
     """Return the first answers of a source; none if it cannot be read, which the import reports."""
-    with suppress(OSError, CannotImport):
+    with suppress(OSError, CannotImport), name_source(source):
         return read_beginning(chosen.walk_events(source))
     return Beginning()
 
@@ -107,7 +107,7 @@ def _walk_stored(
         if stored is None or chosen is None or not targets.has_conversation(stored.record.root):
             continue
         source = StoredCopy(stored.record.path, stored.record.size, objects, stored.commit)
-        with suppress(OSError, CannotImport):
+        with suppress(OSError, CannotImport), name_source(source):
             session = next(iter(chosen.walk_events(source)), None)
             if isinstance(session, Session) and stored.record.part is None and can_join(session):
                 yield QueuedSource(source, chosen, session), read_beginning(chosen.walk_events(source))

@@ -13,7 +13,14 @@ from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
 from scopes.importers.beginning import Beginning
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, read_session_with_messages
+from scopes.importers.formats.base import (
+    UNKNOWN_FORMAT,
+    Format,
+    Source,
+    choose_format,
+    name_source,
+    read_session_with_messages,
+)
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.open_source import Opened, open_each
@@ -92,7 +99,7 @@ def check_any(sources: Sequence[Source], formats: Sequence[Format]) -> None:
         CannotImport, Inaccessible: none of the sources can be opened.
     """
     for source in sources:
-        with suppress(CannotImport, OSError):
+        with suppress(CannotImport, OSError), name_source(source):
             if read_session_with_messages(choose_format(formats, source), source) is not None:
                 return
     open_sources(sources, formats, [])
@@ -233,7 +240,7 @@ def _find_parent(queued: QueuedSource, by_key: dict[str, QueuedSource]) -> Queue
 
 def _walk_readable(queued: QueuedSource) -> Iterator[Event]:
     """Yield the events of a source until it cannot be read any more; the import reports that."""
-    with suppress(OSError, CannotImport):
+    with suppress(OSError, CannotImport), name_source(queued.source):
         yield from queued.format.walk_events(queued.source)
 
 

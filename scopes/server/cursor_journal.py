@@ -16,6 +16,13 @@ from scopes.errors import Invalid
 from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.store.discovery import state_directory
 
+_KEPT = frozenset({
+    "conversation_id", "generation_id", "hook_event_name", "model", "cursor_version", "workspace_roots",
+    "transcript_path",
+    "prompt", "attachments", "text", "duration", "duration_ms", "file_path", "edits", "command", "output",
+    "sandbox", "cwd",
+    "tool_name", "tool_input", "result_json", "status", "loop_count", "trigger",
+})  # fmt: skip
 _CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 
@@ -33,6 +40,8 @@ def journal_of(conversation: str, environ: Mapping[str, str]) -> str:
 def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
     """Append an event to the file of its conversation; return True if it ends a turn.
 
+    Fields that are not known are left out, as is `user_email`: they may be about the person.
+
     Raises:
         Invalid: it is not the input of a hook.
         OSError: it cannot be written.
@@ -46,7 +55,8 @@ def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
         raise Invalid("the input of the hook names no conversation")
     path = journal_of(conversation, environ)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    line = json.dumps({MARK: NAME, "time": now(), "input": document}).encode("ascii") + b"\n"
+    kept = {name: value for name, value in document.items() if name in _KEPT}
+    line = json.dumps({MARK: NAME, "time": now(), "input": kept}).encode("ascii") + b"\n"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

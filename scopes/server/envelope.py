@@ -15,6 +15,7 @@ AUTHENTICATION_REQUIRED: Final = -32000
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
 OPENING_METHODS: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+_MAX_LEVELS: Final = 800  # what has fewer can be decoded and encoded wherever it is handled
 _BLANKS = " \t\r\n"
 _DECODER = json.JSONDecoder()
 
@@ -24,11 +25,28 @@ class NotJson(ValueError):
 
 
 def read_line(line: bytes) -> Any:
-    """Return the JSON object or array of a line; None if it is too deep to be read.
+    """Return the JSON object or array of a line; None if it is too deep to be handled.
 
     Raises:
         NotJson: the line is something else, such as a log message.
     """
+    document = _decode_line(line)
+    return None if line.count(b"[") + line.count(b"{") > _MAX_LEVELS and _is_deep(document) else document
+
+
+def _is_deep(document: Any) -> bool:
+    """Return True if a document has more than _MAX_LEVELS levels."""
+    level = [] if document is None else [document]
+    for _ in range(_MAX_LEVELS):
+        groups = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [item for group in groups for item in group if isinstance(item, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _decode_line(line: bytes) -> Any:
+    """Return the JSON object or array of a line; None if it is too deep for the decoder. Raises as `read_line`."""
     if fast_json.library is not None:
         try:
             return _check(fast_json.library.decode(line))
@@ -133,8 +151,15 @@ def split_members(text: str) -> dict[str, str]:
     """Return the members of a JSON object, each value as it is written.
 
     Raises:
-        ValueError: the text is not a JSON object.
+        ValueError: the text is not a JSON object, or too deep to be read.
     """
+    try:
+        return _split_members(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _split_members(text: str) -> dict[str, str]:
     members: dict[str, str] = {}
     at = _skip(text, text.index("{") + 1)
     while text[at] != "}":

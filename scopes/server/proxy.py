@@ -72,14 +72,13 @@ class Proxy:
         return thread
 
     def _pump(self, descriptor: int, max_line_bytes: int, handle: Callable[[bytes], None], out: LineWriter) -> None:
-        """Handle lines until their end, and let the agent end then; after a bug they are passed on as they are."""
-        lines = read_lines(descriptor, max_line_bytes)
+        """Handle lines until their end, and let the agent end then; a line that meets a bug is passed on as it is."""
         try:
-            try:
-                for line in lines:
+            for line in read_lines(descriptor, max_line_bytes):
+                try:
                     handle(line)
-            finally:
-                for line in lines:
+                except Exception as error:  # noqa: BLE001 - whatever it is, the peer gets the line, and the next ones
+                    self._log.write("bug", error=f"{type(error).__name__}: {error}")
                     out.write(line)
         except (ScopesError, OSError) as error:
             self._log.write("read-failed", error=str(error))
@@ -91,6 +90,8 @@ class Proxy:
             document = read_line(line)
         except NotJson:
             document = None  # the agent says what is wrong with it
+        else:
+            self._note_unread(line, document)
         if isinstance(document, dict):
             line, document = self._continuations.translate_editor(line, document)
         for message in messages_of(document):
@@ -113,6 +114,7 @@ class Proxy:
         except NotJson:
             self._log.write("noise", bytes=len(line))
             return
+        self._note_unread(line, document)
         if isinstance(document, dict):
             changed = self._continuations.handle_agent(line, document)
             if changed is None:
@@ -126,6 +128,11 @@ class Proxy:
         if isinstance(document, dict):
             line = self._continuations.translate_agent(line, document)
         self._peers.editor.write(line)
+
+    def _note_unread(self, line: bytes, document: Any) -> None:
+        """Log a message that is passed on, but is too deep to be recorded."""
+        if document is None:
+            self._log.write("unread", bytes=len(line))
 
     def _observe_agent(self, message: dict[str, Any]) -> bool:
         """Hand a message of the agent to the recorder; return True if it answers a prompt."""

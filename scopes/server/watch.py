@@ -121,6 +121,9 @@ class Watcher:
             except (Busy, Inaccessible) as error:
                 self._try_again(path, change, error)
                 continue
+            except ScopesError as error:
+                self._note(Note(f"{path}: {error.message}", error.hint))
+                continue
             self._noted = None
             yield from recorded_rows(imported, path)
         self._forget()

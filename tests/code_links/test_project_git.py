@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from scopes.code_links import project_git
 from scopes.code_links.blame import blame
 from scopes.code_links.project_commits import all_commits, read_repository_id, walk_project_commits
 from scopes.code_links.project_git import (
@@ -50,6 +51,45 @@ def test_an_error_of_git_is_its_last_line(started, world):
         with pytest.raises(ProjectGitFailed, match=r"does not exist in .HEAD"):
             list(git.walk_lines("cat-file", "blob", "HEAD:gone.py"))
         assert git.find("rev-parse", "--verify", "--quiet", "gone") is None
+
+
+@pytest.fixture
+def stuck(started, tmp_path, monkeypatch):
+    """A git that prints a line and a half, and then waits as for a file system that does not answer."""
+    monkeypatch.setattr(project_git, "_SECONDS", 0.3)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/git"
+    program.write_text("#!/bin/sh\nprintf 'one\\ntw'\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return started
+
+
+def test_a_git_that_does_not_end_is_an_error_that_names_the_repository(stuck):
+    with use(stuck) as git:
+        for call in (git.run, git.find):
+            with pytest.raises(Inaccessible, match="git did not answer for 0 seconds in ") as error:
+                call("log")
+            assert str(stuck.path) in error.value.message
+        with pytest.raises(ProjectGitFailed, match="longer than 0 seconds"):
+            git.run("log", seconds=0.1)
+
+
+def test_a_git_that_prints_nothing_more_is_an_error_after_what_it_printed(stuck):
+    with use(stuck) as git:
+        lines = git.walk_lines("log")
+        assert next(lines) == b"one\n"
+        with pytest.raises(Inaccessible, match="git did not answer"):
+            next(lines)
+
+
+def test_lines_longer_than_a_block_and_without_an_end_are_whole(started, world):
+    text = "x" * 200_000 + "\ry\n" + "\n" * 3 + "z" * 70_000
+    started.write("long.txt", text)
+    started.commit("Long")
+    with world.git() as git:
+        lines = list(git.walk_lines("cat-file", "blob", "HEAD:long.txt"))
+    assert lines == [line.encode() for line in (text[:200_003], "\n", "\n", "\n", "z" * 70_000)]
 
 
 def test_a_walk_may_end_before_git_does(started, world):

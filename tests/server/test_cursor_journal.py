@@ -12,7 +12,7 @@ import pytest
 from scopes.errors import Invalid
 from scopes.server import cursor_journal
 from scopes.server.cursor_journal import append_event, journal_of
-from tests.importers.formats.cursor.events import CONVERSATION, prompt, response, stop
+from tests.importers.formats.cursor.events import CONVERSATION, mcp, prompt, response, stop, turn
 
 
 @pytest.fixture
@@ -33,6 +33,18 @@ def test_events_are_kept_in_order_with_their_time_and_only_stop_ends_a_turn(envi
     assert [add(environ, given) for given in (prompt(), response(), stop())] == [False, False, True]
     assert [line["input"] for line in lines(environ)] == [prompt(), response(), stop()]
     assert all(line["scopes_hook"] == "cursor" and line["time"].startswith("20") for line in lines(environ))
+
+
+@pytest.mark.parametrize("name", ["user_email", "user_name", "account", "a field of a later version"])
+def test_what_may_be_about_the_person_is_not_kept(environ, name):
+    add(environ, {**prompt(), name: "me@corp.example"})
+    assert [line["input"] for line in lines(environ)] == [prompt()]
+
+
+@pytest.mark.parametrize("given", [*turn(), mcp()])
+def test_every_field_that_the_import_needs_is_kept(environ, given):
+    add(environ, {**given, "conversation_id": CONVERSATION})
+    assert [line["input"] for line in lines(environ)] == [given]
 
 
 def test_only_the_user_can_read_what_was_asked(environ):

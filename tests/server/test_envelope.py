@@ -61,8 +61,19 @@ def test_a_line_that_is_no_message_is_noise(line):
         read_line(line)
 
 
-def test_a_line_that_is_nested_too_deeply_is_passed_on_unread():
-    assert read_line(b'{"id":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n") is None
+@pytest.mark.parametrize("depth", [800, 960, 100_000])
+def test_a_line_that_is_nested_too_deeply_is_passed_on_unread(depth):
+    assert read_line(b'{"id":' + b"[" * depth + b"]" * depth + b"}\n") is None
+
+
+@pytest.mark.parametrize("value", [b"[" * 799 + b"]" * 799, b'"' + b"[{" * 900 + b'"', b"[" + b"[],{}," * 900 + b"1]"])
+def test_many_brackets_that_are_not_deep_are_read(value):
+    assert read_line(b'{"id":' + value + b"}\n") == {"id": json.loads(value)}
+
+
+def test_a_member_that_is_nested_too_deeply_cannot_be_taken_apart():
+    with pytest.raises(ValueError, match="nested too deeply"):
+        split_members('{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
 
 
 @pytest.mark.parametrize("line", [b'{"id":1,"x":NaN}\n', b'{"id":1,"x":"\\ud800"}\n', b'{"id":1,"x":1e999}\n'])

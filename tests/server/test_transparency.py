@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
+from types import SimpleNamespace
 
+from scopes.server.event_log import EventLog
+from scopes.server.lines import LineWriter
+from scopes.server.proxy import Proxy
 from tests.support.acp_client import lines_of, prompt_params
 
 
@@ -100,3 +105,43 @@ def test_the_first_session_of_a_new_project_is_not_changed_at_all(desk):
     assert [json.loads(line)["method"] for line in lines_of(desk.folder, "received")] == [
         "initialize", "session/new", "session/prompt",
     ]  # fmt: skip
+
+
+def test_deep_prompts_reach_the_agent_and_what_follows_is_recorded(desk):
+    """At some depths a line could be read, but not taken apart to put the history into it, or not be written."""
+    desk.run("first")
+    editor = desk.editor("--continue", "always", "--inject", "always")
+    depths = [600, 780, 820, *range(980, 992)]
+    for depth in depths:
+        session = editor.open(desk.project)
+        params = json.dumps({**prompt_params(session, f"deep {depth}"), "_meta": "DEEP"})
+        nested = params.replace('"DEEP"', "[" * depth + "]" * depth)
+        editor.send_raw(f'{{"jsonrpc":"2.0","id":"d{depth}","method":"session/prompt","params":{nested}}}\n'.encode())
+        editor.prompt(session, f"after {depth}")
+    editor.close()
+    received = b"".join(lines_of(desk.folder, "received"))
+    assert [depth for depth in depths if b'"deep %d"' % depth not in received] == []
+    recorded = {text for branch in desk.branches() for text in desk.texts(branch)}
+    assert {"deep 600", "deep 780", *(f"after {depth}" for depth in depths)} <= recorded
+    assert len(desk.events("unread")) == sum(depth > 800 for depth in depths)
+    assert not [event for event in desk.events() if event["event"] in {"bug", "recording-off"}]
+
+
+def test_a_line_that_meets_a_bug_is_passed_on_and_those_after_it_are_handled(tmp_path):
+    """It was the end of the recording, and the line itself was lost."""
+
+    def handle(line):
+        if line == b"bad\n":
+            raise KeyError("bug")
+        handled.append(line)
+
+    handled = []
+    (tmp_path / "lines").write_bytes(b"one\nbad\ntwo\n")
+    log = EventLog(str(tmp_path))
+    agent = SimpleNamespace(end=lambda: handled.append("end"))
+    reader, writer = (os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in ("lines", "passed"))
+    Proxy(agent, None, None, None, log)._pump(reader, 100, handle, LineWriter(writer))
+    os.close(reader)
+    os.close(writer)
+    assert ((tmp_path / "passed").read_bytes(), handled) == (b"bad\n", [b"one\n", b"two\n", "end"])
+    assert json.loads((tmp_path / "acp.log").read_text())["error"] == "KeyError: 'bug'"

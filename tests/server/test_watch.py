@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scopes.errors import Busy, CannotImport, Inaccessible, NotFound
+from scopes.errors import Busy, CannotImport, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.result import Note
 from scopes.server.watch import (
     EVERY_SECONDS,
@@ -60,6 +60,16 @@ def test_a_file_is_imported_after_a_quiet_moment():
     world = World([(1.0, "a")], 10)
     assert world.imports == [(1.0 + QUIET_SECONDS, "a")]
     assert [(row.conversation, row.messages, row.source) for row in world.rows] == [("conv-001", 1, "a")]
+
+
+@pytest.mark.parametrize(
+    "error", [Invalid("it is malformed", hint="mend it"), Corrupt("it is malformed", hint="mend it")]
+)
+def test_a_file_that_cannot_be_imported_is_named_and_others_are_watched_on(error):
+    world = World([(1.0, "a"), (3.0, "b")], 10, errors=[error])
+    assert [path for _, path in world.imports] == ["a", "b"]
+    assert world.notes == [Note("a: it is malformed", "mend it")]
+    assert [row.source for row in world.rows] == ["b"]
 
 
 def test_many_changes_shortly_after_each_other_are_one_import():

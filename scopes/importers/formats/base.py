@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, Invalid
 from scopes.hosts.agents import Agent
 from scopes.importers.formats.compressed import SUFFIX, open_plain
 from scopes.importers.formats.events import Draft, Event, Session
@@ -51,6 +52,21 @@ class StandardFolders:
     agent: Agent
     folders: tuple[str, ...]
     find_session: Callable[[str, str], str | None]
+
+
+@contextmanager
+def name_source(source: Source) -> Iterator[None]:
+    """Name the source whose content cannot be read or stored, so that the import skips it alone.
+
+    Raises:
+        CannotImport: in place of an Invalid or a RecursionError.
+    """
+    try:
+        yield
+    except Invalid as error:
+        raise CannotImport(f"{source.path}: {error.message}") from error
+    except RecursionError as error:
+        raise CannotImport(f"{source.path}: nested too deeply") from error
 
 
 class Format(Protocol):

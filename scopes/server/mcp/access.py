@@ -12,10 +12,10 @@ from threading import Lock
 from typing import Any
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import MCPServerError, ToolError
+from mcp.server.mcpserver.exceptions import MCPServerError, ResourceError, ResourceNotFoundError, ToolError
 
 from scopes.api.store import Store, open_store
-from scopes.errors import NotFound, ScopesError
+from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from scopes.ids import MAX_NAME_BYTES, AgentName
 from scopes.index.database import index_directory
 from scopes.model.message import Author
@@ -117,10 +117,15 @@ def _is_absent(path: str) -> bool:
 
 @contextmanager
 def readable_errors(refusal: type[MCPServerError] = ToolError) -> Iterator[None]:
-    """Raise a refusal in place of every ScopesError: of other errors the agent would only read that the tool failed."""
+    """Raise a refusal in place of every ScopesError: of other errors the agent would only read that the tool failed.
+
+    An address that names no resource is an error of the request, not of the server.
+    """
     try:
         yield
     except ScopesError as error:
+        if refusal is ResourceError and isinstance(error, (NotFound, Ambiguous, Invalid)):
+            refusal = ResourceNotFoundError
         raise refusal(describe_error(error)) from error
 
 

@@ -1,7 +1,8 @@
-"""Serve one client on the standard streams, and answer what it sends that cannot be read.
+"""Answer each request with what its sender can use, also on the standard streams what cannot be read.
 
 The library drops a line that it cannot parse, and a request in it would wait for ever. JSON of other programs may hold
-half of a surrogate pair, which is no text: a program that cuts a text in the middle of an emoji writes it.
+half of a surrogate pair, which is no text: a program that cuts a text in the middle of an emoji writes it. The library
+also takes wrong arguments of a prompt for a bug, and names pages about its own parts where it refuses those of a tool.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
+
+from scopes.sanitize import clip, for_prompt
+from scopes.server.mcp.unread_request import scan_request
 
 if TYPE_CHECKING:
     from anyio.abc import ObjectSendStream
@@ -25,6 +31,34 @@ _SURROGATE: Final = "the message has half of a surrogate pair (\\ud800 to \\udff
 
 class AnsweringServer(MCPServer[Any]):
     """A server that leaves no request without an answer."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        """Call a tool; arguments that it does not have are refused by name."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name} was not called\n{_describe(error.__cause__)}") from error.__cause__
+            raise
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> Any:
+        """Return a prompt.
+
+        Raises:
+            MCPError: there is no such prompt, or it has other arguments.
+        """
+        prompt = next((each for each in await self.list_prompts() if each.name == name), None)
+        if prompt is None:
+            raise MCPError(INVALID_PARAMS, _clean(f"there is no prompt {name!r}"))
+        known = {each.name: bool(each.required) for each in prompt.arguments or ()}
+        given = dict.fromkeys(arguments or ())
+        wrong = [f"there is no argument {each!r}" for each in given if each not in known]
+        wrong += [f"the argument {each!r} is missing" for each in known if known[each] and each not in given]
+        if wrong:
+            raise MCPError(INVALID_PARAMS, _clean(f"{name}: {'; '.join(wrong)}"))
+        return await super().get_prompt(name, arguments, context)
 
     async def run_stdio_async(self) -> None:
         """Serve the client on the standard streams until it closes them."""
@@ -65,7 +99,9 @@ def refuse(error: ValidationError) -> JSONRPCError | None:
     line = str(problem["input"])
     try:
         document = json.loads(line)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return _refuse_document(scan_request(line), PARSE_ERROR, problem["msg"])
+    except ValueError:
         return None if not line.strip() else _refusal(None, PARSE_ERROR, problem["msg"])
     return _refuse_document(document, PARSE_ERROR, _SURROGATE if not _is_text(document) else problem["msg"])
 
@@ -85,9 +121,21 @@ def _refusal(message_id: Any, code: int, reason: str) -> JSONRPCError:
 
 
 def _is_text(document: Any) -> bool:
-    """Return True if all texts of a document can be written as UTF-8."""
+    """Return True if all texts of a document can be written as UTF-8, or if it is too deep to tell."""
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return False
+    except RecursionError:
+        return True
     return True
+
+
+def _describe(error: ValidationError) -> str:
+    """Return what is wrong with arguments, a line for each."""
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    return _clean("\n".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems))
+
+
+def _clean(text: str) -> str:
+    return for_prompt(clip(text, _MAX_TEXT))

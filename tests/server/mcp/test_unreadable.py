@@ -41,6 +41,11 @@ NO_REQUESTS = (
     (b"\xff\xfe", None, PARSE_ERROR),
     (b"[" * 100_000, None, PARSE_ERROR),
     (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":' + b"[" * 300 + b"]" * 300 + b"}", 5, PARSE_ERROR),
+    *(
+        (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":' + b"[" * depth + b"]" * depth + b"}", 5, PARSE_ERROR)
+        for depth in (980, 988, 1200, 100_000)
+    ),
+    (b'{"params":{"id":7,"x":' + b"[" * 1200 + b"]" * 1200 + b'},"method":"ping","id":"a\\"b"}', 'a"b', PARSE_ERROR),
     (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', None, PARSE_ERROR),
     (b"[]", None, INVALID_REQUEST),
     (b"null", None, INVALID_REQUEST),
@@ -56,6 +61,8 @@ NOTHING = (
     b'{"jsonrpc":"2.0","id":5,"result":{"text":"\\ud800"}}',
     b'{"jsonrpc":"2.0","id":5,"result":7}',
     b'{"jsonrpc":"2.0","id":5}',
+    b'{"jsonrpc":"2.0","id":5,"result":' + b"[" * 1200 + b"]" * 1200 + b"}",
+    b'{"jsonrpc":"2.0","method":"notifications/x","params":{"id":5,"x":' + b"[" * 1200 + b"]" * 1200 + b"}}",
 )
 
 

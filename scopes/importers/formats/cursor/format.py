@@ -8,7 +8,6 @@ conversation_id, generation_id and workspace_roots. It is an event stream: what 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
+from scopes.importers.formats.openai.parts import read_arguments
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuilder
 from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
@@ -119,7 +119,7 @@ class _Reader:
         """Add a call and its result, which one event has."""
         call_id = f"hook-{record.span.offset}"
         name, arguments, output = _call_of(given)
-        call = Part("tool_call", {"call_id": call_id, "name": name, **lossless_field("input", arguments)})
+        call = Part("tool_call", {"call_id": call_id, "name": name, **arguments})
         result = Part("tool_result", {"call_id": call_id, **lossless_field("output", output)})
         self._add_to_answer(record, given, [call, result], time)
 
@@ -138,21 +138,20 @@ class _Reader:
         self._builder.add_state(record, STOP)
 
 
-def _call_of(given: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    """Return the name, the arguments and the output of a call; the hooks do not say how Cursor names its own tools."""
+def _call_of(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
+    """Return the name, the fields of the arguments, and the output of a call.
+
+    The hooks do not say how Cursor names its own tools.
+    """
     if given["hook_event_name"] == "afterFileEdit":
-        return "edit", {"file_path": given.get("file_path"), "edits": given.get("edits")}, ""
+        return "edit", lossless_field("input", {"file_path": given.get("file_path"), "edits": given.get("edits")}), ""
     if given["hook_event_name"] == "afterShellExecution":
-        return "shell", {"command": given.get("command")}, given.get("output", "")
-    return text_field(given, "tool_name") or "mcp", _document(given.get("tool_input")), given.get("result_json", "")
-
-
-def _document(text: Any) -> Any:
-    """Return the document in a text of JSON; anything else as it is."""
-    try:
-        return json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return text
+        return "shell", lossless_field("input", {"command": given.get("command")}), given.get("output", "")
+    return (
+        text_field(given, "tool_name") or "mcp",
+        read_arguments(given.get("tool_input")),
+        given.get("result_json", ""),
+    )
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:

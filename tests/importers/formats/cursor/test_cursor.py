@@ -72,6 +72,28 @@ def test_a_command_has_its_output_and_a_server_its_result():
     assert command.fields["call_id"] == output.fields["call_id"] != call.fields["call_id"]
 
 
+@pytest.mark.parametrize(
+    "text", [*("[" * depth + "]" * depth for depth in (201, 300, 980, 3000)), "NaN", '{"a": 1e999}', "9" * 4400, "{bro"]
+)
+def test_arguments_that_cannot_be_stored_as_json_are_kept_as_their_text(repository, tmp_path, text):
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(journal(prompt(), mcp(tool_input=text), response("done")))
+    import_paths(repository, str(path))
+    (conversation,) = conversation_ids(repository)
+    call, result, answer = read_message(repository, list_branch_tips(repository, conversation)["main"]).parts
+    assert call.fields["input_text"] == text
+    assert (result.fields["output"], answer.text) == ('{"rows": [1]}', "done")
+
+
+def test_arguments_of_200_levels_are_stored_as_json(repository, tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(journal(prompt(), mcp(tool_input="[" * 200 + "]" * 200)))
+    import_paths(repository, str(path))
+    (conversation,) = conversation_ids(repository)
+    call, _ = read_message(repository, list_branch_tips(repository, conversation)["main"]).parts
+    assert json.dumps(call.fields["input"]) == "[" * 200 + "]" * 200
+
+
 def test_files_that_were_attached_are_with_the_prompt():
     given = prompt(attachments=[{"type": "file", "filePath": "/work/a.py"}, {"type": "rule", "file_path": "/r"}, {}, 1])
     (first,) = drafts(read(given))
