@@ -17,10 +17,20 @@ from typing import Any
 
 from scopes.errors import Inaccessible, Refused
 from scopes.hosts.agents import AGENTS, config_directory
-from scopes.hosts.config_file import FileChange, State, advise_removal, format_json, parse_json, read_text, save
-from scopes.hosts.hook_target import RUN, HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.config_file import (
+    FileChange,
+    State,
+    advise_removal,
+    format_json,
+    keep_copy,
+    parse_json,
+    read_text,
+    read_to_change,
+    save,
+)
+from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
 from scopes.hosts.json_entries import has_entries, take_out
-from scopes.hosts.program import is_program
+from scopes.hosts.program import RUN, is_hook_run, split_command
 
 Document = dict[str, Any]
 
@@ -51,13 +61,14 @@ class JsonHooks:
         text = json.dumps({"hooks": {event: [self.entry(command)] for event in self.events}}, indent=2)
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
-        before = read_text(path)
+        before = read_to_change(path)
         document = parse_json(before, path)
         found = list(self._commands(document, path))
         if sorted(found) == sorted((event, command) for event in self.events):
             return HooksChanged(target=self.name, changes=(FileChange(path, "unchanged", text),))
-        after = self._add(before, path, command)
-        backup = save(path, before, after, keep=not has_entries(document))
+        after = self._add(document, path, command)
+        copy = keep_copy(path, before) if before is not None and self._has_more(document, path) else None
+        backup = save(path, before, after, keep=not has_entries(document)) or copy
         state: State = "replaced" if found else "added"
         return HooksChanged(target=self.name, changes=(FileChange(path, state, text, backup),), advice=self.advice)
 
@@ -81,11 +92,12 @@ class JsonHooks:
         """Remove the hooks; as `HookTarget.remove`."""
         path = self._path(environment)
         with advise_removal(f"the hooks in {path} whose command has `{' '.join(RUN)} {self.name}`"):
-            before = read_text(path)
+            before = read_to_change(path)
             document = parse_json(before, path)
             if before is None or not any(self._commands(document, path)):
                 return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
-            backup = take_out(path, before, self._without(document, path), dict(self.head))
+            after, loses = self._without(document, path), self._has_more(document, path)
+            backup = take_out(path, before, after, dict(self.head), loses=loses)
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed", backup=backup),))
 
     def _path(self, environment: HookEnvironment) -> str:
@@ -94,9 +106,9 @@ class JsonHooks:
     def _command(self, environment: HookEnvironment) -> str:
         return shlex.join(hook_words(environment, self.name))
 
-    def _add(self, text: str | None, path: str, command: str) -> str:
-        """Return the text of the file with the hooks, instead of those that it has."""
-        document = self._without(parse_json(text, path), path)
+    def _add(self, document: Document, path: str, command: str) -> str:
+        """Return the text of the file with the hooks; of those that it has, only the command changes."""
+        document = deepcopy(document)
         for key, value in self.head:
             document.setdefault(key, value)
         hooks = document["hooks"] = _hooks_of(document, path)
@@ -104,7 +116,11 @@ class JsonHooks:
             entries = hooks.setdefault(event, [])
             if not isinstance(entries, list):
                 raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --print")
-            entries.append(self.entry(command))
+            hooks[event] = list(self._with_command(entries, command))
+            if not any(self._is_ours(hook) for entry in hooks[event] for hook in self._hooks(entry)):
+                hooks[event].append(self.entry(command))
+        for event in [event for event, _ in _events(document, path) if event not in self.events]:
+            hooks[event] = list(self._with_command(hooks[event], None))
         return format_json(document)
 
     def _commands(self, document: Document, path: str) -> Iterator[tuple[str, str]]:
@@ -118,16 +134,37 @@ class JsonHooks:
         """Return a document without our hooks; the lists of the events stay."""
         document = deepcopy(document)
         for event, entries in _events(document, path):
-            document["hooks"][event] = [left for entry in entries for left in self._without_ours(entry)]
+            document["hooks"][event] = list(self._with_command(entries, None))
         return document
 
-    def _without_ours(self, entry: Any) -> Iterator[Any]:
-        """Yield an entry without our hooks; nothing if it had no others."""
-        ours = [hook for hook in self._hooks(entry) if self._is_ours(hook)]
-        if not ours:
-            yield entry
-        elif self.nested and len(ours) < len(entry["hooks"]):
-            yield {**entry, "hooks": [hook for hook in entry["hooks"] if hook not in ours]}
+    def _with_command(self, entries: list[Any], command: str | None) -> Iterator[Any]:
+        """Yield entries with a command in the first of our hooks, and without the others; without all for None."""
+        for entry in entries:
+            left = []
+            for hook in self._hooks(entry):
+                if not self._is_ours(hook):
+                    left.append(hook)
+                elif command is not None:
+                    left.append({**hook, "command": command})
+                    command = None
+            if not any(map(self._is_ours, self._hooks(entry))):
+                yield entry
+            elif not self.nested:
+                yield from left
+            elif left:
+                yield {**entry, "hooks": left}
+
+    def _has_more(self, document: Document, path: str) -> bool:
+        """Return True if an entry of ours has something that we did not write, such as another timeout."""
+        for entry in (entry for _, entries in _events(document, path) for entry in entries):
+            hooks = self._hooks(entry)
+            written = [self.entry(hook["command"]) for hook in hooks if self._is_ours(hook)]
+            if not self.nested or len(hooks) == len(written):
+                if any(entry != each for each in written):
+                    return True
+            elif any(hook not in hooks for each in written for hook in each["hooks"]):
+                return True
+        return False
 
     def _hooks(self, entry: Any) -> list[Any]:
         if not self.nested:
@@ -141,12 +178,8 @@ class JsonHooks:
 
 
 def is_hook_command(command: str, name: str) -> bool:
-    """Return True if a shell command runs the hook of this program for a target."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    return is_program(words, [*RUN, name])
+    """Return True if a shell command runs the hook of this program for a target, and nothing else."""
+    return is_hook_run(split_command(command), name)
 
 
 def _hooks_of(document: Document, path: str) -> Document:

@@ -8,8 +8,11 @@ The file is replaced in one step, and only if it is still what was read, because
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
+import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,6 +27,10 @@ Change: TypeAlias = Callable[[str], str]
 _SHOW = "show what to add: --print"
 _ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --print"
 _MAX_BYTES = 64 << 20
+_MAX_DIGITS = 300  # of an integer; Python refuses to convert more than some thousand
+_MARK = secrets.token_hex(16)  # before a number that Python would write in another way, so that its text stays
+_NUMBER = re.compile(f'"{_MARK}([^"]*)"')
+_ID = "[a-z2-7]{26}"  # of a file that is being written
 
 
 class FileChange(NamedTuple):
@@ -37,6 +44,17 @@ class FileChange(NamedTuple):
     state: State
     text: str = ""
     backup: str | None = None
+
+
+def read_to_change(path: str) -> str | None:
+    """Return the text of a file that will be changed, as `read_text`; what a killed process left next to it goes."""
+    for final in (os.path.realpath(path), backup_of(path), _copy_of(path)):
+        folder, name = os.path.split(final)
+        part = re.compile(rf"{re.escape(name)}\.{_ID}\.part")
+        with suppress(OSError):
+            for found in filter(part.fullmatch, os.listdir(folder)):
+                _remove_unlocked(os.path.join(folder, found))
+    return read_text(path)
 
 
 def read_text(path: str) -> str | None:
@@ -72,7 +90,7 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
     if text is None or not text.strip():
         return {}
     try:
-        document = json.loads(text, object_pairs_hook=_unique)
+        document = json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_float)
         json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is not plain JSON: {error}", hint=_ADD_YOURSELF) from error
@@ -82,8 +100,8 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
 
 
 def format_json(document: Mapping[str, Any]) -> str:
-    """Return the text of a JSON file."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """Return the text of a JSON file; a number that was read is written as it was."""
+    return _NUMBER.sub(r"\1", json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def find_object(document: dict[str, Any], keys: Sequence[str], path: str) -> dict[str, Any]:
@@ -182,6 +200,26 @@ def backup_of(path: str) -> str:
     return f"{os.path.realpath(path)}.before-scopes"
 
 
+def keep_copy(path: str, text: str) -> str:
+    """Write the present text of a file next to it, because a change loses more than our entry; return the path.
+
+    The file from before the first entry stays as it is.
+
+    Raises:
+        Inaccessible: a permission is missing, or the disk is full.
+    """
+    copy = _copy_of(path)
+    try:
+        _write(copy, text, stat.S_IMODE(os.stat(path).st_mode))
+    except OSError as error:
+        raise Inaccessible(f"cannot write {copy}: {error.strerror}", hint=_SHOW) from error
+    return copy
+
+
+def _copy_of(path: str) -> str:
+    return f"{os.path.realpath(path)}.before-scopes-change"
+
+
 def read_kept(path: str) -> str | None:
     """Return the text of a file that was kept; None if there is none that can be read."""
     try:
@@ -203,19 +241,39 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return document
 
 
+def _integer(text: str) -> int | str:
+    return _MARK + text if text == "-0" or len(text) > _MAX_DIGITS else int(text)
+
+
+def _float(text: str) -> float | str:
+    return float(text) if repr(float(text)) == text else _MARK + text
+
+
+def _remove_unlocked(path: str) -> None:
+    """Delete a file that was being written, unless a process still writes it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
 def _write(path: str, text: str, mode: int, check: Callable[[], None] = lambda: None) -> None:
     """Write a file in one step; `check` is called directly before the old one is replaced."""
     temporary = f"{path}.{new_id()}.part"
     with ExitStack() as cleanup:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         cleanup.callback(_remove, temporary)
-        os.fchmod(descriptor, mode)  # whatever the umask is
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.fchmod(descriptor, mode)  # whatever the umask is
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        check()
-        os.replace(temporary, path)
+            check()
+            os.replace(temporary, path)
         cleanup.pop_all()
 
 

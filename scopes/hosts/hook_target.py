@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from scopes.hosts.config_file import FileChange
+from scopes.hosts.program import RUN
 from scopes.result import Result
 
-RUN = ("hooks", "run")
 HookCondition: TypeAlias = Literal["installed", "missing", "outdated", "unreadable"]
 
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
 from scopes.errors import Refused
-from scopes.hosts.config_file import backup_of, delete, format_json, parse_json, read_kept, save
-from scopes.hosts.program import is_program
+from scopes.hosts.config_file import backup_of, delete, format_json, keep_copy, parse_json, read_kept, save
+from scopes.hosts.program import arguments_of, is_hook_run, split_command
 
 _PARENTS = ("hooks", "mcpServers", "mcp", "servers")  # the keys of objects with our entries
-_COMMANDS = (["hooks", "run"], ["mcp"])
-_OPTION = "--store"  # the one that may come before the command
 Document = dict[str, Any]
 
 
@@ -30,10 +27,13 @@ def has_entries(document: Document) -> bool:
     return any(is_our_entry(each) for key in _PARENTS for each in _walk(document.get(key)))
 
 
-def take_out(path: str, before: str, document: Document, head: Mapping[str, Any] | None = None) -> str | None:
+def take_out(
+    path: str, before: str, document: Document, head: Mapping[str, Any] | None = None, *, loses: bool = False
+) -> str | None:
     """Replace a file, which was `before`, by `document`, which is the same without one of our entries.
 
     head: what a new file has besides the entry
+    loses: the entry had more than what we write, so the present file is kept in any case
     Returns the path of the file as it was; None if nothing need be kept.
 
     Raises:
@@ -41,19 +41,20 @@ def take_out(path: str, before: str, document: Document, head: Mapping[str, Any]
     """
     kept = read_kept(backup_of(path))
     first = _parse(kept, path)
+    copy = keep_copy(path, before) if loses else None
     if has_entries(document):
         save(path, before, format_json(_pruned(document, first)), keep=False)
-        return None
+        return copy
     is_same = _is_formatted(before, path) and _is_same(document, first, head or {})
     if is_same and kept is not None:
         save(path, before, kept, keep=False)
         with suppress(OSError):
             os.unlink(backup_of(path))
-        return None
+        return copy
     if is_same:
         delete(path, before)
-        return None
-    return save(path, before, format_json(_pruned(document, first)))
+        return copy
+    return save(path, before, format_json(_pruned(document, first)), keep=not loses) or copy
 
 
 def _is_same(document: Document, first: Document, head: Mapping[str, Any]) -> bool:
@@ -98,15 +99,15 @@ def _walk(value: Any) -> Iterator[Document]:
 
 
 def is_our_entry(entry: Document) -> bool:
-    """Return True if a hook or a server runs this program."""
+    """Return True if a hook or a server runs this program, and nothing else."""
     command, arguments = entry.get("command"), entry.get("args", [])
     if isinstance(command, str) and isinstance(arguments, list):
-        with suppress(ValueError):
-            command = [*(shlex.split(command) if not arguments else [command]), *arguments]
+        command = [*(split_command(command) if not arguments else [command]), *arguments]
     if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
         return False
-    for position, word in enumerate(command):
-        if word == _OPTION:
-            command = command[:position] + command[position + 2 :]
-            break
-    return any(is_program(command, words) for words in _COMMANDS)
+    return is_hook_run(command) or _is_server(command)
+
+
+def _is_server(command: list[str]) -> bool:
+    words = arguments_of(command) or []
+    return words[:1] == ["mcp"] or (words[:1] == ["--store"] and words[2:3] == ["mcp"])

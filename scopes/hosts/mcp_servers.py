@@ -24,8 +24,9 @@ from scopes.hosts.config_file import (
     advise_removal,
     find_object,
     format_json,
+    keep_copy,
     parse_json,
-    read_text,
+    read_to_change,
     require_inside,
     save,
     take_back,
@@ -139,17 +140,21 @@ def install(
     found = find_host(host)
     path = path_of(found, directories)
     entry = found.entry(command)
+    if only_show:
+        return HostConfigured(host=host, file=path, state="shown", text=_text_of(found, path, entry))
     if path.endswith(".toml"):
-        return _install_toml(found, path, entry, only_show=only_show)
-    before = read_text(path)
+        return _install_toml(found, path, entry)
+    before = read_to_change(path)
     document = parse_json(before, path)
     is_first = not has_entries(document)
     old = find_object(document, found.keys, path).get(NAME)
-    text = json.dumps(_nested(found.keys, {NAME: entry}), indent=2)
+    text = _text_of(found, path, entry)
     entry = _with_added(old, entry)
-    if only_show or old == entry:
-        return HostConfigured(host=host, file=path, state="shown" if only_show else "unchanged", text=text)
-    backup = save(path, before, _add_json(before, found, path, entry), keep=is_first)
+    if old == entry:
+        return HostConfigured(host=host, file=path, state="unchanged", text=text)
+    is_lost = before is not None and old is not None and not _is_ours(old) and not is_first
+    copy = keep_copy(path, before or "") if is_lost else None
+    backup = save(path, before, _add_json(before, found, path, entry), keep=is_first) or copy
     return _configured(found, path, old, text, backup)
 
 
@@ -160,13 +165,26 @@ def remove(host: str, directories: UserDirectories) -> HostConfigured:
     with advise_removal(f"{'.'.join((*found.keys, NAME))} in {path}"):
         if path.endswith(".toml"):
             return _remove_toml(found, path)
-        before = read_text(path)
+        before = read_to_change(path)
         document = parse_json(before, path)
         old = find_object(document, found.keys, path).pop(NAME, None)
         if old is None or before is None:
             return HostConfigured(host=host, file=path, state="absent", text="")
-        backup = take_out(path, before, document)
-    return HostConfigured(host=host, file=path, state="removed", text=json.dumps(old, indent=2), backup=backup)
+        loses = not _is_ours(old) or bool(old.keys() - found.entry([NAME]).keys())
+        backup = take_out(path, before, document, loses=loses)
+        text = format_json(old).rstrip() if isinstance(old, dict) else json.dumps(old)
+    return HostConfigured(host=host, file=path, state="removed", text=text, backup=backup)
+
+
+def _text_of(host: Host, path: str, entry: Mapping[str, Any]) -> str:
+    """Return the text that is added to the configuration."""
+    if path.endswith(".toml"):
+        return _toml_block(host, entry)
+    return json.dumps(_nested(host.keys, {NAME: entry}), indent=2)
+
+
+def _is_ours(entry: object) -> bool:
+    return isinstance(entry, dict) and is_our_entry(entry)
 
 
 def _configured(host: Host, path: str, old: object, text: str, backup: str | None) -> HostConfigured:
@@ -203,7 +221,7 @@ def path_of(host: Host, directories: UserDirectories) -> str:
 
 def _with_added(old: object, entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry with the fields that the user has added to the old one, if that is ours."""
-    return {**old, **entry} if isinstance(old, dict) and is_our_entry(old) else entry
+    return {**old, **entry} if isinstance(old, dict) and _is_ours(old) else entry
 
 
 def _add_json(text: str | None, host: Host, path: str, entry: Mapping[str, Any]) -> str:
@@ -218,26 +236,33 @@ def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _install_toml(host: Host, path: str, entry: dict[str, Any], *, only_show: bool) -> HostConfigured:
+def _install_toml(host: Host, path: str, entry: dict[str, Any]) -> HostConfigured:
     block = _toml_block(host, entry)
-    before = read_text(path)
+    before = read_to_change(path)
     text = before or ""
     old = _toml_servers(text, path, host).get(NAME)
     wanted = _with_added(old, entry)
-    if only_show or old == wanted:
-        return HostConfigured(host=host.name, file=path, state="shown" if only_show else "unchanged", text=block)
+    if old == wanted:
+        return HostConfigured(host=host.name, file=path, state="unchanged", text=block)
     if old is not None and wanted is not entry:
         changed = _replace_values(text, host, entry)
     else:
         changed = _add_block(text if old is None else _without_block(text, host, path), block)
     if not _differs_in_entry_only(text, changed, host, wanted):
         raise Refused(f"{path} cannot be changed safely", hint="show what to add: --print")
-    backup = save(path, before, changed, keep=old is None)
+    is_lost = isinstance(old, dict) and wanted is not entry and not _has_block(text, host, old, entry)
+    copy = keep_copy(path, text) if is_lost else None  # such as a comment behind a value
+    backup = save(path, before, changed, keep=old is None or wanted is entry) or copy
     return _configured(host, path, old, block, backup)
 
 
+def _has_block(text: str, host: Host, old: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    """Return True if the lines with our values are as we write them."""
+    return _toml_block(host, {key: old[key] for key in entry if key in old}) in text
+
+
 def _remove_toml(host: Host, path: str) -> HostConfigured:
-    text = read_text(path) or ""
+    text = read_to_change(path) or ""
     entry = _toml_servers(text, path, host).get(NAME)
     if entry is None:
         return HostConfigured(host=host.name, file=path, state="absent", text="")
@@ -302,14 +327,27 @@ def _differs_in_entry_only(text: str, changed: str, host: Host, entry: Mapping[s
 
 
 def _without_block(text: str, host: Host, path: str) -> str:
-    """Return a TOML text without the table of the server and the tables below it; the others must stay as they are."""
+    """Return a TOML text without the table of the server and the tables below it; the others must stay as they are.
+
+    Comments between the last line of the table and the next one are about that, and stay.
+    """
     header = f"[{host.keys[0]}.{NAME}]"
-    kept, inside = [], False
+    kept: list[str] = []
+    after: list[str] = []
+    inside = False
     for line in text.splitlines(keepends=True):
-        if line.strip().startswith("["):
-            inside = line.strip() == header or line.strip().startswith(f"{header[:-1]}.")
+        bare = line.strip()
+        if bare.startswith("["):
+            inside = bare == header or bare.startswith(f"{header[:-1]}.")
+            kept += after * (not inside)
+            after = []
         if not inside:
             kept.append(line)
+        elif bare.startswith("#") or (after and not bare):
+            after.append(line)
+        elif bare:
+            after = []
+    kept += after
     changed = "".join(kept).rstrip("\n") + "\n"
     wanted = tomllib.loads(text)
     del wanted[host.keys[0]][NAME]

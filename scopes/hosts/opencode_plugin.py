@@ -16,7 +16,7 @@ from typing import Any
 
 from scopes.errors import Inaccessible, Refused
 from scopes.hosts.agents import AGENTS, config_directory
-from scopes.hosts.config_file import FileChange, State, advise_removal, delete, read_text, save
+from scopes.hosts.config_file import FileChange, State, advise_removal, delete, read_text, read_to_change, save
 from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
 
 _MARK = "// Written by: scopes hooks install opencode"
@@ -69,7 +69,7 @@ class OpenCodePlugin:
         path, text = _path(environment), _text(environment)
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
-        before = read_text(path)
+        before = read_to_change(path)
         _require_ours(before, path)
         if before == text:
             return HooksChanged(target=self.name, changes=(FileChange(path, "unchanged", text),))
@@ -95,7 +95,7 @@ class OpenCodePlugin:
         """Delete the plugin; as `HookTarget.remove`."""
         path = _path(environment)
         with advise_removal(f"delete {path}, if scopes wrote it"):
-            before = read_text(path)
+            before = read_to_change(path)
             _require_ours(before, path)
             if before is None:
                 return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))

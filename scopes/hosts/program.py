@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 
+RUN = ("hooks", "run")
 _MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__main__.py")
 
 
@@ -17,11 +20,39 @@ def program_words() -> list[str]:
     return [sys.executable, "-E", "-P", "-X", "utf8", _MAIN]
 
 
-def is_program(words: list[str], rest: list[str]) -> bool:
-    """Return True if words start this program, here or in another place, with `rest` as its first words."""
-    for position, word in enumerate(words):
-        name = os.path.basename(word)
-        is_ours = name == "scopes" or word.endswith(f"scopes{os.sep}__main__.py")
-        if is_ours and words[position + 1 : position + 1 + len(rest)] == rest:
-            return True
-    return False
+def arguments_of(words: Sequence[str]) -> list[str] | None:
+    """Return what follows the words that start this program, here or in another place; None if they start another one.
+
+    Before the program there may be its interpreter with options, and nothing else.
+    """
+    if words and os.path.basename(words[0]) == "scopes":
+        return list(words[1:])
+    position = next((at for at, word in enumerate(words) if word.endswith(f"scopes{os.sep}__main__.py")), None)
+    if position is None or not all(_is_interpreter(words[:position], at) for at in range(position)):
+        return None
+    return list(words[position + 1 :])
+
+
+def _is_interpreter(words: Sequence[str], at: int) -> bool:
+    """Return True if a word is the interpreter, or an option of it."""
+    if at == 0:
+        return "py" in os.path.basename(words[0])
+    return words[at].startswith("-") or words[at - 1] == "-X"
+
+
+def is_hook_run(words: Sequence[str], name: str | None = None) -> bool:
+    """Return True if words run the hook of a target, of any without a name, and do nothing else."""
+    arguments = arguments_of(words)
+    if arguments is None or arguments[:2] != [*RUN] or arguments[2:3] in ([], ["--store"]):
+        return False
+    is_whole = not arguments[3:] or (len(arguments) == 5 and arguments[3] == "--store")
+    return is_whole and name in (None, arguments[2])
+
+
+def split_command(command: str) -> list[str]:
+    """Return the words of a shell command; none if it is more than words, such as two commands or a variable."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    return words if shlex.join(words) == command.strip() else []

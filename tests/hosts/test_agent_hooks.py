@@ -41,6 +41,11 @@ def read(target, place):
         return file.read()
 
 
+def read_file(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def states(result):
     return [change.state for change in result.changes]
 
@@ -131,6 +136,54 @@ def test_the_store_that_was_named_is_that_of_the_hook(target, place):
     (entry,) = entries(target, place)[target.events[0]]
     (hook,) = entry["hooks"] if target.nested else [entry]
     assert shlex.split(hook["command"])[-2:] == ["--store", "/stores/work notes.git"]
+
+
+def command_of(target):
+    return f"/opt/scopes hooks run {target.name}"
+
+
+@every_target
+@pytest.mark.parametrize(
+    "form", ["backup.sh && {} && notify", "{} | tee log", "{}; x", "nice {}", "{} --store $HOME/x"]
+)
+def test_a_command_of_the_user_that_also_runs_ours_is_left_alone(target, place, form):
+    theirs = {"type": "command", "command": form.format(command_of(target))}
+    entry = {"hooks": [theirs]} if target.nested else theirs
+    write(target, place, {"hooks": {target.events[0]: [entry]}})
+    assert states(target.remove(place)) == ["absent"]
+    assert states(target.install(place)) == ["added"]
+    assert entries(target, place)[target.events[0]][0] == entry
+    target.remove(place)
+    assert entries(target, place) == {target.events[0]: [entry]}
+
+
+@every_target
+def test_what_the_user_added_to_our_entry_stays_with_an_update_and_is_kept_by_a_removal(target, place):
+    hook = {"type": "command", "command": command_of(target), "timeout": 60}
+    entry = {"matcher": "x", "comment": "mine", "hooks": [hook]} if target.nested else {**hook, "comment": "mine"}
+    write(target, place, {"hooks": {target.events[0]: [entry]}})
+    assert read_file(target.install(place).changes[0].backup) == json.dumps({"hooks": {target.events[0]: [entry]}})
+    (updated,) = entries(target, place)[target.events[0]]
+    (inner,) = updated["hooks"] if target.nested else [updated]
+    assert (updated["comment"], inner["timeout"]) == ("mine", 60)
+    assert inner["command"] == shlex.join([*place.command, "hooks", "run", target.name])
+    assert target.status(place).condition == "installed"
+    backup = target.remove(place).changes[0].backup
+    assert "mine" in read_file(backup)
+
+
+@every_target
+def test_our_hook_for_an_event_of_another_version_goes_with_an_update(target, place):
+    write(target, place, {"hooks": {"Old": [target.entry(command_of(target)), THEIRS]}})
+    target.install(place)
+    assert entries(target, place)["Old"] == [THEIRS]
+
+
+def test_our_own_timeout_in_a_mixed_entry_is_kept_by_a_removal(place):
+    target = TARGETS["claude-code"]
+    ours = {"type": "command", "command": command_of(target), "timeout": 77}
+    write(target, place, {"hooks": {"Stop": [{"hooks": [*THEIRS["hooks"], ours]}]}})
+    assert "77" in read_file(target.remove(place).changes[0].backup)
 
 
 def test_a_hook_of_ours_in_an_entry_of_others_goes_alone(place):

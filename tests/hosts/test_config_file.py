@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from scopes.clock import new_id
 from scopes.errors import Busy, Inaccessible, Refused
 from scopes.hosts import config_file
 from scopes.hosts.config_file import (
@@ -216,3 +217,50 @@ def test_a_path_is_inside_by_where_its_links_lead(tmp_path, name, inside):
     else:
         with pytest.raises(Refused, match="is outside of the project"):
             require_inside(str(project / name), str(project))
+
+
+@pytest.mark.parametrize("number", ["1e400", "0.12345678901234567890", "-0", "1E2", "1.50", "-0.0", "9" * 5000, "3"])
+def test_a_number_stays_as_it_is_written(number):
+    text = f'{{\n  "a": [\n    {number}\n  ]\n}}\n'
+    assert format_json(parse_json(text, "settings")) == text
+
+
+def test_a_number_that_the_user_changed_to_an_equal_one_is_a_change(path):
+    write(path, '{"z": 1.5}')
+    install(path)
+    write(path, format_json(parse_json('{"z": 1.50, "ours": true}', path)))
+    remove(path)
+    assert "1.50" in read_text(path)
+
+
+def test_a_copy_leaves_the_file_of_before_alone(path):
+    write(path, ODD)
+    backup = install(path)
+    copy = config_file.keep_copy(path, "now")
+    assert (read_text(backup), read_text(copy)) == (ODD, "now")
+    with pytest.raises(Inaccessible, match="cannot write"):
+        config_file.keep_copy(os.path.join(path, "x"), "")
+
+
+def test_what_a_killed_process_left_goes_before_the_next_change(path):
+    write(path, ODD)
+    ours = [f"{each}.{new_id()}.part" for each in (path, f"{path}.before-scopes")]
+    theirs = [f"{path}.x.part", f"{path}.{new_id()}", os.path.join(os.path.dirname(path), f"other.{new_id()}.part")]
+    for each in (*ours, *theirs):
+        write(each, "a full copy")
+    assert config_file.read_to_change(path) == ODD
+    assert not [each for each in ours if os.path.exists(each)]
+    assert all(os.path.exists(each) for each in theirs)
+
+
+def test_a_file_that_another_process_writes_now_stays(path, monkeypatch):
+    write(path, "{}")
+    seen = []
+
+    def look():
+        config_file.read_to_change(path)
+        seen.extend(name for name in os.listdir(os.path.dirname(path)) if name.endswith(".part"))
+
+    monkeypatch.setattr(config_file, "_require_unchanged", lambda *_: look())
+    save(path, "{}", ODD, keep=False)
+    assert (len(seen), read_text(path)) == (1, ODD)

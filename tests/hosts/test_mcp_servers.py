@@ -287,3 +287,50 @@ def test_the_file_from_before_the_first_installation_is_kept(host, home):
     install(host, OTHER, place(home))
     with open(backup, encoding="utf-8") as file:
         assert file.read() == old
+
+
+@pytest.mark.parametrize("end", ['[profiles.x]\nmodel = "m"\n', ""])
+@pytest.mark.parametrize("change", ["install", "remove"])
+def test_comments_behind_our_table_in_toml_stay(home, end, change):
+    comments = "# IMPORTANT: prod key below\n\n# and more\n"
+    write("codex", home, f'[mcp_servers.scopes]\ncommand = "old"\n# of ours\nargs = []\n\n{comments}{end}')
+    done = set_up("codex", home) if change == "install" else remove("codex", place(home))
+    assert comments + end in read("codex", home)
+    with open(done.backup, encoding="utf-8") as file:
+        assert "# of ours" in file.read()
+
+
+def test_a_comment_behind_a_value_of_ours_is_in_the_kept_file(home):
+    text = '[mcp_servers.scopes]\ncommand = "/old/scopes" # mine\nargs = ["mcp"]\n'
+    write("codex", home, text)
+    with open(set_up("codex", home).backup, encoding="utf-8") as file:
+        assert file.read() == text
+
+
+def test_a_server_of_the_user_with_our_name_is_kept_also_if_hooks_of_ours_are_in_the_file(home):
+    hooks = {"AfterAgent": [{"hooks": [{"command": "/opt/scopes hooks run gemini"}]}]}
+    text = json.dumps({"hooks": hooks, "mcpServers": {"scopes": {"command": "/mine/server", "args": ["x"]}}})
+    for change in (lambda: set_up("gemini", home), lambda: remove("gemini", place(home))):
+        write("gemini", home, text)
+        with open(change().backup, encoding="utf-8") as file:
+            assert file.read() == text
+
+
+def test_what_the_user_added_to_the_entry_is_in_a_file_that_is_kept_by_a_removal(home):
+    set_up("claude-code", home)
+    document = json.loads(read("claude-code", home))
+    document["mcpServers"]["scopes"]["env"] = {"A": 1.50}
+    write("claude-code", home, json.dumps(document).replace("1.5", "1.50"))
+    removed = remove("claude-code", place(home))
+    assert '"A": 1.50' in removed.text
+    with open(removed.backup, encoding="utf-8") as file:
+        assert '"A": 1.50' in file.read()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_entry_is_shown_whatever_is_in_the_file(host, home):
+    """The error about a file with comments sends the user to --print."""
+    write(host, home, "{ // mine [ = \n}")
+    assert "/opt/bin/scopes" in set_up(host, home, only_show=True).text
+    with pytest.raises(Refused, match=r"not (plain JSON|valid TOML)"):
+        set_up(host, home)

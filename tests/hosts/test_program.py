@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from scopes import __version__
-from scopes.hosts.program import is_program, program_words
+from scopes.hosts.program import arguments_of, is_hook_run, program_words, split_command
 
 EVIL = 'import os; os.write(1, b"code of the project ran\\n"); os._exit(1)'
 
@@ -51,7 +51,13 @@ def test_every_word_is_absolute_or_an_option():
     [
         (["/opt/bin/scopes", "hooks", "run", "codex"], True),
         (["/v/python", "-P", "/lib/scopes/__main__.py", "hooks", "run", "codex", "--store", "x"], True),
-        (["nice", "scopes", "hooks", "run", "codex"], True),
+        (["nice", "scopes", "hooks", "run", "codex"], False),
+        (["/mine.sh", "/v/python", "/lib/scopes/__main__.py", "hooks", "run", "codex"], False),
+        (["/v/python", "/mine.py", "/lib/scopes/__main__.py", "hooks", "run", "codex"], False),
+        (["scopes", "hooks", "run", "codex", "&&", "x"], False),
+        (["scopes", "hooks", "run", "codex", "--store", "x", "y"], False),
+        (["scopes", "hooks", "run", "codex", "--store"], False),
+        (["scopes", "hooks", "run"], False),
         (["scopes", "hooks", "run", "gemini"], False),
         (["scopes", "hooks", "status", "codex"], False),
         (["telescopes", "hooks", "run", "codex"], False),
@@ -60,4 +66,19 @@ def test_every_word_is_absolute_or_an_option():
     ],
 )
 def test_a_command_is_recognized_as_ours_wherever_it_is_installed(words, found):
-    assert is_program(words, ["hooks", "run", "codex"]) is found
+    assert is_hook_run(words, "codex") is found
+
+
+def test_what_follows_the_program_is_told():
+    assert arguments_of(["/v/python3", "-E", "-P", "-X", "utf8", "/lib/scopes/__main__.py", "mcp"]) == ["mcp"]
+    assert arguments_of(["/lib/scopes/__main__.py"]) == arguments_of(["scopes"]) == []
+    assert arguments_of([]) is arguments_of(["python3", "-m", "other"]) is None
+    assert arguments_of([*program_words(), "x"]) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "command", ["a | b", "a; b", "a && b", "a $X", "a ~/x", "a\nb", "a 'b", "a #b", "a `b`", "a *"]
+)
+def test_a_command_that_is_more_than_words_has_none(command):
+    assert split_command(command) == []
+    assert split_command("a 'b c' --d=1") == ["a", "b c", "--d=1"]
