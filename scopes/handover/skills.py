@@ -8,6 +8,7 @@ cursor.com/docs/skills (Cursor, not run), docs/cli/skills.md of Gemini CLI, open
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -36,6 +37,7 @@ FOLDERS: Mapping[str, str] = MappingProxyType(
 _FILE = os.path.join("scopes", "SKILL.md")
 _OURS = "\n  generator: scopes\n"
 _USERS = re.compile(r"(?<=\n)  installed-for: ([a-z -]*)\n")
+_CHECKSUM = re.compile(r"(?<=\n)  checksum: ([0-9a-f]*)\n")
 _MAX_BYTES = 1 << 20
 _START_AGAIN = "agents read their skills when they start: start those that are running again"
 
@@ -64,21 +66,23 @@ def install_skill(
 
     Raises:
         Invalid: there is no such target.
-        Refused: there is another skill of this name, and `force` is not given; or a link leads out of the project.
+        Refused: there is another skill of this name, or the user has edited ours, and `force` is not given; or a link
+            leads out of the project.
         Inaccessible: the file cannot be read or written.
     """
     path = path_of(agent, directories, project=project)
-    text = files("scopes.handover").joinpath("skill.md").read_text("utf-8")
+    text = _read_shipped()
     if only_show:
         return SkillChanged(agent=agent, file=path, state="shown", text=text)
     if project:
         require_inside(path, directories.project)
     before = _read(path)
-    text = _with_users(text, agent, {agent, *_users_of(before)})
+    text = _with_users(_with_checksum(text), agent, {agent, *_users_of(before)})
     if before == text:
         return SkillChanged(agent=agent, file=path, state="unchanged", text=text)
     if before is not None and not force:
         _check_ours(path, before)
+        _check_unedited(path, before)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
@@ -104,6 +108,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
         others = set(_users_of(before)) - {agent}
         if others:
             return _keep_for(others, agent, path, before, project=project)
+        _check_unedited(path, before)
     try:
         os.unlink(path)
     except OSError as error:
@@ -145,6 +150,21 @@ def _with_users(text: str, agent: str, users: Iterable[str]) -> str:
     return text.replace(_OURS, f"{_OURS}  installed-for: {' '.join(sorted(users))}\n", 1)
 
 
+def _read_shipped() -> str:
+    return files("scopes.handover").joinpath("skill.md").read_text("utf-8")
+
+
+def _with_checksum(text: str) -> str:
+    """Return the text of a file with its checksum, by which an edited file is known."""
+    return text.replace(_OURS, f"{_OURS}  checksum: {_checksum_of(text)}\n", 1)
+
+
+def _checksum_of(text: str) -> str:
+    """Return the checksum of a file without the lines that scopes changes."""
+    bare = _USERS.sub("", _CHECKSUM.sub("", text, count=1), count=1)
+    return hashlib.sha256(bare.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
 def path_of(agent: str, directories: UserDirectories, *, project: bool) -> str:
     """Return the path of the skill file of a target.
 
@@ -179,3 +199,13 @@ def _read(path: str) -> str | None:
 def _check_ours(path: str, text: str) -> None:
     if _OURS not in text.partition("\n---")[0] + "\n":
         raise Refused(f"{path} is another skill of this name", hint="to replace or delete it: --force")
+
+
+def _check_unedited(path: str, text: str) -> None:
+    """Raise Refused if a file of ours is not as scopes wrote it; one of an older version may have no checksum."""
+    found = _CHECKSUM.search(text.partition("\n---")[0] + "\n")
+    if _checksum_of(text) not in {_checksum_of(_read_shipped()), "" if found is None else found[1]}:
+        raise Refused(
+            f"{path} was edited after scopes had written it",
+            hint="keep a copy of your changes; then, to replace or delete it: --force",
+        )

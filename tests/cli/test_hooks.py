@@ -169,7 +169,35 @@ def test_in_a_pipe_what_is_left_to_do_is_a_note(target):
         return
     assert done.stderr.startswith("note: ")
     assert ("trust" if target == "codex" else "start them again") in done.stderr
-    assert run("hooks", "install", target).stderr == ""
+    assert "start them again" not in run("hooks", "install", target).stderr
+
+
+@each_target
+def test_in_a_pipe_a_note_says_that_nothing_was_done(target):
+    absent = run("hooks", "remove", target)
+    assert absent.stderr == f"note: {absent.stdout.rstrip()} has no hooks of scopes\n"
+    run("hooks", "install", target)
+    same = run("hooks", "install", target)
+    notes = [f"note: {file} has these hooks already" for file in same.stdout.splitlines()]
+    assert same.stderr.splitlines() == notes
+    assert "has no hooks" not in run("hooks", "remove", target).stderr
+
+
+def test_in_a_pipe_a_note_says_that_a_server_or_a_skill_is_as_before():
+    assert "has no entry of scopes" in run("mcp", "remove", "codex").stderr
+    run("mcp", "install", "codex")
+    assert "has this entry already" in run("mcp", "install", "codex").stderr
+    assert "does not exist" in run("skills", "remove", "codex").stderr
+    run("skills", "install", "codex")
+    assert "is up to date" in run("skills", "install", "codex").stderr
+
+
+def test_each_script_that_is_shown_is_named(project):
+    shown = run("hooks", "install", "git", "--print").stdout
+    names = [line for line in shown.splitlines() if line.startswith(f"# {project.directory}/.git/hooks/post-")]
+    assert [os.path.basename(name) for name in names] == ["post-commit", "post-rewrite"]
+    assert shown.startswith("# ")
+    json.loads(run("hooks", "install", "codex", "--print").stdout)
 
 
 def test_the_status_shows_whether_commits_get_trailers(project):

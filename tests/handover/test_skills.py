@@ -9,6 +9,7 @@ import pytest
 
 from scopes.cli.table import TABLE
 from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.handover import skills
 from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
 from scopes.hosts.agents import UserDirectories
 
@@ -43,12 +44,57 @@ def test_the_same_skill_is_not_written_again(top):
 
 
 def test_an_older_skill_of_ours_is_replaced(top):
-    path = install_skill("claude-code", top, project=False).file
-    with open(path, "a") as file:
-        file.write("old words\n")
+    path = path_of("claude-code", top, project=False)
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w") as file:
+        file.write(skills._with_checksum("---\nmetadata:\n  generator: scopes\n---\nold words\n"))
     assert install_skill("claude-code", top, project=False).state == "replaced"
     with open(path) as file:
         assert "old words" not in file.read()
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@pytest.mark.parametrize("change", [install_skill, remove_skill])
+def test_a_skill_that_the_user_edited_is_neither_replaced_nor_deleted_without_force(top, agent, change):
+    path = install_skill(agent, top, project=False).file
+    with open(path, "a") as file:
+        file.write("my words\n")
+    with pytest.raises(Refused, match="was edited after scopes had written it") as error:
+        change(agent, top, project=False)
+    assert "--force" in error.value.hint
+    with open(path) as file:
+        assert file.read().endswith("my words\n")
+    assert change(agent, top, project=False, force=True).state in {"replaced", "removed"}
+
+
+def test_a_skill_without_a_checksum_may_have_been_edited(top):
+    path = install_skill("gemini", top, project=False).file
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(re.sub("  checksum: .*\n", "", text) + "other words")
+    with pytest.raises(Refused, match="was edited"):
+        remove_skill("gemini", top, project=False)
+
+
+def test_a_skill_that_was_written_with_the_help_of_print_is_ours(top):
+    path = path_of("gemini", top, project=False)
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w") as file:
+        file.write(install_skill("gemini", top, project=False, only_show=True).text)
+    assert remove_skill("gemini", top, project=False).state == "removed"
+
+
+def test_a_shared_skill_that_was_edited_stays_with_the_edits_for_the_others(top):
+    for agent in ("codex", "agents"):
+        path = install_skill(agent, top, project=False).file
+    with open(path, "a") as file:
+        file.write("my words\n")
+    assert remove_skill("codex", top, project=False).state == "kept"
+    with open(path) as file:
+        assert file.read().endswith("my words\n")
+    with pytest.raises(Refused, match="was edited"):
+        remove_skill("agents", top, project=False)
 
 
 @pytest.mark.parametrize("change", [install_skill, remove_skill])
@@ -126,7 +172,7 @@ def test_a_list_of_agents_in_the_text_is_not_one_of_the_header(top):
     path = install_skill("agents", top, project=False).file
     with open(path, "a") as file:
         file.write("\n---\n\n  installed-for: codex\n")
-    assert "\n  installed-for: agents\n" in install_skill("agents", top, project=False).text
+    assert "\n  installed-for: agents\n" in install_skill("agents", top, project=False, force=True).text
 
 
 @pytest.mark.parametrize("change", [install_skill, remove_skill])

@@ -21,7 +21,9 @@ def skills_install(
     target: Target,
     project: InProject = False,
     only_show: Annotated[bool, usage.Option("--print", help="Print the file, and write nothing")] = False,
-    force: Annotated[bool, usage.Option("--force", help="Replace another skill of the name scopes")] = False,
+    force: Annotated[
+        bool, usage.Option("--force", help="Replace another skill of the name scopes, or one that was edited")
+    ] = False,
 ) -> int:
     """Teach an agent when and how to use scopes.
 
@@ -46,7 +48,7 @@ def skills_remove(
     target: Target,
     project: InProject = False,
     force: Annotated[
-        bool, usage.Option("--force", help="Delete it even if scopes did not write it, or others use it")
+        bool, usage.Option("--force", help="Delete it even if scopes did not write it, it was edited, or others use it")
     ] = False,
 ) -> int:
     """Delete the skill file of an agent.

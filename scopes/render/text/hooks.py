@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import short_time, write_hint, write_outcome
+from scopes.render.text.phrases import short_time, write_hint, write_outcome, write_unchanged
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -35,12 +35,16 @@ def render_hooks_changed(result: HooksChanged, view: View) -> None:
     """Write what happened to each file; with --print what would be in them."""
     for change in result.changes:
         if result.shown:
+            if len(result.changes) > 1:
+                view.line(f"# {change.file}")
             for line in change.text.splitlines():
                 view.line(line)
             if view.terminal:
                 write_hint(view, f"goes into {change.file}")
             continue
-        write_outcome(view, change.file, _SENTENCES.get(change.state, "{file}").format(file=change.file))
+        sentence = _SENTENCES.get(change.state, "{file}").format(file=change.file)
+        write_outcome(view, change.file, sentence)
+        write_unchanged(view, change.state, sentence)
         if view.terminal and change.backup is not None:
             write_hint(view, f"the file as it was: {change.backup}")
     if result.advice is not None:

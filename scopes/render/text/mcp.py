@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import write_hint, write_outcome
+from scopes.render.text.phrases import write_hint, write_outcome, write_unchanged
 from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
         if view.terminal:
             write_hint(view, f"goes into {result.file}")
         return
-    sentence = _SENTENCES.get(result.state, "{file}")
-    write_outcome(view, result.file, sentence.format(file=result.file))
+    sentence = _SENTENCES.get(result.state, "{file}").format(file=result.file)
+    write_outcome(view, result.file, sentence)
+    write_unchanged(view, result.state, sentence)
     if result.advice is not None:
         view.aside(result.advice)
     if not view.terminal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import write_hint, write_outcome
+from scopes.render.text.phrases import write_hint, write_outcome, write_unchanged
 from scopes.render.view import View
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def render_skill_changed(result: SkillChanged, view: View) -> None:
         for line in result.text.splitlines():
             view.line(line)
         return
-    write_outcome(view, result.file, _SENTENCES.get(result.state, "{file}").format(file=result.file))
+    sentence = _SENTENCES.get(result.state, "{file}").format(file=result.file)
+    write_outcome(view, result.file, sentence)
+    write_unchanged(view, result.state, sentence)
     if result.advice is not None:
         view.aside(result.advice)
     if view.terminal and result.state in {"added", "replaced"}:
