@@ -5,22 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scopes.cli.invocation import Invocation
+from scopes.code_links.git_hooks import NAME
 from scopes.code_links.record_commits import record_pending
 from scopes.code_links.session_turn import record_last_turn
-from scopes.store.projects import find_worktree
+from scopes.errors import ScopesError
+from scopes.server.event_log import HOOK_LOG, EventLog
+from scopes.server.hook_failures import log_failed_turn
+from scopes.store.projects import Worktree, find_worktree
 
 
 def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     """Record the commits that hooks have left in the repository of the current directory; return 0.
 
+    The outcome goes into the log. Commits that could not be recorded stay for the next time.
+
     Raises:
-        ScopesError, OSError: they could not be recorded; they stay for the next time.
+        ScopesError, OSError: the repository cannot be found.
     """
     invocation = Invocation(["hooks", "run", "git"], environ)
     invocation.store = store
     worktree = find_worktree(invocation.cwd)
-    if worktree is not None:
-        record_pending(invocation.repository(create=True), worktree)
+    if worktree is None:
+        return 0
+    log = _log_of(invocation, worktree)
+    try:
+        operation = record_pending(invocation.repository(create=True), worktree)
+    except (ScopesError, OSError) as error:
+        log_failed_turn(log, error, ())
+        return 0
+    log.write("unchanged" if operation is None else "recorded")
     return 0
 
 
@@ -33,5 +46,10 @@ def record_commits_of_turn(invocation: Invocation, tool: str, session: str, dire
     worktree = find_worktree(directory)
     if worktree is not None:
         repository = invocation.open_again(create=True)
-        record_pending(repository, worktree)
+        if record_pending(repository, worktree) is not None:
+            _log_of(invocation, worktree).write("recorded")
         record_last_turn(repository, tool, session, directory)
+
+
+def _log_of(invocation: Invocation, worktree: Worktree) -> EventLog:
+    return EventLog(invocation.state_directory, file_name=HOOK_LOG, target=NAME, repository=worktree.shared)

@@ -17,6 +17,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.results import Imported
 from scopes.server.event_log import HOOK_LOG, EventLog
+from scopes.server.hook_failures import log_failed_turn
 from scopes.server.hook_inputs import HookTurn, read_turn
 from scopes.server.live_import import Recorded, import_when_quiet
 from scopes.server.source_lock import source_lock
@@ -28,7 +29,7 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
     """Record the turn that the input of a hook names; the outcome goes into the log.
 
     Raises:
-        ScopesError, OSError: it could not be recorded.
+        ScopesError, OSError: the turn could not be read.
     """
     invocation = Invocation(["hooks", "run", target], environ)
     turn = read_turn(target, data, invocation.environ, invocation.home)
@@ -39,7 +40,11 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
     with source_lock(locks, invocation.store_path, *(turn.paths[:1] or (turn.session,))) as is_ours:
         if not is_ours:
             return 0  # the process that waits will read this turn too
-        recorded = _import_turn(invocation, turn)
+        try:
+            recorded = _import_turn(invocation, turn)
+        except (ScopesError, OSError) as error:
+            log_failed_turn(log, error, turn.paths)
+            return 0
         log.write(
             "recorded" if recorded.messages else "unchanged",
             conversations=list(recorded.conversations),

@@ -76,7 +76,8 @@ class HookState(NamedTuple):
     condition: `outdated` if they run another command than `install` would write now, such as one that has moved
     detail: why it is not as it should be; empty if it is
     last: the time of the last turn that a hook has recorded, or tried to
-    problem: why the last turn was not recorded; None if it was
+    problem: why the last turn was not recorded; None if it was, or if there are no hooks any more
+    unusable: its file is missing, or has no known format, so that an import cannot help
     trailers: of git, whether commits of agents get a trailer
     """
 
@@ -87,6 +88,7 @@ class HookState(NamedTuple):
     last: str | None = None
     problem: str | None = None
     trailers: bool | None = None
+    unusable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scopes.code_links.git_hooks import NAME as GIT
 from scopes.conversation.doctor import Check
 from scopes.hosts.agents import AGENTS, find_program
-from scopes.hosts.hook_target import HookEnvironment
+from scopes.hosts.hook_target import HookEnvironment, HookState
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.loading import load
@@ -73,12 +74,27 @@ def check_hooks(environment: HookEnvironment, state_directory: str) -> tuple[Che
     found = []
     for state in hooks_status(environment, state_directory).hooks:
         name = f"hooks of {state.target}"
-        if state.problem is not None:
-            found.append(Check(name, "warning", f"the last turn was not recorded: {state.problem}", "scopes import"))
-        elif state.condition == "outdated":
-            found.append(Check(name, "warning", f"outdated: {state.detail}", f"scopes hooks install {state.target}"))
-        elif state.condition == "unreadable":
-            found.append(Check(name, "warning", state.detail, "fix the file"))
+        problems = list(_problems(state))
+        if problems:
+            details, cures = zip(*problems, strict=True)
+            found.append(Check(name, "warning", "; ".join(details), "; ".join(cures)))
         elif state.condition == "installed":
             found.append(Check(name, "ok", state.file))
     return tuple(found)
+
+
+def _problems(state: HookState) -> Iterator[tuple[str, str]]:
+    """Yield the problems of the hooks of a target with their cures: that of the settings before that of a session."""
+    if state.condition == "unreadable":
+        yield state.detail, "fix the file"
+    if state.condition == "outdated":
+        yield f"outdated: {state.detail}", f"scopes hooks install {state.target}"
+    if state.problem is None:
+        return
+    if state.target == GIT:
+        yield f"the last commits were not recorded: {state.problem}", "they stay: the next commit records them too"
+    elif state.unusable:
+        cure = "an import cannot help; the warning ends with the next turn that is recorded"
+        yield f"the last turn was not recorded: {state.problem}", cure
+    else:
+        yield f"the last turn was not recorded: {state.problem}", "scopes import"

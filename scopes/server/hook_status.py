@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from scopes.hosts.hook_target import HookEnvironment, HookState
 from scopes.result import Result
 from scopes.server.event_log import HOOK_LOG, read_events
+from scopes.server.hook_failures import last_events
 from scopes.server.hook_targets import TARGETS, find_target
+from scopes.store.projects import find_worktree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HooksStatus(Result):
-    """How the hooks of each target are, in the order of the table."""
+    """How the hooks of each target are, in the order of the table; `home` is the user's home directory."""
 
     hooks: tuple[HookState, ...]
+    home: str = ""
 
 
 def hooks_status(environment: HookEnvironment, state_directory: str, names: tuple[str, ...] = ()) -> HooksStatus:
@@ -25,13 +28,14 @@ def hooks_status(environment: HookEnvironment, state_directory: str, names: tupl
     """
     targets = [find_target(name) for name in names] or list(TARGETS.values())
     events = read_events(state_directory, HOOK_LOG)
-    last = {event.details.get("target"): event for event in events.events}
+    worktree = find_worktree(environment.cwd)
+    repository = None if worktree is None else worktree.shared
     states = []
     for target in targets:
         state = target.status(environment)
-        event = last.get(target.name)
-        if event is not None:
-            problem = event.details.get("error") if event.name == "failed" else None
-            state = state._replace(last=event.time, problem=None if problem is None else str(problem))
-        states.append(state)
-    return HooksStatus(hooks=tuple(states), notes=events.notes)
+        run, failed = last_events(events.events, target.name, repository)
+        if failed is not None and state.condition != "missing":
+            problem, is_unusable = str(failed.details.get("error")), failed.details.get("unusable") is True
+            state = state._replace(problem=problem, unusable=is_unusable)
+        states.append(state if run is None else state._replace(last=run.time))
+    return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)

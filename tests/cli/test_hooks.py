@@ -96,6 +96,7 @@ def test_the_status_lists_every_target_and_only_those_that_are_named():
 
 
 def test_the_status_has_the_time_and_the_problem_of_the_last_turn(sealed_world):
+    run("hooks", "install", "codex")
     assert "last" not in row_of("codex")
     log = log_of(sealed_world)
     log.write("recorded", messages=2)
@@ -108,6 +109,7 @@ def test_the_status_has_the_time_and_the_problem_of_the_last_turn(sealed_world):
 
 
 def test_a_log_that_is_damaged_is_no_error(sealed_world):
+    run("hooks", "install", "codex")
     log_of(sealed_world).write("failed", error="x")
     with open(log_of(sealed_world).path, "ab") as file:
         file.write(b'\xff{"event": 1}\n[]\n{"event": "failed"\n')
@@ -115,6 +117,7 @@ def test_a_log_that_is_damaged_is_no_error(sealed_world):
 
 
 def test_hostile_text_in_the_log_reaches_no_terminal(sealed_world):
+    run("hooks", "install", "codex")
     log_of(sealed_world).write("failed", error="\x1b]52;c;AAAA\x07 gone")
     assert "\x1b" not in run("hooks", "status", "codex").stdout
 
@@ -234,3 +237,60 @@ def test_to_remove_hooks_from_a_file_with_comments_the_advice_can_be_followed(se
     done = run("hooks", "remove", "claude-code", code=1)
     assert "--print" not in done.stderr
     assert "hint: remove it yourself" in done.stderr
+
+
+def doctor_check(target):
+    checks = json.loads(run("doctor", "--json").stdout)["checks"]
+    return next((check for check in checks if check["name"] == f"hooks of {target}"), None)
+
+
+def test_problems_of_the_settings_and_of_a_session_are_both_told_the_settings_first(sealed_world):
+    log_of(sealed_world).write("failed", error="the store is busy")
+    (sealed_world / ".codex").mkdir()
+    (sealed_world / ".codex/hooks.json").write_text("{} // mine\n")
+    check = doctor_check("codex")
+    assert check["detail"].index("is not plain JSON") < check["detail"].index("the store is busy")
+    assert check["cure"] == "fix the file; scopes import"
+    problem = run("hooks", "status", "codex").stdout.split("\t")[3]
+    assert problem.index("is not plain JSON") < problem.index("the store is busy")
+    row = row_of("codex")
+    assert ("plain JSON" in row["detail"], row["problem"]) == (True, "the store is busy")
+
+
+def test_a_problem_of_an_outdated_hook_is_told_beside_it(sealed_world, tmp_path):
+    run("--store", str(tmp_path / "other.git"), "hooks", "install", "codex")
+    log_of(sealed_world).write("failed", error="the store is busy")
+    check = doctor_check("codex")
+    assert check["detail"].startswith("outdated: ")
+    assert check["detail"].endswith("the last turn was not recorded: the store is busy")
+    assert check["cure"] == "scopes hooks install codex; scopes import"
+
+
+def test_the_problem_of_hooks_that_were_removed_is_told_no_more(sealed_world):
+    run("hooks", "install", "codex")
+    log_of(sealed_world).write("failed", error="the store is busy")
+    assert doctor_check("codex")["state"] == "warning"
+    run("hooks", "remove", "codex")
+    assert doctor_check("codex") is None
+    assert "problem" not in row_of("codex")
+
+
+@pytest.mark.parametrize("unusable", [True, None])
+def test_an_import_is_advised_only_if_it_can_help(sealed_world, unusable):
+    run("hooks", "install", "codex")
+    log_of(sealed_world).write("failed", error="no known format", unusable=unusable)
+    assert (doctor_check("codex")["cure"] == "scopes import") is not unusable
+
+
+def test_commits_that_were_not_recorded_need_no_import(project, sealed_world):
+    run("hooks", "install", "git")
+    log = EventLog(str(sealed_world / ".local/state/scopes"), file_name=HOOK_LOG, target="git")
+    log.write("failed", error="busy", repository="/another/.git")
+    assert doctor_check("git")["state"] == "ok"
+    log.write("failed", error="busy", repository=os.path.join(project.directory, ".git"))
+    check = doctor_check("git")
+    assert (check["detail"], "scopes import" in check["cure"]) == ("the last commits were not recorded: busy", False)
+    log.write("recorded", repository="/another/.git")
+    assert row_of("git")["problem"] == "busy"
+    log.write("recorded", repository=os.path.join(project.directory, ".git"))
+    assert doctor_check("git")["state"] == "ok"

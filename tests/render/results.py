@@ -1436,7 +1436,7 @@ SAMPLES = {
         "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
         "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
         "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
-        "status": HooksStatus(hooks=HOOK_STATES),
+        "status": HooksStatus(hooks=HOOK_STATES, home="/home/carol"),
     },
     "agents": {
         "list": AgentList(

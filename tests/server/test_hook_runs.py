@@ -14,6 +14,7 @@ from scopes.cli import hook_runner
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
+from scopes.server.event_log import HOOK_LOG, EventLog
 from tests.cli.running import PRODUCT, scopes
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
@@ -397,3 +398,47 @@ def test_an_agent_that_never_stops_writing_does_not_wait_for_the_hook(monkeypatc
         stopped.set()
         thread.join()
         os.close(writer)
+
+
+def row_of(target="claude-code"):
+    (row,) = json.loads(scopes("hooks", "status", target, "--json", table=PRODUCT).stdout)["hooks"]
+    return row
+
+
+def test_a_problem_ends_when_the_file_of_the_session_is_imported(agent):
+    agent.turn(1)
+    with open(agent.store, "w", encoding="utf-8"):
+        pass
+    agent.stop()
+    failed = agent.wait_for_event("failed")
+    assert failed["file"] == str(agent.session)
+    os.unlink(agent.store)
+    last = row_of()["last"]
+    for words, has_problem in ((("--dry-run",), True), ((str(agent.project),), True), ((str(agent.session),), False)):
+        scopes("import", *words, table=PRODUCT)
+        assert ("problem" in row_of()) is has_problem, words
+    assert row_of()["last"] == last
+
+
+def test_an_import_that_finds_nothing_new_ends_a_problem_too(agent):
+    agent.turn(1)
+    for _ in range(2):
+        assert scopes("import", table=PRODUCT).returncode == 0
+    EventLog(str(agent.home / ".local/state/scopes"), file_name=HOOK_LOG, target="claude-code").write(
+        "failed", error="x", file=str(agent.session)
+    )
+    assert row_of()["problem"] == "x"
+    assert scopes("import", table=PRODUCT).returncode == 0
+    assert "problem" not in row_of()
+
+
+@pytest.mark.parametrize("content", [None, "no transcript"])
+def test_for_a_file_that_cannot_be_imported_doctor_advises_no_import(agent, tmp_path, content):
+    path = tmp_path / "x.jsonl"
+    if content is not None:
+        path.write_text(content)
+    agent.stop(json.dumps({**agent.input, "transcript_path": str(path)}))
+    assert agent.wait_for_event("failed")["unusable"] is True
+    checks = json.loads(scopes("doctor", "--json", table=PRODUCT).stdout)["checks"]
+    (found,) = [check for check in checks if check["name"] == "hooks of claude-code"]
+    assert (found["state"], "scopes import" in found["cure"]) == ("warning", False)

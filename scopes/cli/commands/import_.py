@@ -98,4 +98,7 @@ def import_(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
     result = import_or_repeat(invocation, collected, options, reread=reread)
+    if not dry_run:
+        paths = [source.path for source in result.sources]
+        load("scopes.server.hook_failures:log_imported_files")(invocation.state_directory, paths)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from scopes.render.color import Style
@@ -20,11 +21,13 @@ _SENTENCES = {
     "removed": "Removed the hooks of scopes from {file}",
     "absent": "{file} has no hooks of scopes",
 }
+_PROBLEM = Column("Problem", flexible=True)  # on a terminal it is below the table, whole
+_UNITS = {"git": "commits were"}
 _COLUMNS = (
     Column("Agent", "agent"),
     Column("Hooks"),
     Column("Last turn", "time"),
-    Column("Problem", flexible=True),
+    _PROBLEM,
     Column("File", flexible=True, paths=True),
     Column("Trailers"),
 )
@@ -55,21 +58,28 @@ def render_hooks_changed(result: HooksChanged, view: View) -> None:
 
 @render_text.register
 def render_hooks_status(result: HooksStatus, view: View) -> None:
-    """Write a row for each target."""
-    view.rows(_COLUMNS, ((row.target, *_cells(row, view)) for row in result.hooks), title="Hooks")
+    """Write a row for each target; on a terminal the problems are lines below it."""
+    shown = [at for at, column in enumerate(_COLUMNS) if not (view.terminal and column is _PROBLEM)]
+    rows = [(row.target, *_cells(row, view, result.home)) for row in result.hooks]
+    view.rows([_COLUMNS[at] for at in shown], ([row[at] for at in shown] for row in rows), title="Hooks")
     for row in result.hooks:
+        if view.terminal and row.detail and row.condition != "outdated":
+            view.aside(f"{row.target}: {row.detail}")
+        if view.terminal and row.problem is not None:
+            view.aside(f"{row.target}: the last {_UNITS.get(row.target, 'turn was')} not recorded: {row.problem}")
         if row.condition == "outdated":
             cure = f"to bring it up to date: scopes hooks install {row.target}"
             view.aside(f"{row.target} is outdated: {row.detail}; {cure}")
 
 
-def _cells(row: HookState, view: View) -> tuple[str | Span, ...]:
+def _cells(row: HookState, view: View, home: str) -> tuple[str | Span, ...]:
     style: Style = "good" if row.condition == "installed" else "" if row.condition == "missing" else "bad"
-    problem = row.problem or row.detail
+    problem = "; ".join(filter(None, (row.detail, row.problem)))
+    is_short = view.terminal and home and row.file.startswith(os.path.join(home, ""))
     return (
         Span(row.condition, style),
         short_time(view, row.last),
         Span(problem, "bad" if row.problem else ""),
-        row.file,
+        f"~{row.file[len(home.rstrip(os.sep)) :]}" if is_short else row.file,
         "" if row.trailers is None else "on" if row.trailers else "off",
     )
