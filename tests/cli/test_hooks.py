@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 
@@ -294,3 +295,28 @@ def test_commits_that_were_not_recorded_need_no_import(project, sealed_world):
     assert row_of("git")["problem"] == "busy"
     log.write("recorded", repository=os.path.join(project.directory, ".git"))
     assert doctor_check("git")["state"] == "ok"
+
+
+def wait_for_row(target, accepts):
+    for _ in range(600):
+        row = row_of(target)
+        if accepts(row):
+            return row
+        time.sleep(0.05)
+    raise AssertionError(row)
+
+
+def test_the_status_of_git_has_the_time_of_the_last_recorded_commit_and_the_reason_of_a_failure(project):
+    run("hooks", "install", "git")
+    assert "last" not in row_of("git")
+    store = os.environ["SCOPES_STORE"]
+    with open(store, "w", encoding="utf-8"):
+        pass
+    project.commit("one", CODEX_THREAD_ID="0199-thread")
+    failed = wait_for_row("git", lambda row: "problem" in row)
+    os.unlink(store)
+    run("hooks", "run", "git")
+    row = wait_for_row("git", lambda row: "problem" not in row)
+    assert failed["last"] < row["last"]
+    assert run("hooks", "status", "git").stdout.split("\t")[2].startswith("20")
+    assert "by the session 0199-thread of codex" in run("log", "--commit", "HEAD", code=4).stderr
