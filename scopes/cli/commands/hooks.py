@@ -36,8 +36,9 @@ def hooks_install(
     SCOPES_STORE, without them into that of the directory where the agent works, as with scopes import.
 
     Everything else in the configuration stays. The file from before the first installation is kept next to it with the
-    ending .before-scopes; scopes hooks remove removes the hook. A file with comments is not changed: use --print and
-    add the hook yourself. A hook runs scopes hooks run TARGET, which reads the input that the agent gives to its hook.
+    ending .before-scopes; scopes hooks remove removes the hook. If you have changed what scopes added, the file is kept
+    with the ending .before-scopes-change before that is replaced or removed. A file with comments is not
+    changed: use --print and add the hook yourself. A hook runs scopes hooks run TARGET, which reads the input that the agent gives to its hook.
     Codex runs a new hook only after you have trusted it. For agents without hooks there is scopes watch.
 
     The hooks of Cursor receive prompts, answers, edits and commands. They are kept in the state directory, in a file
@@ -77,7 +78,8 @@ def hooks_status(
 ) -> int:
     """Show the hooks, and what they did last.
 
-    The problem is the reason why the last turn was not recorded; scopes import records it later. A hook is outdated if
+    The problem is the reason why the last turn was not recorded; scopes import records it later. It is shown until a
+    turn is recorded, its file is imported, or the hooks are removed. A hook is outdated if
     a new installation would start another scopes or use another store; then the problem names both. For git it also
     shows whether commits get trailers. In a pipe the state of the hooks is one of installed, outdated, missing and
     unreadable.
