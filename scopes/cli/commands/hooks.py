@@ -37,9 +37,9 @@ def hooks_install(
 
     Everything else in the configuration stays. The file from before the first installation is kept next to it with the
     ending .before-scopes; scopes hooks remove removes the hook. If you have changed what scopes added, the file is kept
-    with the ending .before-scopes-change before that is replaced or removed. A file with comments is not
-    changed: use --print and add the hook yourself. A hook runs scopes hooks run TARGET, which reads the input that the agent gives to its hook.
-    Codex runs a new hook only after you have trusted it. For agents without hooks there is scopes watch.
+    with the ending .before-scopes-change before that is replaced or removed. A file with comments is not changed: use
+    --print and add the hook yourself. A hook runs scopes hooks run TARGET, which reads the input that the agent gives
+    to its hook. Codex runs a new hook only after you have trusted it. For agents without hooks there is scopes watch.
 
     The hooks of Cursor receive prompts, answers, edits and commands. They are kept in the state directory, in a file
     for each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were
