@@ -245,7 +245,7 @@ def doctor_check(target):
     return next((check for check in checks if check["name"] == f"hooks of {target}"), None)
 
 
-def test_problems_of_the_settings_and_of_a_session_are_both_told_the_settings_first(sealed_world):
+def test_problems_of_the_settings_and_of_a_session_are_both_shown_the_settings_first(sealed_world):
     log_of(sealed_world).write("failed", error="the store is busy")
     (sealed_world / ".codex").mkdir()
     (sealed_world / ".codex/hooks.json").write_text("{} // mine\n")
@@ -258,7 +258,7 @@ def test_problems_of_the_settings_and_of_a_session_are_both_told_the_settings_fi
     assert ("plain JSON" in row["detail"], row["problem"]) == (True, "the store is busy")
 
 
-def test_a_problem_of_an_outdated_hook_is_told_beside_it(sealed_world, tmp_path):
+def test_a_problem_of_an_outdated_hook_is_shown_too(sealed_world, tmp_path):
     run("--store", str(tmp_path / "other.git"), "hooks", "install", "codex")
     log_of(sealed_world).write("failed", error="the store is busy")
     check = doctor_check("codex")
@@ -267,7 +267,7 @@ def test_a_problem_of_an_outdated_hook_is_told_beside_it(sealed_world, tmp_path)
     assert check["cure"] == "scopes hooks install codex; scopes import"
 
 
-def test_the_problem_of_hooks_that_were_removed_is_told_no_more(sealed_world):
+def test_the_problem_of_hooks_that_were_removed_is_shown_no_more(sealed_world):
     run("hooks", "install", "codex")
     log_of(sealed_world).write("failed", error="the store is busy")
     assert doctor_check("codex")["state"] == "warning"

@@ -69,7 +69,7 @@ def test_a_command_is_recognized_as_ours_wherever_it_is_installed(words, found):
     assert is_hook_run(words, "codex") is found
 
 
-def test_what_follows_the_program_is_told():
+def test_what_follows_the_program_is_shown():
     assert arguments_of(["/v/python3", "-E", "-P", "-X", "utf8", "/lib/scopes/__main__.py", "mcp"]) == ["mcp"]
     assert arguments_of(["/lib/scopes/__main__.py"]) == arguments_of(["scopes"]) == []
     assert arguments_of([]) is arguments_of(["python3", "-m", "other"]) is None
