@@ -30,6 +30,7 @@ from scopes.server.recorder import Recorder
 
 AGENT_GONE: Final = "the agent has ended"
 _LAST_RECORDS_SECONDS = 40.0  # for a store that another process has locked
+_BUGS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # RecursionError too
 _LAST_LINES_SECONDS = 2.0  # after the end of the agent, for what it wrote last
 
 
@@ -77,7 +78,7 @@ class Proxy:
             for line in read_lines(descriptor, max_line_bytes):
                 try:
                     handle(line)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the peer gets the line, and the next ones
+                except _BUGS as error:  # the peer gets the line all the same, and the next ones
                     self._log.write("bug", error=f"{type(error).__name__}: {error}")
                     out.write(line)
         except (ScopesError, OSError) as error:
