@@ -21,7 +21,7 @@ from scopes.conversation.undo import undo as undo_operation
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.index.database import index_directory
+from scopes.index.location import index_directory
 from scopes.loading import deferred, load
 from scopes.model.message import Author
 from scopes.result import Note

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
-from scopes.server.agent_process import AgentProcess
-from scopes.server.options import (
+from scopes.server.acp.agent_process import AgentProcess
+from scopes.server.acp.options import (
     MAX_WAY_SECONDS,
     Connection,
     ContinueOptions,
@@ -54,11 +54,11 @@ def run_acp(
     try:
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:
-        log = load("scopes.server.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
+        log = load("scopes.live.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
         log.write("start-failed", program=target.program, error=error.message)
         raise
     process.pass_on_signals()
-    code: int = load("scopes.server.run:run_proxy")(
+    code: int = load("scopes.server.acp.run:run_proxy")(
         process,
         Connection(invocation.state_directory, max_line_bytes=max_line_mb << 20),
         target=target,

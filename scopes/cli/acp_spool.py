@@ -8,7 +8,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
 from scopes.loading import load
 
-_DIRECTORY = "acp-spool"  # as in scopes.server.spool
+_DIRECTORY = "acp-spool"  # as in scopes.server.acp.spool
 
 
 def take_waiting(invocation: Invocation) -> int:
@@ -23,6 +23,6 @@ def take_waiting(invocation: Invocation) -> int:
         repository = invocation.open_again(create=False)
     except (FileNotFoundError, NotFound):
         return 0
-    log = load("scopes.server.event_log:EventLog")(invocation.state_directory)
-    taken: int = load("scopes.server.take_spool:take_spooled")(invocation.state_directory, repository, log)
+    log = load("scopes.live.event_log:EventLog")(invocation.state_directory)
+    taken: int = load("scopes.server.acp.take_spool:take_spooled")(invocation.state_directory, repository, log)
     return taken

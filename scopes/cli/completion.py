@@ -343,7 +343,7 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     """
     if placeholder == "PROJECT" and current.startswith((".", "~", os.sep)):
         return []
-    directory = load("scopes.index.database:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
+    directory = load("scopes.index.location:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
     found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[placeholder])
     if not found and placeholder == "AGENT":  # there is no index yet
         agents: Candidates = load("scopes.cli.completion_values:list_values")(

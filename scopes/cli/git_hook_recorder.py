@@ -9,8 +9,8 @@ from scopes.code_links.git_hooks import NAME
 from scopes.code_links.record_commits import record_pending
 from scopes.code_links.session_turn import record_last_turn
 from scopes.errors import ScopesError
-from scopes.server.event_log import HOOK_LOG, EventLog
-from scopes.server.hook_failures import log_failed_turn
+from scopes.live.event_log import HOOK_LOG, EventLog
+from scopes.live.hook_failures import log_failed_turn
 from scopes.store.projects import Worktree, find_worktree
 
 

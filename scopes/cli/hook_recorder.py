@@ -16,11 +16,11 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.results import Imported
-from scopes.server.event_log import HOOK_LOG, EventLog
-from scopes.server.hook_failures import log_failed_turn
-from scopes.server.hook_inputs import HookTurn, read_turn
-from scopes.server.live_import import Recorded, import_when_quiet
-from scopes.server.source_lock import source_lock
+from scopes.live.event_log import HOOK_LOG, EventLog
+from scopes.live.hook_failures import log_failed_turn
+from scopes.live.hook_inputs import HookTurn, read_turn
+from scopes.live.live_import import Recorded, import_when_quiet
+from scopes.live.source_lock import source_lock
 
 _END = "SessionEnd"  # the event of all agents that report the end of a session
 

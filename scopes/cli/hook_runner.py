@@ -101,7 +101,7 @@ def _keep_event(
     if len(data) > limit:
         return 1  # the second process writes into the log that it is too large
     return guard(
-        lambda: int(load("scopes.server.cursor_journal:append_event")(data, environ)),
+        lambda: int(load("scopes.live.cursor_journal:append_event")(data, environ)),
         lambda error: log_failure(words, environ, error),
     )
 
@@ -109,8 +109,8 @@ def _keep_event(
 def log_failure(words: list[str], environ: Mapping[str, str], error: BaseException) -> int:
     """Write into the log why a turn was not recorded; return 0."""
     text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
-    log = load("scopes.server.event_log:EventLog")(
-        state_directory(environ), file_name=load("scopes.server.event_log:HOOK_LOG"), target=words[0]
+    log = load("scopes.live.event_log:EventLog")(
+        state_directory(environ), file_name=load("scopes.live.event_log:HOOK_LOG"), target=words[0]
     )
     log.write("failed", error=text, hint=error.hint if isinstance(error, ScopesError) else None)
     return 0

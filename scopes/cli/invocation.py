@@ -182,7 +182,7 @@ class Invocation:
     @property
     def index_directory(self) -> str:
         """The directory of the index of the selected store."""
-        directory: str = load("scopes.index.database:index_directory")(self.cache_directory, self.store_path)
+        directory: str = load("scopes.index.location:index_directory")(self.cache_directory, self.store_path)
         return directory
 
     @property

@@ -21,11 +21,11 @@ from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
 from scopes.importers.shared_prefix import keep_what_sessions_are_compared_with
 from scopes.importers.worker_pool import run_apart
+from scopes.live.folder_changes import POLL_SECONDS, ChangeThread
+from scopes.live.live_import import sign_files
+from scopes.live.source_lock import source_lock
+from scopes.live.watch import RETRY_SECONDS, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
 from scopes.result import Note
-from scopes.server.folder_changes import POLL_SECONDS, ChangeThread
-from scopes.server.live_import import sign_files
-from scopes.server.source_lock import source_lock
-from scopes.server.watch import RETRY_SECONDS, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MIN_POLL_SECONDS = 0.05

@@ -7,7 +7,6 @@ Files are readable by their owner alone.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -40,12 +39,6 @@ class UnusableIndex(Exception):
     def __init__(self, text: str | None) -> None:
         super().__init__(text)
         self.text = text
-
-
-def index_directory(cache_directory: str, store: str) -> str:
-    """Return the directory of a store's index, in the cache directory of scopes."""
-    name = hashlib.sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return os.path.join(cache_directory, name)
 
 
 def prepare(directory: str) -> None:

@@ -93,8 +93,8 @@ NOUN_OF: dict[str, str] = {
     "scopes.merge.replay_control": "replay",
     "scopes.hosts.hook_target": "hooks",
     "scopes.hosts.mcp_servers": "mcp",
-    "scopes.server.hook_status": "hooks",
-    "scopes.server.mcp_address": "mcp",
+    "scopes.live.hook_status": "hooks",
+    "scopes.server.mcp.address": "mcp",
     "scopes.search.hits": "search",
 }
 

@@ -1,4 +1,4 @@
-"""`scopes acp`: a proxy between an editor and an agent that speaks the Agent Client Protocol (ACP).
+"""What other programs talk to: `acp`, the proxy between an editor and an agent, and `mcp`, the server of tools.
 
-Lines are passed on unchanged and recorded on the side; the command line, which starts it, is in `scopes.cli`.
+`doctor_checks` is what `scopes doctor` says about both, about hooks and about the agents of this machine.
 """

@@ -10,10 +10,10 @@ from scopes.hosts.agents import AGENTS, find_program
 from scopes.hosts.hook_target import HookEnvironment, HookState
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
+from scopes.live.hook_status import hooks_status
 from scopes.loading import load
 from scopes.result import plural
-from scopes.server.acp_events import protocol_versions
-from scopes.server.hook_status import hooks_status
+from scopes.server.acp.acp_events import protocol_versions
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
@@ -39,7 +39,7 @@ def _check_acp(state_directory: str) -> Check:
 
 def _check_spool(state_directory: str) -> Iterator[Check]:
     """Yield a warning for each store that messages of `scopes acp` wait for, whose proxy has ended."""
-    for waiting in load("scopes.server.take_spool:waiting_messages")(state_directory):
+    for waiting in load("scopes.server.acp.take_spool:waiting_messages")(state_directory):
         count = f"{waiting.messages:,} {plural(waiting.messages, 'message')}"
         cure = "scopes import, a hook or the next scopes acp writes them into it"
         yield Check(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from scopes.hosts.program import program_words
-from scopes.server.event_log import HOOK_LOG, read_events
+from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.store.discovery import state_directory
 from tests.benchmarks.timing import Row, by_turns, process_cpu, process_wall
 from tests.benchmarks.transcripts import drawn_session

@@ -253,7 +253,7 @@ def test_a_commit_has_no_links_and_nothing_above_its_top(project, capsys):
     git(project, "add", ".")
     git(project, "commit", "-qm", "link")
     code, output = run_check(capsys, "agent.jsonl", "--rules-from", "HEAD")
-    assert (code, "HEAD:scopes-check.toml:1:1: rules/team.toml of 'HEAD' is no file" in output) == (2, True), output
+    assert (code, "HEAD:scopes-check.toml:1:1: rules/team.toml of 'HEAD' is not a file" in output) == (2, True), output
     source = CommittedTree("scopes-check.toml", "HEAD", lambda _: b"")
     with pytest.raises(Invalid, match="is outside the repository"):
         source.locate("sub/a.toml", "../../b.toml")

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from scopes.cli.schemas import read_schemas
-from scopes.server.event_log import HOOK_LOG, EventLog
-from scopes.server.hook_targets import TARGETS
+from scopes.live.event_log import HOOK_LOG, EventLog
+from scopes.live.hook_targets import TARGETS
 from tests.cli.running import PRODUCT, scopes
 from tests.support.worktrees import Project
 

@@ -12,7 +12,7 @@ import pytest
 from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.session_turn import record_last_turn
 from scopes.history.handles import StoreHandle
-from scopes.server.event_log import HOOK_LOG, read_events
+from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.store.open_repository import open_repository
 from tests.cli.running import PRODUCT, scopes
 from tests.cli.test_commits import wait_for

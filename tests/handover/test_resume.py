@@ -14,7 +14,7 @@ from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover import resume as resume_module
 from scopes.ids import AgentName
 from scopes.model.message import Author, Message, text_parts
-from scopes.server.recordings import SessionWriter, find_newest, identity_of
+from scopes.server.acp.recordings import SessionWriter, find_newest, identity_of
 from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION, Log, text
 from tests.support.history import history, say

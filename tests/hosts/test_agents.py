@@ -18,8 +18,8 @@ from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.mcp_servers import HOSTS
 from scopes.hosts.mcp_servers import path_of as servers_of
 from scopes.importers.formats.registry import FORMATS
-from scopes.server.hook_inputs import read_turn
-from scopes.server.hook_targets import TARGETS
+from scopes.live.hook_inputs import read_turn
+from scopes.live.hook_targets import TARGETS
 
 VARIABLES = {
     "claude-code": "CLAUDE_CONFIG_DIR",

@@ -16,7 +16,7 @@ from scopes.hosts.config_file import format_json
 from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.json_entries import has_entries, take_out
 from scopes.hosts.program import program_words
-from scopes.server.hook_targets import TARGETS
+from scopes.live.hook_targets import TARGETS
 
 BOTH = sorted(set(TARGETS) & set(mcp_servers.HOSTS))
 FILES = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}

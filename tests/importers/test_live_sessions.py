@@ -13,7 +13,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author, Message, text_parts
-from scopes.server.recordings import RecordedBranch, SessionWriter, identity_of
+from scopes.server.acp.recordings import RecordedBranch, SessionWriter, identity_of
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo

@@ -15,7 +15,8 @@ from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.index import full_text
-from scopes.index.database import delete_files, index_directory, remove
+from scopes.index.database import delete_files, remove
+from scopes.index.location import index_directory
 from scopes.index.schema import LAYOUT
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
 from tests.support.history import history, say

@@ -21,7 +21,7 @@ from scopes.index.commit_cache import LAYOUT, CommitCache
 from scopes.merge import commit_line, kept_digests, side_work
 from scopes.merge.commit_line import find_segment
 from scopes.merge.kept_digests import keep_digests
-from scopes.server.recordings import Identity, SessionWriter
+from scopes.server.acp.recordings import Identity, SessionWriter
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 from tests.importers.demo_format import session_records, write_transcript

@@ -80,6 +80,8 @@ from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
+from scopes.live.hook_status import HooksStatus
+from scopes.live.watch import SourceRecorded
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
@@ -120,10 +122,8 @@ from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
-from scopes.server.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
-from scopes.server.hook_status import HooksStatus
-from scopes.server.mcp_address import McpServer
-from scopes.server.watch import SourceRecorded
+from scopes.server.acp.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
+from scopes.server.mcp.address import McpServer
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
 from scopes.store.repair import Repair

@@ -54,6 +54,7 @@ from scopes.conversation.withdraw import withdraw_decision
 from scopes.history.conversations import resolve_scope
 from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
+from scopes.live.event_log import EventLog
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import context as memory_context
@@ -70,8 +71,7 @@ from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
-from scopes.server.acp_events import acp_log, acp_stats
-from scopes.server.event_log import EventLog
+from scopes.server.acp.acp_events import acp_log, acp_stats
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden

@@ -24,11 +24,14 @@ import scopes.exporters
 import scopes.facts
 import scopes.hosts
 import scopes.importers
+import scopes.live
 import scopes.memory
 import scopes.merge
 import scopes.proposals
 import scopes.search
 import scopes.server
+import scopes.server.acp
+import scopes.server.mcp
 import scopes.tokens
 from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
@@ -57,7 +60,10 @@ MODULES = [
         scopes.search,
         scopes.tokens,
         scopes.proposals,
+        scopes.live,
         scopes.server,
+        scopes.server.acp,
+        scopes.server.mcp,
         scopes.hosts,
     )
     for module in pkgutil.iter_modules(package.__path__)

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from scopes.live.event_log import EventLog
 from scopes.server.doctor_checks import ACP_VERSION, check_agents
-from scopes.server.event_log import EventLog
 from tests.cli.running import PRODUCT, PROGRAM, scopes
 
 

@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.ids import parse_agent_name
 from scopes.loading import load
-from scopes.server.options import (
+from scopes.server.acp.options import (
     CONTINUE,
     HISTORY_MESSAGES,
     HISTORY_TOKENS,
@@ -144,7 +144,7 @@ def acp_stats(context: usage.Context) -> int:
       scopes acp stats --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(load("scopes.server.acp_events:acp_stats")(invocation.state_directory))
+    return invocation.show(load("scopes.server.acp.acp_events:acp_stats")(invocation.state_directory))
 
 
 def acp_log(
@@ -164,7 +164,7 @@ def acp_log(
     """
     invocation: Invocation = context.obj
     return invocation.show(
-        load("scopes.server.acp_events:acp_log")(invocation.state_directory, limit=count, agent=agent)
+        load("scopes.server.acp.acp_events:acp_log")(invocation.state_directory, limit=count, agent=agent)
     )
 
 

@@ -10,8 +10,8 @@ from scopes.cli.invocation import Invocation
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.code_links.git_hooks import GitHooks
 from scopes.errors import Invalid
-from scopes.server.hook_status import hooks_status as read_status
-from scopes.server.hook_targets import find_target
+from scopes.live.hook_status import hooks_status as read_status
+from scopes.live.hook_targets import find_target
 
 _TARGETS = "claude-code, codex, gemini, cursor, opencode, or git"
 

@@ -100,5 +100,5 @@ def import_(
     result = import_or_repeat(invocation, collected, options, reread=reread)
     if not dry_run:
         paths = [source.path for source in result.sources]
-        load("scopes.server.hook_failures:log_imported_files")(invocation.state_directory, paths)
+        load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))

@@ -16,7 +16,7 @@ from scopes.hosts.program import program_words
 from scopes.ids import parse_agent_name
 from scopes.loading import deferred
 from scopes.model.message import Author
-from scopes.server.mcp_address import McpServer
+from scopes.server.mcp.address import McpServer
 
 if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess

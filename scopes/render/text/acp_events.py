@@ -11,7 +11,7 @@ from scopes.render.text.phrases import short_time
 from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
-    from scopes.server.acp_events import AcpLog, AcpStats
+    from scopes.server.acp.acp_events import AcpLog, AcpStats
 
 _AGENTS = (
     Column("Agent", "agent", flexible=True),

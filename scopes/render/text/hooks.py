@@ -12,7 +12,7 @@ from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.hosts.hook_target import HooksChanged, HookState
-    from scopes.server.hook_status import HooksStatus
+    from scopes.live.hook_status import HooksStatus
 
 _SENTENCES = {
     "added": "Added the hooks of scopes to {file}",

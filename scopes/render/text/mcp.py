@@ -10,7 +10,7 @@ from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
-    from scopes.server.mcp_address import McpServer
+    from scopes.server.mcp.address import McpServer
 
 _COLUMNS = (Column("Address"), Column("Token"))
 _SENTENCES = {

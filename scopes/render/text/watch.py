@@ -9,7 +9,7 @@ from scopes.render.text.phrases import counted, short_time
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.server.watch import SourceRecorded
+    from scopes.live.watch import SourceRecorded
 
 _COLUMNS = (Column("Time"), Column("Conversation", "id"), Column("Messages"), Column("Source", paths=True))
 

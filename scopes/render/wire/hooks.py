@@ -9,7 +9,7 @@ from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.hosts.hook_target import HooksChanged
-    from scopes.server.hook_status import HooksStatus
+    from scopes.live.hook_status import HooksStatus
 
 
 @to_wire.register

@@ -9,7 +9,7 @@ from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.hosts.mcp_servers import HostConfigured
-    from scopes.server.mcp_address import McpServer
+    from scopes.server.mcp.address import McpServer
 
 
 @to_wire.register

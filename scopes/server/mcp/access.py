@@ -17,7 +17,7 @@ from mcp.server.mcpserver.exceptions import MCPServerError, ResourceError, Resou
 from scopes.api.store import Store, open_store
 from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from scopes.ids import MAX_NAME_BYTES, AgentName
-from scopes.index.database import index_directory
+from scopes.index.location import index_directory
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.sanitize import clip, for_prompt

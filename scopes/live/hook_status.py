@@ -1,0 +1,41 @@
+"""`scopes hooks status`: how the hooks of each target are, and what became of the last turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.hosts.hook_target import HookEnvironment, HookState
+from scopes.live.event_log import HOOK_LOG, read_events
+from scopes.live.hook_failures import last_events
+from scopes.live.hook_targets import TARGETS, find_target
+from scopes.result import Result
+from scopes.store.projects import find_worktree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HooksStatus(Result):
+    """How the hooks of each target are, in the order of the table; `home` is the user's home directory."""
+
+    hooks: tuple[HookState, ...]
+    home: str = ""
+
+
+def hooks_status(environment: HookEnvironment, state_directory: str, names: tuple[str, ...] = ()) -> HooksStatus:
+    """Return how the hooks of some targets are, all without names, and what became of the last turn of each.
+
+    Raises:
+        Invalid: there is no such target.
+    """
+    targets = [find_target(name) for name in names] or list(TARGETS.values())
+    events = read_events(state_directory, HOOK_LOG)
+    worktree = find_worktree(environment.cwd)
+    repository = None if worktree is None else worktree.shared
+    states = []
+    for target in targets:
+        state = target.status(environment)
+        run, failed = last_events(events.events, target.name, repository)
+        if failed is not None and state.condition != "missing":
+            problem, is_unusable = str(failed.details.get("error")), failed.details.get("unusable") is True
+            state = state._replace(problem=problem, unusable=is_unusable)
+        states.append(state if run is None else state._replace(last=run.time))
+    return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)

@@ -1,0 +1,114 @@
+"""`acp stats` and `acp log`: what `acp.log` says about sessions and the recording (S3-18)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from scopes.live.event_log import read_events
+from scopes.result import Result
+
+FAILURES: Final = (
+    "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
+    "replay-differs",
+)  # fmt: skip
+PROBLEMS: Final = (
+    "recording-off", "recording-slow", "spool-failed", "message-shortened", "store-busy", "read-failed", "bug",
+)  # fmt: skip
+
+
+class AgentSessions(NamedTuple):
+    """How the sessions of one agent began, how often history was put in, and what failed, by the name of the event."""
+
+    agent: str
+    sessions: int
+    new: int
+    resumed: int
+    loaded: int
+    forked: int
+    injected: int
+    failures: Mapping[str, int]
+    problems: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpStats(Result):
+    """The sessions of each agent, the agent with the most sessions first."""
+
+    agents: tuple[AgentSessions, ...]
+
+
+class LoggedEvent(NamedTuple):
+    """One line of the log; `details` are the fields that only this event has."""
+
+    time: str
+    event: str
+    agent: str
+    pid: int
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpLog(Result):
+    """Events, newest first."""
+
+    events: tuple[LoggedEvent, ...]
+
+
+def acp_stats(directory: str) -> AcpStats:
+    """Count the sessions of each agent in the log of a directory; one that only failed has a row too."""
+    events = read_events(directory)
+    found: dict[str, Counter[str]] = {}
+    for event in events.events:
+        key = f"session {event.details.get('way')}" if event.name == "session" else event.name
+        found.setdefault(event.agent, Counter())[key] += 1
+    rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
+    used = [row for row in rows if row.sessions or row.failures or row.problems]
+    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))), notes=events.notes)
+
+
+def _sessions_of(agent: str, counts: Counter[str]) -> AgentSessions:
+    ways = {way: counts[f"session {way}"] for way in ("new", "resume", "load", "fork")}
+    return AgentSessions(
+        agent=agent,
+        sessions=sum(ways.values()),
+        new=ways["new"],
+        resumed=ways["resume"],
+        loaded=ways["load"],
+        forked=ways["fork"],
+        injected=counts["injected"],
+        failures=_known(counts, FAILURES),
+        problems=_known(counts, PROBLEMS),
+    )
+
+
+def _known(counts: Counter[str], names: Iterable[str]) -> dict[str, int]:
+    return {name: counts[name] for name in names if counts[name]}
+
+
+def acp_log(directory: str, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
+    """Return the events of the log of a directory, newest first; of one agent, if it is given, in any case.
+
+    Until an agent has said its name, its events have that of its program; both are one agent if one process had them.
+    """
+    found = read_events(directory)
+    events = found.events
+    if agent is not None:
+        wanted = agent.casefold()
+        processes = {event.pid for event in events if event.agent.casefold() == wanted}
+        events = tuple(event for event in events if event.pid in processes)
+    newest = events[::-1] if limit is None else events[::-1][:limit]
+    logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
+    return AcpLog(events=tuple(logged), notes=found.notes)
+
+
+def protocol_versions(directory: str) -> dict[str, int]:
+    """Return the version of the protocol that each agent in the log of a directory spoke last."""
+    found: dict[str, int] = {}
+    for event in read_events(directory).events:
+        version = event.details.get("protocol") if event.name == "initialize" else None
+        if isinstance(version, int):
+            found[event.agent] = version
+    return found

@@ -1,0 +1,325 @@
+"""Continue the conversation of an agent and a directory when an editor opens a new session (S3-1 to S3-10).
+
+The ways, in this order, each only if the agent offers it: fork (on request), resume, load, and a new session whose
+first prompt begins with the recorded history. The editor needs to know nothing of this: it asks for a new session and
+gets one. A way that fails, or takes too long, is logged, and the next one is taken.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from scopes.errors import NotFound, ScopesError
+from scopes.live.event_log import EventLog
+from scopes.server.acp import envelope
+from scopes.server.acp.emulation import Aliases, Emulation, capabilities_of, is_offered
+from scopes.server.acp.injection import Injections
+from scopes.server.acp.options import BuildHistory, ContinueOptions, RecordingTarget
+from scopes.server.acp.peers import Peers
+from scopes.server.acp.pending import PendingStart, Request
+from scopes.server.acp.recorder import Recorder, SessionStart, agent_name
+from scopes.server.acp.recordings import RecordedBranch, find_named, find_newest, find_session, identity_of
+
+_METHODS: Final = {
+    "fork": "session/fork", "resume": "session/resume", "load": "session/load", "new": "session/new",
+}  # fmt: skip
+
+_TOO_LATE: Final = {"code": envelope.INTERNAL_ERROR, "message": "the agent took too long to open a session"}
+_WAYS = ("fork", "resume", "load", "list")
+
+
+class Continuations:
+    """Decides for each line whether it is passed on, changed, or answered here."""
+
+    def __init__(
+        self,
+        peers: Peers,
+        recorder: Recorder,
+        log: EventLog,
+        *,
+        target: RecordingTarget,
+        options: ContinueOptions,
+        build_history: BuildHistory,
+    ) -> None:
+        self._peers = peers
+        self._recorder = recorder
+        self._log = log
+        self._target = target
+        self._options = options
+        self._build_history = build_history
+        self.agent = target.agent or target.program
+        self._capabilities: Mapping[str, Any] = {}
+        self._first_session_taken = options.which == "never"
+        self._lock = threading.Lock()
+        self._new: dict[str, PendingStart] = {}  # new sessions that the agent was asked for, by the editor's request
+        self._injections = Injections(recorder, log, options.system_prompt)
+        self._aliases = Aliases()
+        self._emulation = Emulation(self, peers, target, log) if options.emulate else None
+        self._replays: dict[str, list[tuple[bytes, dict[str, Any]]]] = {}  # held back, by session
+        self._known: set[str] = set()  # sessions that the editor has been told of
+        self._starting = 0
+        self._waiting: list[tuple[bytes, dict[str, Any]]] = []  # for a session that is not ready
+
+    # --- the two directions
+
+    def handle_editor(self, line: bytes, message: dict[str, Any]) -> bytes | None:
+        """Return the line to pass on to the agent; None if it is answered here."""
+        method = envelope.method_of(message)
+        if method == "session/new" and envelope.is_request(message) and self._takes_next_session():
+            self.begin_start(lambda: self._start(PendingStart(line, message)))
+            return None
+        if self._emulation is not None and self._emulation.takes(line, message):
+            return None
+        if self._must_wait(line, message):
+            return None
+        return self._injections.with_history(line, message)
+
+    def _must_wait(self, line: bytes, message: dict[str, Any]) -> bool:
+        """Hold back what is for a session that is not ready (S3-19); it is passed on once, in its order."""
+        session = envelope.session_of(message)
+        with self._lock:
+            waits = session is not None and session not in self._known and bool(self._starting or self._waiting)
+            if waits:
+                self._waiting.append((line, message))
+        return waits
+
+    def begin_start(self, start: Callable[[], None]) -> None:
+        """Open a session in the extra thread; what is for a session that is not known waits until `end_start`."""
+        with self._lock:
+            self._starting += 1
+        self._peers.run_in_worker(start)
+
+    def end_start(self, session: str | None) -> None:
+        """Pass on what has waited for a session; None if it could not be opened."""
+        with self._lock:
+            if session is not None:
+                self._known.add(session)
+            self._starting -= 1
+        self._peers.run_in_worker(self._pass_on_waiting)
+
+    def _pass_on_waiting(self) -> None:
+        while True:
+            with self._lock:
+                if self._starting or not self._waiting:
+                    return
+                line, message = self._waiting[0]
+            line, message = self._aliases.to_agent(line, message)
+            changed = self._injections.with_history(line, message)
+            self._recorder.observe("editor", message)
+            self._peers.agent.write(changed)
+            with self._lock:
+                del self._waiting[0]
+
+    def handle_agent(self, line: bytes, message: dict[str, Any]) -> bytes | None:
+        """Return the line to pass on to the editor; None if it is for us, or held back."""
+        if self._peers.take_own_answer(message):
+            return None
+        session = envelope.session_of(message) if envelope.method_of(message) == "session/update" else None
+        if session is not None:
+            if session in self._replays:
+                self._replays[session].append((line, message))
+                return None
+            self._injections.note_update(session, message)
+        return line if self._emulation is None else self._emulation.advertise(line, message)
+
+    def handle_answer(self, request: Request, message: dict[str, Any]) -> None:
+        """Look at the answer to a request of the editor before it is passed on."""
+        if "error" in message and (request.method == "initialize" or request.method in envelope.OPENING_METHODS):
+            self._log_refusal(request.method, request.session, message)
+        if request.method == "initialize":
+            self.agent = self._target.agent or agent_name(message) or self.agent
+            self._capabilities = capabilities_of(message)
+            version = (envelope.result_of(message) or {}).get("protocolVersion")
+            self._log.set_fields(agent=self.agent)
+            known = version if isinstance(version, int) else None
+            self._log.write("initialize", ways=[way for way in _WAYS if self.offers(way)], protocol=known)
+        elif request.method in envelope.OPENING_METHODS:
+            self._opened(request, message)
+        elif request.method == "session/prompt":
+            self._injections.prompt_answered(request, message)
+
+    def _log_refusal(self, method: str, session: str | None, answer: Mapping[str, Any]) -> None:
+        """Log that the agent opens no session, such as one without a login: an editor may not show why (S3-18)."""
+        code, text = envelope.error_code(answer), envelope.error_message(answer)
+        self._log.write("refused", method=method, session=session, code=code, error=text or None)
+
+    def offers(self, way: str) -> bool:
+        """Return True if the agent advertises a way to go on with a session (S3-2)."""
+        return is_offered(self._capabilities, way)
+
+    def translate_editor(self, line: bytes, message: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+        """Return a line of the editor with the agent's id of the session in it."""
+        return self._aliases.to_agent(line, message)
+
+    def translate_agent(self, line: bytes, message: dict[str, Any]) -> bytes:
+        """Return a line of the agent with the editor's id of the session in it."""
+        return self._aliases.to_editor(line, message)
+
+    # --- the start of a session; in the extra thread
+
+    def _takes_next_session(self) -> bool:
+        """Return True if the next new session is to be continued, and count it as the first one."""
+        with self._lock:
+            takes = not self._first_session_taken
+            self._first_session_taken = self._options.which != "always"
+        return takes
+
+    def _start(self, start: PendingStart) -> None:
+        try:
+            self.prepare(start)
+        except (ScopesError, OSError) as error:
+            start.recorded = None
+            self._log.write("continue-failed", error=str(error))
+        finally:  # after a bug too: the editor waits for its session
+            self.try_next(start)
+
+    def prepare(self, start: PendingStart) -> None:
+        """Find what to continue, and the ways to do it; no recorded branch means a session of its own."""
+        try:
+            repository = self._target.open_store(False)
+        except NotFound:
+            if self._options.conversation is not None:
+                raise
+            return  # there is no store yet
+        identity = identity_of(self.agent, start.params.get("cwd"))
+        if start.session is not None:
+            start.recorded = find_session(repository, self.agent, start.session)
+        elif self._options.conversation is None:
+            start.recorded = find_newest(repository, identity)
+        else:
+            start.recorded = find_named(repository, self._options.conversation, identity)
+        if start.recorded is None:
+            return
+        if start.recorded.session is not None:
+            wanted = ["fork", "resume", "load"] if self._options.fork else ["resume", "load"]
+            start.ways = [way for way in wanted if self.offers(way)]
+        if self._options.inject != "never" and (self._options.inject == "always" or not start.ways):
+            self._prepare_history(start)
+
+    def _prepare_history(self, start: PendingStart) -> None:
+        if start.recorded is not None and start.block is None and self._options.inject != "never":
+            try:
+                block = self._build_history(
+                    self._target.open_store(False), f"{start.recorded.conversation}/{start.recorded.branch}"
+                )
+            except (ScopesError, OSError) as error:
+                self._log.write("history-failed", error=str(error))
+            else:
+                start.block = block if block.messages else None
+
+    def try_next(self, start: PendingStart) -> None:
+        """Take the next way; without one, ask the agent for a new session, with the editor's own words."""
+        start.attempt += 1
+        if not start.ways or start.recorded is None or start.recorded.session is None:
+            self._prepare_history(start)
+            self._ask_for_new(start)
+            return
+        way, attempt, session = start.ways.pop(0), start.attempt, start.recorded.session
+        if way == "load":
+            self._replays[session] = []
+        self._ask(start, way, attempt, {**start.params, "sessionId": session})
+
+    def _ask(self, start: PendingStart, way: str, attempt: int, params: Mapping[str, Any]) -> None:
+        self._peers.ask_agent(
+            _METHODS[way],
+            params,
+            lambda answer: self._way_answered(start, way, attempt, answer),
+            self._options.way_seconds,
+        )
+
+    def _ask_for_new(self, start: PendingStart) -> None:
+        """Ask the agent for a new session: with the editor's own line, unless that asks for another thing."""
+        if start.session is None:
+            with self._lock:
+                self._new[envelope.key_of(start.message["id"])] = start
+            self._peers.agent.write(start.line)
+        else:
+            params = {name: value for name, value in start.params.items() if name != "sessionId"}
+            self._ask(start, "new", start.attempt, params)
+
+    def _way_answered(self, start: PendingStart, way: str, attempt: int, answer: dict[str, Any] | None) -> None:
+        """Handle the answer to a resume, load or fork; None when its time is over."""
+        recorded = start.recorded
+        if recorded is None or recorded.session is None or attempt != start.attempt:
+            return
+        result = None if answer is None else envelope.result_of(answer)
+        if result is not None:
+            self._continued(start, way, recorded, result)
+            return
+        code = None if answer is None else envelope.error_code(answer)
+        if code == envelope.AUTHENTICATION_REQUIRED or way == "new":
+            error = (answer or {}).get("error", _TOO_LATE)
+            self._log_refusal(_METHODS[way], start.session, {"error": error})
+            self._answer_with_error(start, error)
+            return
+        error = "took too long" if answer is None else envelope.error_message(answer)
+        start.failures.append({"way": way, "error": error} if code is None else {"way": way, "code": code})
+        self._log.write(f"{way}-failed", session=recorded.session, error=error, code=code)
+        self._peers.run_in_worker(lambda: self.try_next(start))
+
+    def _continued(self, start: PendingStart, way: str, recorded: RecordedBranch, result: dict[str, Any]) -> None:
+        """Answer the editor's request for a new session with the one that goes on."""
+        given = result.get("sessionId")
+        session = given if isinstance(given, str) else str(recorded.session)
+        replayed = self._replays.pop(str(recorded.session), [])
+        self._begin(start, way, session, recorded, result)
+        if self._options.inject == "always" or way == "new":
+            self._injections.arm(session, start.block)
+        shown = {**result, "sessionId": session}
+        if start.session is not None:
+            self._aliases.add(start.session, session)
+            self._known.add(start.session)
+            del shown["sessionId"]
+        self._peers.answer_editor(start.message, envelope.result_line(start.message["id"], shown))
+        if way == "load":
+            self._recorder.compare(session, [message for _, message in replayed])
+            for line, _ in replayed if self._options.show_replay else ():
+                self._peers.editor.write(line)
+        self.end_start(session)
+
+    def _begin(
+        self, start: PendingStart, way: str, session: str, recorded: RecordedBranch | None, result: dict[str, Any]
+    ) -> None:
+        resumed = way != "new"
+        notes: dict[str, Any] = {"start": way, "resumed": resumed}
+        if start.failures:
+            notes["failures"] = start.failures
+        self._log.write("session", way=way, resumed=resumed, session=session, where=_name(recorded))
+        cwd = start.params.get("cwd")
+        directory = cwd if isinstance(cwd, str) else ""
+        forked = None if recorded is None or way != "fork" else recorded.session
+        self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, forked))
+
+    def _answer_with_error(self, start: PendingStart, error: Any) -> None:
+        """Pass an error on to the editor that it must handle; its next new session counts as the first one."""
+        with self._lock:
+            self._first_session_taken = self._first_session_taken and start.session is not None
+        self._peers.answer_editor(start.message, envelope.encode_line({"id": start.message["id"], "error": error}))
+        self.end_start(None)
+
+    def _opened(self, request: Request, message: dict[str, Any]) -> None:
+        """Look at the answer to a new session, or to one that the editor loads or resumes itself."""
+        with self._lock:
+            start = self._new.pop(envelope.key_of(request.id), None)
+        result = envelope.result_of(message)
+        session = None if result is None else result.get("sessionId", request.session)
+        if start is None:
+            if isinstance(session, str):
+                self._known.add(session)
+                way = request.method.removeprefix("session/")
+                self._log.write("session", way=way, resumed=way != "new", session=session)
+        elif result is None or not isinstance(session, str):
+            with self._lock:
+                self._first_session_taken = False
+            self.end_start(None)
+        else:
+            self._replays.pop(session, None)
+            self._begin(start, "new", session, start.recorded, result)
+            self._injections.arm(session, start.block)
+            self.end_start(session)
+
+
+def _name(recorded: RecordedBranch | None) -> str | None:
+    return None if recorded is None else f"{recorded.conversation}/{recorded.branch}"

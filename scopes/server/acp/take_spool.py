@@ -1,0 +1,157 @@
+"""Take into the store what proxies that were killed have left in the spool: each message exactly once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from scopes.errors import Busy, Corrupt, NotFound
+from scopes.history.messages import read_body
+from scopes.ids import Oid
+from scopes.live.event_log import EventLog
+from scopes.model.conversation import ACP
+from scopes.server.acp.recordings import (
+    RecordedBranch,
+    SessionWriter,
+    find_session,
+    list_session_branches,
+    walk_first_parents,
+)
+from scopes.server.acp.spool import SpooledMessage, abandoned_file, list_spooled
+from scopes.server.acp.store_writer import write_message
+from scopes.store.locks import StoreLock
+from scopes.store.repository import Repository, read_commit
+
+_LOCK_SECONDS = 1  # an editor may wait for its first session
+
+
+class Waiting(NamedTuple):
+    """What waits in the spool for one store."""
+
+    store: str
+    messages: int
+
+
+def waiting_messages(state_directory: str) -> list[Waiting]:
+    """Count what proxies that have ended left in the spool, by store."""
+    counts: dict[str, int] = {}
+    for path in list_spooled(state_directory):
+        with abandoned_file(path) as file:
+            if file is not None:
+                counts[file.store] = counts.get(file.store, 0) + len(file.messages)
+    return [Waiting(*each) for each in sorted(counts.items())]
+
+
+def take_spooled(state_directory: str, repository: Repository, log: EventLog) -> int:
+    """Write the spooled messages of a store into it, and return how many were not there; those of a live proxy stay.
+
+    What cannot be written now stays in the spool too.
+
+    Raises:
+        ScopesError, OSError: the store, or the spool, cannot be read or written.
+    """
+    store, taken = os.path.realpath(repository.path), 0
+    for path in list_spooled(state_directory):
+        with abandoned_file(path) as file:
+            if file is None or file.store != store or _is_locked(repository):
+                continue
+            count = sum(_take_session(repository, messages, log) for messages in _by_session(file.messages))
+            os.unlink(path)
+            log.write("spool-taken", messages=count, damaged=file.damaged or None)
+            taken += count
+    return taken
+
+
+def _by_session(messages: Sequence[SpooledMessage]) -> list[list[SpooledMessage]]:
+    """Return the messages of each session, in the order in which the sessions began: a fork comes after its origin."""
+    found: dict[tuple[str, str], list[SpooledMessage]] = {}
+    for each in messages:
+        found.setdefault((each.run, each.session), []).append(each)
+    return list(found.values())
+
+
+def _is_locked(repository: Repository) -> bool:
+    try:
+        with StoreLock(repository.path, _LOCK_SECONDS).exclusive():
+            return False
+    except Busy:
+        return True
+
+
+def _take_session(repository: Repository, messages: Sequence[SpooledMessage], log: EventLog) -> int:
+    """Write the messages of one session that are not in the store, in their order; return their number."""
+    first = messages[0]
+    written, last = _find_written(repository, first)
+    missing = [each.message for each in messages if each.message.id not in written]
+    own = last if last is not None else _find_own_branch(repository, first)
+    recorded = own if own is not None else _find_start(repository, first)
+    forked = first.forked if own is None else None
+    writer = SessionWriter(
+        repository, first.identity, first.session, first.run, recorded, forked=forked, is_noted=own is not None
+    )
+    for message in missing:
+        write_message(writer, message, log)
+    return len(missing)
+
+
+def _find_written(repository: Repository, first: SpooledMessage) -> tuple[set[str], RecordedBranch | None]:
+    """Return the ids of the messages that this run of the session has written, and the branch at the last of them."""
+    ids: set[str] = set()
+    last, most = None, 0
+    for branch in _candidates(repository, first):
+        own = list(_walk_run(repository, branch, first))
+        if len(own) > most:  # a branch that begins on another one has the messages of both
+            last, most = branch._replace(tip=own[0][0]), len(own)
+        ids.update(message for _, message in own)
+    return ids, last
+
+
+def _candidates(repository: Repository, first: SpooledMessage) -> Iterator[RecordedBranch]:
+    """Yield the branches of a session: the one it was on, and others, if the proxy has changed to one."""
+    yield from list_session_branches(repository, first.identity.agent, first.session)
+    current = _current(repository, first.recorded)
+    if current is not None:
+        yield current
+
+
+def _current(repository: Repository, recorded: RecordedBranch | None) -> RecordedBranch | None:
+    """Return a branch where it is now; None if it is gone, or another one by that name."""
+    if recorded is None:
+        return None
+    tip = recorded.find_tip(repository)
+    if tip is None or recorded.tip not in walk_first_parents(repository, tip):
+        return None
+    return recorded._replace(tip=tip)
+
+
+def _walk_run(repository: Repository, branch: RecordedBranch, first: SpooledMessage) -> Iterator[tuple[Oid, str]]:
+    """Yield the commits of this run on a branch and the ids of their messages, newest first."""
+    stop = None if first.recorded is None else first.recorded.tip
+    for commit in walk_first_parents(repository, branch.tip):
+        with suppress(NotFound, Corrupt):
+            body = read_body(repository, read_commit(repository, commit))
+            found = body.extra.get(ACP)
+            if isinstance(found, dict) and found.get("run") == first.run and found.get("session") == first.session:
+                yield commit, body.id
+        if commit == stop:
+            return
+
+
+def _find_own_branch(repository: Repository, first: SpooledMessage) -> RecordedBranch | None:
+    """Return the branch that a fork has got before it had a message."""
+    if first.forked is None:
+        return None
+    branches = list_session_branches(repository, first.identity.agent, first.session)
+    return next((branch for branch in branches if branch.session == first.session), None)
+
+
+def _find_start(repository: Repository, first: SpooledMessage) -> RecordedBranch | None:
+    """Return where the session began; None if it is a new conversation."""
+    if _current(repository, first.recorded) is not None:
+        return first.recorded
+    notes = first.message.extra.get(ACP)
+    is_continued = isinstance(notes, dict) and notes.get("start") in {"load", "resume"}
+    session = first.session if is_continued else first.forked
+    return None if session is None else find_session(repository, first.identity.agent, session)
