@@ -9,6 +9,7 @@ them costs git is in the rows against `git log` and `git cat-file`.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -124,7 +125,10 @@ class Fork:
         self.apart = apart
         self._work = work
         self._store = work.copy(work.store_of(1, 1000))
+        self._index = f"{self._store}-index"
+        os.mkdir(self._index)
         repository = open_store(self._store)
+        repository.index_directory = self._index
         with Determined(f"fork {apart}"), exclusive_write(repository):
             base = Oid(repository.find_ref("refs/heads/conv-001/main") or "")
             with bulk_objects(repository) as objects:
@@ -162,8 +166,8 @@ class Fork:
             taken[next(stages).name] = cpu(lambda: done.append(action()))
             return done[0]
 
-        time(lambda: list_merge_bases(open_store(store, FULL), target, source))
-        repository = open_store(store, FULL)
+        time(lambda: list_merge_bases(self._open_store(store), target, source))
+        repository = self._open_store(store)
         with exclusive_write(repository):
             time(lambda: split_histories(repository, target, source))
             bases, own, other = split_histories(repository, target, source)
@@ -221,9 +225,15 @@ class Fork:
         assert not isinstance(done[0], MergeConflicted)
         return seconds
 
+    def _open_store(self, store: str) -> Repository:
+        """Open a copy as a command does, which knows that the commit graph is one that gc wrote."""
+        repository = open_store(store, FULL)
+        repository.index_directory = self._index
+        return repository
+
     def _open(self, store: str, kept: str) -> Repository:
         """Open a copy with an index in a directory."""
-        repository = open_store(store, FULL)
+        repository = self._open_store(store)
         repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
         return repository
 
