@@ -115,6 +115,7 @@ def test_the_last_problem_of_a_hook_may_be_anything(folder, value):
 
 
 def test_a_turn_that_was_not_recorded_is_shown_next_to_a_damaged_line(folder):
+    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0  # without them nothing is a problem
     log = EventLog(str(folder), file_name=HOOK_LOG, target="claude-code")
     log.write("failed", error="the disk is full")
     with open(log.path, "ab") as file:
