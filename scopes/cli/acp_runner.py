@@ -30,7 +30,7 @@ class HistoryOptions(NamedTuple):
     last: int
     max_tokens: int
     with_tools: bool
-    with_memory: bool
+    memory: str
 
 
 def run_acp(
@@ -95,7 +95,7 @@ def _build_history(invocation: Invocation, repository: Repository, where: str, o
         last=options.last,
         max_tokens=options.max_tokens,
         tools="status" if options.with_tools else "none",
-        with_memory=options.with_memory,
+        memory=options.memory,
     )
     tokenizer = load("scopes.cli.token_options:tokenizer_for")(invocation, None, strict=False)
     block: HistoryBlock = load("scopes.context.history_block:history")(repository, request, tokenizer)

@@ -19,6 +19,7 @@ from scopes.cli.man_pages import command_page, page_name, read_manual, root_page
 from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
 from scopes.context.bisect_command import INPUTS
+from scopes.context.history_block import MEMORY
 from scopes.handover.agent_programs import PROGRAMS
 from scopes.handover.resume import SESSIONS
 from scopes.handover.skills import FOLDERS
@@ -54,6 +55,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "check --compare-mode": MODES,
     "check --preset": PRESETS,
     "check --fail-on": FAIL_ON,
+    "--memory": MEMORY,
     "conversations resume --in": tuple(PROGRAMS),
     "conversations resume --session": SESSIONS,
     "hooks install 1": tuple(TARGETS),

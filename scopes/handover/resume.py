@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from scopes.context.history_block import HistoryBlock, HistoryRequest, history
+from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
@@ -22,7 +22,7 @@ from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_directory, find_root_commit, list_latest
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
-from scopes.store.projects import Project
+from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice
 
@@ -38,6 +38,7 @@ class ResumeRequest:
     where: a conversation or branch; None for the newest of the project around `here`.
     agent: the name of another agent. session: one of SESSIONS.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
+    memory: whose memory goes before the history, one of MEMORY.
     """
 
     where: str | None = None
@@ -47,6 +48,7 @@ class ResumeRequest:
     prompt: str = ""
     directory: str | None = None
     max_tokens: int = MAX_TOKENS
+    memory: str = MEMORY[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,18 +130,11 @@ def _find_newest(repository: Repository, directory: str) -> ConversationId:
         return latest[0]  # all in the store of a project are of that project
     for each in latest:
         found = find_directory(repository, each)
-        if found is not None and _is_of(project, found, directory):
+        if found is not None and is_of_project(project, directory, found):
             return each
     where = find_directory(repository, latest[0])
     newest = f"the newest of all is {latest[0]}{f', of {where}' if where else ''}: scopes resume {latest[0]}"
     raise NotFound(f"there is no conversation of {directory}", hint=f"{newest}\nlist them: scopes list")
-
-
-def _is_of(project: Project | None, recorded: str, directory: str) -> bool:
-    """Return True if a recorded directory is of a project; outside of a repository other projects may be below it."""
-    if project is not None and project.store is not None:
-        return project.contains(recorded)
-    return "\0" not in recorded and _is_same(recorded, directory)
 
 
 def _plan(
@@ -216,7 +211,7 @@ def _begin_new(
     directory, reason, user = rest
     where, maximum = str(branch), request.max_tokens
     block: HistoryBlock = history(
-        branch.repository, HistoryRequest(where=where, max_tokens=maximum, with_memory=True), choice
+        branch.repository, HistoryRequest(where=where, max_tokens=maximum, memory=request.memory), choice
     )
     prompt = block.text + request.prompt
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
@@ -236,9 +231,8 @@ def _begin_new(
 def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest, user: User) -> str:
     """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
     size = ["--max-tokens", str(request.max_tokens)]
-    command = shlex.join(
-        ["scopes", *user.store_options, "history", str(branch), "--for-prompt", "--with-memory", *size]
-    )
+    memory = ["--with-memory"] if request.memory == MEMORY[0] else ["--memory", request.memory]
+    command = shlex.join(["scopes", *user.store_options, "history", str(branch), "--for-prompt", *memory, *size])
     asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
     *options, last = agent.prompt_words("\0")
     before, _, _ = last.partition("\0")

@@ -36,9 +36,10 @@ def add(
     decisions: Sequence[str] = (),
     actions: Sequence[str] = (),
     importance: int = DEFAULT_IMPORTANCE,
+    directory: str | None = None,
     dry_run: bool = False,
 ) -> MemoryAdded:
-    """Add an entry; with `dry_run` nothing is stored.
+    """Add an entry; with `dry_run` nothing is stored. Its project is that of `directory`.
 
     Raises:
         Invalid: a text is blank or too long, there are too many, or the importance is not from 1 to 10 (S0-13).
@@ -55,6 +56,7 @@ def add(
         agent=parse_agent_name(agent),
         summary=text.strip(),
         time=now(),
+        directory=directory,
         importance=check_importance(importance),
         topics=tuple(topics),
         decisions=tuple(decisions),

@@ -14,6 +14,7 @@ from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.fence import PLACEHOLDER, check_mark, fenced
+from scopes.history.project_members import ProjectMembers
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
@@ -43,9 +44,11 @@ def context(
     limit: int = LIMIT,
     agent: str | None = None,
     mark: str | None = None,
+    members: ProjectMembers | None = None,
 ) -> MemoryContext:
     """Write the newest `limit` entries, or those of one agent, each whole or not at all, within `max_characters`.
 
+    members: use only entries of this project.
     mark: the mark of the fence; None: a random one.
 
     Raises:
@@ -59,9 +62,16 @@ def context(
             )
     check_mark(mark)
     memory = Memory(repository)
-    newest = list(islice((e for e in memory.walk() if agent in (None, e.agent)), min(limit, sys.maxsize)))
+    wanted = (e for e in memory.walk() if agent in (None, e.agent) and (members is None or _is_of(e, members)))
+    newest = list(islice(wanted, min(limit, sys.maxsize)))
     result = write_context(walk_current_entries(repository, newest), max_characters, mark)
     return replace(result, notes=(*memory.notes, *_notes(result)))
+
+
+def _is_of(entry: MemoryEntry, members: ProjectMembers) -> bool:
+    if entry.conversation is None:
+        return members.has_directory(entry.directory)
+    return members.has(entry.conversation, entry.uuid)
 
 
 def _notes(result: MemoryContext) -> Iterator[Note]:

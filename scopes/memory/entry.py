@@ -13,6 +13,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
+_NAMES = ("conversation", "uuid", "branch", "directory", "method")
 MIN_IMPORTANCE, MAX_IMPORTANCE, DEFAULT_IMPORTANCE = 1, 10, 3  # importance
 
 
@@ -44,6 +45,7 @@ class EntryScope(NamedTuple):
 class MemoryEntry:
     """A memory entry. One that was added by hand has no conversation, uuid, branch, sources or method.
 
+    directory: where it was added by hand; it decides which project it belongs to.
     importance: 1 (trivial) to 10 (critical).
     method: how the summary was made: `textrank`, or `command` for the user's summarizer.
     extra: unknown fields of the stored JSON, which are kept.
@@ -58,6 +60,7 @@ class MemoryEntry:
     conversation: ConversationId | None = None
     uuid: str | None = None
     branch: BranchName | None = None
+    directory: str | None = None
     topics: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     action_items: tuple[ActionItem, ...] = ()
@@ -88,7 +91,12 @@ def check_importance(importance: int) -> int:
 
 def encode_entry(entry: MemoryEntry) -> bytes:
     """Encode an entry as indented JSON, readable with `git show`."""
-    known = {"conversation": entry.conversation, "uuid": entry.uuid, "branch": entry.branch}
+    known = {
+        "conversation": entry.conversation,
+        "uuid": entry.uuid,
+        "branch": entry.branch,
+        "directory": entry.directory,
+    }
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "id": entry.id,
@@ -121,9 +129,7 @@ def decode_entry(data: bytes) -> MemoryEntry:
     extra: dict[str, Any] = document
     extra.pop("v", None)
     identity, agent, summary, time = (extra.pop(name) for name in texts)
-    names = {
-        key: extra.pop(key) for key in ("conversation", "uuid", "branch", "method") if isinstance(extra.get(key), str)
-    }
+    names = {key: extra.pop(key) for key in _NAMES if isinstance(extra.get(key), str)}
     importance = extra.pop("importance", DEFAULT_IMPORTANCE)
     return MemoryEntry(
         id=identity,

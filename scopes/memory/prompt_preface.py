@@ -1,12 +1,12 @@
-"""The text before a conversation's history in a prompt: the memory, then the last exchanges of other agents (S0-18).
+"""The text before a conversation's history in a prompt: the memory, then the last words of other agents (S0-18).
 
 Both are recorded data, each in a fence of its own with one line for each text. Retracted messages are left out, amended
-ones have their current text.
+ones have their current text. Of other projects there is nothing unless it is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from scopes.fence import fenced
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
+from scopes.history.project_members import ProjectMembers
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
@@ -38,7 +39,7 @@ class Preface(NamedTuple):
 
 
 class _Exchange(NamedTuple):
-    """The last answer of an agent in a conversation, after the last message of a person; texts are (author, text)."""
+    """The last words of an agent in a conversation, after the prompt that they answer; texts are (author, text)."""
 
     conversation: ConversationId
     answer: MessageHeader
@@ -53,17 +54,18 @@ def build_preface(
     max_characters: int = MAX_CHARACTERS,
     limit: int = LIMIT,
     mark: str | None = None,
+    members: ProjectMembers | None = None,
 ) -> Preface:
     """Write the preface for an agent in a conversation; `max_characters` and `limit` apply to the memory.
 
-    mark: the mark of both fences; None: a random one for each.
+    mark: the mark of both fences; None: a random one for each. members: use only what is of this project.
 
     Raises:
         Invalid: a number is less than one, or the mark is not valid or occurs in a text.
     """
-    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark)
+    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark, members=members)
     by_agent: dict[str, str] = {}
-    for other, answer, texts in _walk_exchanges(repository, conversation):
+    for other, answer, texts in _walk_exchanges(repository, conversation, members):
         if answer.author != agent and answer.author not in by_agent:
             lines = "".join(
                 f"- {line_for_prompt(author)}: {line_for_prompt(clip(text, _MAX_TEXT_CHARACTERS))}\n"
@@ -77,7 +79,9 @@ def build_preface(
     return Preface(text, len(memory.entries), len(by_agent), memory.notes)
 
 
-def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Iterator[_Exchange]:
+def _walk_exchanges(
+    repository: Repository, conversation: ConversationId, members: ProjectMembers | None
+) -> Iterator[_Exchange]:
     """Yield the last exchange of each other conversation's active branch, most recent first."""
     tips: list[tuple[int, ConversationId, Oid]] = []
     for other in StoreHandle(repository).conversations():
@@ -86,19 +90,38 @@ def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Ite
             last = next(walk_headers_newest_first(repository, [tip]), None)
             if last is not None:
                 tips.append((last.time, other.id, tip))
-    for _, other_id, tip in sorted(tips, reverse=True)[:_MAX_CONVERSATIONS]:
-        heads = list(islice(walk_headers_newest_first(repository, [tip]), _MAX_MESSAGES))
-        amendments = find_amendments(repository, tip, heads)
-        current = ((head, latest(message, amendments)) for head, message in _read(repository, heads))
-        texts = ((h, m.text) for h, m in current if m is not None and m.text.strip())
-        answer = next(((h, text) for h, text in texts if h.author_kind == "agent"), None)
-        if answer is not None:
-            request = next(((h, text) for h, text in texts if h.author_kind == "human"), None)
-            exchange: list[tuple[str, str]] = [(h.author, text) for h, text in filter(None, (request, answer))]
-            yield _Exchange(other_id, answer[0], exchange)
+    newest_first = ((other, tip) for _, other, tip in sorted(tips, reverse=True))
+    wanted = ((other, tip) for other, tip in newest_first if members is None or members.has(other))
+    for other_id, tip in islice(wanted, _MAX_CONVERSATIONS):
+        heads = list(islice(_own_line(walk_headers_newest_first(repository, [tip]), tip), _MAX_MESSAGES))
+        exchange = _find_exchange(repository, tip, heads)
+        if exchange:
+            yield _Exchange(other_id, exchange[-1][0], [(head.author, text) for head, text in exchange])
 
 
-def _read(repository: Repository, heads: list[MessageHeader]) -> Iterator[tuple[MessageHeader, Message]]:
+def _own_line(newest_first: Iterable[MessageHeader], tip: Oid) -> Iterator[MessageHeader]:
+    """Yield the messages of a branch itself: not those of branches that were merged into it."""
+    next_oid: Oid | None = tip
+    for head in newest_first:
+        if head.oid == next_oid:
+            yield head
+            next_oid = head.parents[0] if head.parents else None
+
+
+def _find_exchange(repository: Repository, tip: Oid, heads: Sequence[MessageHeader]) -> list[tuple[MessageHeader, str]]:
+    """Return the last words of an agent, after the prompt if nobody else has said anything between both."""
+    amendments = find_amendments(repository, tip, heads)
+    current = ((head, latest(message, amendments)) for head, message in _read(repository, heads))
+    texts = ((h, m.text) for h, m in current if m is not None and m.text.strip())
+    answer = next(((h, text) for h, text in texts if h.author_kind == "agent"), None)
+    if answer is None:
+        return []
+    speaker = answer[0].author, answer[0].author_kind
+    before = next(((h, text) for h, text in texts if (h.author, h.author_kind) != speaker), None)
+    return [answer] if before is None or before[0].author_kind != "human" else [before, answer]
+
+
+def _read(repository: Repository, heads: Iterable[MessageHeader]) -> Iterator[tuple[MessageHeader, Message]]:
     """Yield the messages with news, except amendments and retractions."""
     for head in filter(is_news, heads):
         message = read_body(repository, head)

@@ -80,6 +80,19 @@ def find_project(directory: str, home: str | None = None) -> Project | None:
     return _project_of_repository(*found)
 
 
+def is_of_project(project: Project | None, directory: str, recorded: str) -> bool:
+    """Return True if a recorded directory is of the project of another directory.
+
+    Outside of a repository it is only if it is that directory: other projects may be below it. A text that is no path
+    from the root, such as an empty one, is no directory: the current one would be taken for it.
+    """
+    if project is not None and project.git_directory is not None:
+        return project.contains(recorded)
+    if not (_is_possible(recorded) and _is_possible(directory)):
+        return False
+    return os.path.realpath(recorded) == os.path.realpath(directory)
+
+
 def find_store_project(store: str, cwd: str) -> Project | None:
     """Return the project that a store belongs to, because it is in its git directory; None for any other store."""
     if os.path.basename(store) != _STORE:

@@ -433,6 +433,8 @@ def test_recorded_files_are_offered_to_blame(conversation, offered):
         (["watch", "--print-unit", ""], ["launchd", "systemd"]),
         (["resume", "--session", ""], ["auto", "new", "own"]),
         (["resume", "--in", "q"], ["qwen"]),
+        (["acp", "--memory", ""], ["all", "none", "project"]),
+        (["history", "conv-001", "--memory", "a"], ["all"]),
     ],
     ids=" ".join,
 )

@@ -226,7 +226,9 @@ def test_a_block_has_the_commits_of_its_first_and_last_message(repository, exact
     assert (block.first, block.last) == (drawn.oids["b"], drawn.oids["c"])
 
 
-@pytest.mark.parametrize("options", [{"max_tokens": 0}, {"max_tokens": -5}, {"last": 0}, {"tools": "some"}])
+@pytest.mark.parametrize(
+    "options", [{"max_tokens": 0}, {"max_tokens": -5}, {"last": 0}, {"tools": "some"}, {"memory": "mine"}]
+)
 def test_invalid_limits_are_refused(repository, exact, options):
     draw(repository, "main: a")
     with pytest.raises(Invalid):
@@ -244,17 +246,47 @@ def with_memory_entry(repository):
 
 def test_memory_comes_first_then_other_agents_then_the_history(repository, exact):
     """S0-18."""
-    text = history(repository, with_memory_entry(repository), exact, with_memory=True).text
+    text = history(repository, with_memory_entry(repository), exact, memory="all").text
     places = [text.index(words) for words in ("Staging is reset", "I looked at the cookie.", "User: turn-1")]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize("cap", [200, 300, 500, 1000, 4000])
 def test_a_block_with_memory_never_exceeds_its_budget(repository, exact, cap):
-    block = history(repository, with_memory_entry(repository), exact, with_memory=True, max_tokens=cap)
+    block = history(repository, with_memory_entry(repository), exact, memory="all", max_tokens=cap)
     assert exact.tokenizer.count(block.text) == block.tokens <= cap
     assert block.messages
     assert ("Staging" in block.text) != any("no room for" in note.text for note in block.notes)
+
+
+def two_projects(repository, tmp_path):
+    """Conversations of two agents and two entries, in two projects; return a new conversation of the first one."""
+    for name in ("shop", "bank"):
+        directory = str(tmp_path / name)
+        where = new(repository, directory=directory).id
+        say(repository, where, f"The {name} opens at nine.", author={"name": f"{name}-bot", "kind": "agent"})
+        add(repository, f"The {name} has a cellar.", agent="carol", directory=directory)
+    conversation = new(repository, directory=str(tmp_path / "shop")).id
+    talk(repository, 2, conversation=conversation)
+    return conversation
+
+
+@pytest.mark.parametrize(("memory", "expected"), [("project", {"shop"}), ("all", {"shop", "bank"}), ("none", set())])
+def test_nothing_of_other_projects_gets_into_a_prompt_unless_it_is_asked_for(
+    repository, exact, tmp_path, memory, expected
+):
+    """S0-18."""
+    text = history(repository, two_projects(repository, tmp_path), exact, memory=memory).text
+    assert set(re.findall(r"The (\w+) opens at nine", text)) == expected
+    assert set(re.findall(r"The (\w+) has a cellar", text)) == expected
+
+
+def test_a_new_conversation_of_another_project_changes_nothing_in_a_prompt(repository, exact, tmp_path):
+    where = two_projects(repository, tmp_path)
+    before = history(repository, where, exact, memory="project", mark="1" * 30).text
+    say(repository, new(repository, directory=str(tmp_path / "x")).id, "hello", author={"name": "x", "kind": "agent"})
+    add(repository, "Nothing of this project.", agent="x")
+    assert history(repository, where, exact, memory="project", mark="1" * 30).text == before
 
 
 TIGHT = 300
@@ -276,6 +308,6 @@ def test_only_what_there_is_can_have_no_room(repository, exact, memory, exchange
         say(repository, new(repository).id, "I looked at it. " * 20, author={"name": "codex", "kind": "agent"})
     conversation = new(repository).id
     talk(repository, 4, conversation=conversation, length=30)
-    block = history(repository, conversation, exact, with_memory=True, max_tokens=TIGHT)
+    block = history(repository, conversation, exact, memory="all", max_tokens=TIGHT)
     notes = [note.text for note in block.notes if "as well" in note.text]
     assert notes == ([] if missing is None else [f"{TIGHT} tokens have no room for {missing} as well"])

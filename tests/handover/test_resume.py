@@ -9,6 +9,7 @@ import pytest
 
 from scopes.clock import new_id, now
 from scopes.conversation.branch import branch
+from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover import resume as resume_module
@@ -172,6 +173,32 @@ def test_without_a_name_the_newest_conversation_of_the_directory_goes_on(home, r
     assert "scopes list" in error.value.hint
 
 
+@pytest.mark.parametrize("recorded", ["", ".", "shop"])
+def test_without_a_name_no_conversation_is_taken_whose_directory_is_no_path(home, monkeypatch, recorded):
+    """The current directory would be taken for it, wherever that is."""
+    made = new(home.repository, directory=recorded)
+    say(home.repository, made.id, "rotate the keys of the bank")
+    os.makedirs(f"{home.path}/empty/shop")
+    monkeypatch.chdir(f"{home.path}/empty")
+    with pytest.raises(NotFound, match=f"there is no conversation of {home.path}/empty"):
+        home.resume(None, here=f"{home.path}/empty", agent="codex")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({}, "--with-memory"), ({"memory": "all"}, "--memory all"), ({"memory": "none"}, "--memory none")],
+)
+def test_the_first_prompt_has_nothing_of_other_projects_unless_it_is_asked_for(home, tmp_path, options, words):
+    """The printed command asks for the same."""
+    for name, directory in (("shop", home.project), ("bank", str(tmp_path / "bank"))):
+        where = new(home.repository, directory=directory).id
+        say(home.repository, where, f"The {name} has a cellar.", author={"name": name, "kind": "agent"})
+    found = home.resume(session="new", **options)
+    expected = {"--with-memory": [True, False], "--memory all": [True, True], "--memory none": [False, False]}[words]
+    assert [f"The {name} has a cellar." in found.command[-1] for name in ("shop", "bank")] == expected
+    assert f"--for-prompt {words} --max-tokens" in found.shell
+
+
 def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
     """An agent reads settings of its directory that name programs."""
     monkeypatch.setattr(os, "getuid", lambda: 12345)
@@ -212,6 +239,7 @@ def test_a_conversation_of_no_agent_names_the_option(repository, home):
         ({"agent": "vim"}, "not an agent that can be started"),
         ({"session": "old"}, "not a valid value of --session"),
         ({"max_tokens": 0}, "too few for a history block"),
+        ({"memory": "mine"}, "not a valid value of --memory"),
     ],
 )
 def test_mistakes_are_named(home, options, expected):

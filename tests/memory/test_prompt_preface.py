@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import Invalid
+from scopes.history.messages import plain_message
+from scopes.history.project_members import ProjectMembers
 from scopes.memory.add import add
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import Author
@@ -41,6 +48,77 @@ def test_the_memory_precedes_the_last_exchanges_of_others(others):
     assert "planner in" not in result.text
     assert "Long ago" not in result.text
     assert "My own conversation" not in result.text
+
+
+def shown(repository, **options):
+    """Return the lines of the last words of other agents."""
+    lines = preface(repository, **options).text.splitlines()
+    return [line for line in lines if line.startswith("- ") or " in conv-" in line]
+
+
+def asked_by_carol(repository, where="conv-002"):
+    """Add a conversation in which carol asks and coder answers."""
+    new(repository)
+    say(repository, "And what is a token?", where=where, author="carol", author_kind="human")
+    say(repository, "A token is a piece of text.", where=where, author="coder")
+
+
+def test_a_prompt_is_shown_only_with_the_answer_that_follows_it(repository):
+    asked_by_carol(repository)
+    say(repository, "Use a header.", where="conv-002", author="rev", kind="decision")
+    assert shown(repository) == ["rev in conv-002", "- rev: Use a header."]
+
+
+def test_the_answer_may_have_several_messages(repository):
+    asked_by_carol(repository)
+    say(repository, "Or a part of a word.", where="conv-002", author="coder")
+    expected = ["coder in conv-002", "- carol: And what is a token?", "- coder: Or a part of a word."]
+    assert shown(repository) == expected
+
+
+def test_words_on_a_branch_that_was_merged_are_not_paired_with_a_prompt_of_this_one(repository):
+    asked_by_carol(repository)
+    branch(repository, "conv-002", name="idea", start="main~1", switch=False)
+    say(repository, "Use a header.", where="conv-002", branch="idea", author="rev")
+    merge(repository, "conv-002", "idea", target="main")
+    assert shown(repository) == [
+        "coder in conv-002",
+        "- carol: And what is a token?",
+        "- coder: A token is a piece of text.",
+    ]
+
+
+def test_words_on_the_other_side_of_an_open_conflict_are_not_shown(repository):
+    new(repository)
+    say(repository, "Choose.", where="conv-002", author="carol", author_kind="human")
+    branch(repository, "conv-002", name="idea", start="main", switch=False)
+    for name, choice in ((None, "cookie"), ("idea", "header")):
+        message = plain_message(Author("rev" if name else "coder"), choice, kind="decision")
+        payload = {"topic": "token", "decision": choice}
+        append(repository, "conv-002", replace(message, payload=payload), branch=name)
+    merge(repository, "conv-002", "idea", target="main")
+    assert [line for line in shown(repository) if "header" in line] == []
+
+
+def test_only_conversations_and_entries_of_the_project_are_used(repository, tmp_path):
+    own, other = (str(tmp_path / name) for name in ("shop", "bank"))
+    for number, directory in enumerate((own, other, own), start=2):
+        new(repository, directory=directory)
+        say(repository, f"Said in {directory}.", where=f"conv-00{number}", author=f"agent-{number}")
+        add(repository, f"Added in {directory}.", agent="carol", directory=directory)
+    result = preface(repository, members=ProjectMembers(repository, "conv-002"))
+    assert (result.entries, result.exchanges) == (2, 2)
+    assert other not in result.text
+
+
+def test_entries_of_the_project_are_found_behind_many_of_others(repository, tmp_path):
+    """The limit counts those that are used."""
+    new(repository, directory=str(tmp_path))
+    add(repository, "Ours.", agent="carol", directory=str(tmp_path))
+    for number in range(5):
+        add(repository, f"Note {number} of others.", agent="carol")
+    result = preface(repository, limit=2, members=ProjectMembers(repository, "conv-002"))
+    assert (result.entries, "Ours." in result.text) == (1, True)
 
 
 def test_without_entries_and_exchanges_the_text_is_empty(repository):

@@ -6,7 +6,14 @@ import os
 
 import pytest
 
-from scopes.store.projects import find_project, find_repository, find_store_project, find_worktree, name_of
+from scopes.store.projects import (
+    find_project,
+    find_repository,
+    find_store_project,
+    find_worktree,
+    is_of_project,
+    name_of,
+)
 from tests.support.store import git
 from tests.support.worktrees import Project as UserProject
 
@@ -52,6 +59,22 @@ def test_a_deleted_worktree_belongs_to_its_repository_while_git_remembers_it(rep
     main, linked = repository_with_worktree, repository_with_worktree.parent / "fix"
     linked.rename(linked.parent / "elsewhere")
     assert project_of(main).contains(str(linked))
+
+
+@pytest.mark.parametrize("recorded", ["", ".", "src", "/\0", "\ud800"])
+def test_a_text_that_is_no_path_from_the_root_is_of_no_project(tmp_path, monkeypatch, recorded):
+    """The current directory is not taken for it."""
+    monkeypatch.chdir(tmp_path)
+    assert not is_of_project(project_of(tmp_path), str(tmp_path), recorded)
+    assert not is_of_project(project_of(tmp_path), recorded, str(tmp_path))
+
+
+def test_outside_of_git_a_directory_below_is_of_another_project(tmp_path, repository_with_worktree):
+    found = project_of(tmp_path)
+    assert is_of_project(found, str(tmp_path), f"{tmp_path}/")
+    assert not is_of_project(found, str(tmp_path), str(tmp_path / "src"))
+    main = repository_with_worktree
+    assert is_of_project(project_of(main), str(main), str(main / "src"))
 
 
 def test_a_repository_inside_another_is_a_project_of_its_own(repository_with_worktree):

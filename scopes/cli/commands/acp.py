@@ -17,6 +17,7 @@ from scopes.server.acp.options import (
     HISTORY_TOKENS,
     INJECT,
     MAX_LINE_BYTES,
+    MEMORY,
     WAY_SECONDS,
     ContinueOptions,
     RecordOptions,
@@ -44,7 +45,10 @@ Inject: TypeAlias = Annotated[
 Last: TypeAlias = Annotated[int, usage.Option("--history-messages", metavar="N", help="Messages of history at most")]
 MaxTokens: TypeAlias = Annotated[int, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most")]
 NoTools: TypeAlias = Annotated[bool, usage.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
-NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="Put no memory before the history")]
+NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="The same as --memory none")]
+OfMemory: TypeAlias = Annotated[
+    str, usage.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none")
+]
 SystemPrompt: TypeAlias = Annotated[
     str | None, usage.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
 ]
@@ -76,6 +80,7 @@ def acp(
     max_tokens: MaxTokens = HISTORY_TOKENS,
     no_tools: NoTools = False,
     no_memory: NoMemory = False,
+    memory: OfMemory = MEMORY[0],
     system_prompt: SystemPrompt = None,
     show_replay: ShowReplay = False,
     emulate: Emulate = False,
@@ -88,10 +93,16 @@ def acp(
 
     Put `scopes acp --` before the agent's command in the editor's settings. What editor and agent say in the Agent
     Client Protocol (ACP) passes through, and every prompt, answer and tool call becomes a message of a conversation.
-    The first new session of the editor continues the newest conversation of this agent in this directory: the agent
-    resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. The
-    history is fenced as recorded data; scopes history CONV --inject-preview prints it. A fork (--fork, or one by the
-    editor) is recorded on a branch of its own.
+    The first new session of the editor continues the newest conversation that scopes acp has recorded of this agent in
+    this directory. One that hooks, scopes watch or an import recorded is continued only if it is named: --conversation.
+    The agent resumes or loads its own session if it can; else the recorded history is put before the first prompt,
+    once. A fork (--fork, or one by the editor) is recorded on a branch of its own.
+
+    What goes into that prompt, before the user's own words: --system-prompt; the newest memory entries and the last
+    words of up to three other agents, both of the same project (--memory all: of all projects, --no-memory: neither);
+    then the last messages of the conversation, with tool calls as name and status. A project is the git repository
+    around the directory in which a conversation began, or outside of git that directory. All of it is fenced as
+    recorded data; scopes history CONV --inject-preview prints it.
 
     Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
     first prompt gets the history, and lines of the agent that are no messages are dropped. --emulate changes more: the
@@ -106,19 +117,20 @@ def acp(
     Examples:
       scopes acp -- opencode acp
       scopes acp --continue never -- gemini --acp
-      scopes acp --conversation conv-001/main --inject always -- codex-acp
+      scopes acp --conversation conv-001/main --inject always --memory none -- codex-acp
       scopes acp --history-messages 20 --no-tools-in-history --redact -- my-agent
     """
     invocation: Invocation = context.obj
     command = after_separator(invocation.arguments)
     if not command or len(words or ()) != len(command):
         raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
+    of = "none" if no_memory else _choose("--memory", memory, MEMORY)
     return run_acp(
         invocation,
         command,
         agent=None if agent is None else parse_agent_name(agent),
         max_line_mb=max_line_mb,
-        history=HistoryOptions(last, max_tokens, with_tools=not no_tools, with_memory=not no_memory),
+        history=HistoryOptions(last, max_tokens, with_tools=not no_tools, memory=of),
         record=RecordOptions(thoughts, redact),
         options=ContinueOptions(
             which=_choose("--continue", which, CONTINUE),

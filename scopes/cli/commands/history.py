@@ -8,7 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
-from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
+from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, MEMORY, TOOLS, HistoryRequest
 from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
@@ -34,6 +34,9 @@ def history(
     with_memory: Annotated[
         bool, usage.Option("--with-memory", help="Put the memory and the last messages of other agents first")
     ] = False,
+    memory: Annotated[
+        str | None, usage.Option("--memory", metavar="OF", help="The same, of this project, all of them, or none")
+    ] = None,
     mark: FenceMark = None,
     model: ModelName = None,
     strict: Strict = False,
@@ -46,20 +49,22 @@ def history(
     as in the block. That lowers the risk that an agent follows instructions in an old tool result; it does not remove
     it, so read the preview. With --mark the output is the same every time; choose one that no message can contain.
 
+    --with-memory puts two more blocks first: the newest memory entries, and the last words of up to three other agents.
+    Both are of the project of the conversation: of the git repository around the directory in which it began, with all
+    worktrees, or outside of git of that directory alone. --memory all takes those of all projects.
+
     Examples:
       scopes conv history conv-001 --preview
       scopes conv history conv-001/main --for-prompt -n 20 --max-tokens 4000
       scopes conv history conv-001 --for-prompt --with-tools full
       scopes conv history conv-001 --for-prompt --with-memory
-      scopes conv history conv-001 --inject-preview
+      scopes conv history conv-001 --inject-preview --memory all
     """
     invocation: Invocation = context.obj
     if not (for_prompt or preview or inject_preview):
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes log")
-    with_memory = with_memory or inject_preview
-    request = HistoryRequest(
-        where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark
-    )
+    of = memory or (MEMORY[0] if with_memory or inject_preview else "none")
+    request = HistoryRequest(where=conversation, last=last, max_tokens=max_tokens, tools=tools, memory=of, mark=mark)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_history(invocation.repository(), request, tokenizer)
     return invocation.show(result, options=ViewOptions(preview=preview))

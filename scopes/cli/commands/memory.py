@@ -80,7 +80,8 @@ def memory_add(
 ) -> int:
     """Add a memory entry in your own words.
 
-    The text has at most 10,000 characters, a topic 100, a decision or an action item 500; at most 30 of each.
+    The text has at most 10,000 characters, a topic 100, a decision or an action item 500; at most 30 of each. The entry
+    belongs to the project around the current directory, and goes into the prompts of that one.
 
     Examples:
       scopes memory add "The staging database is reset every Monday"
@@ -97,6 +98,7 @@ def memory_add(
         decisions=decisions or (),
         actions=actions or (),
         importance=importance,
+        directory=invocation.cwd,
         dry_run=dry_run,
     )
     return invocation.show(result)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
+from scopes.context.history_block import MEMORY
 from scopes.errors import Inaccessible, NotFound
 from scopes.handover.resume import MAX_TOKENS, SESSIONS, ResumeRequest, User, naming
 from scopes.handover.resume import resume as plan_resume
@@ -43,6 +44,10 @@ def resume(
     max_tokens: Annotated[
         int, usage.Option("--max-tokens", metavar="N", help="Tokens of history in a new session at most")
     ] = MAX_TOKENS,
+    memory: Annotated[
+        str,
+        usage.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none"),
+    ] = MEMORY[0],
     only_print: Annotated[bool, usage.Option("--print", help="Print the command, and run nothing")] = False,
 ) -> int:
     """Go on with a conversation in its agent.
@@ -53,6 +58,9 @@ def resume(
     the recorded history, fenced as data: branches, merges and conversations of other agents go on that way. --session
     own opens its own session also if the branch has more, and is refused if that cannot be; --session new begins a new
     one in any case. --in chooses another agent: claude-code, codex, gemini, opencode, pi or qwen.
+
+    The first prompt of a new session also has the newest memory entries and the last words of up to three other agents,
+    both of the same project, before the history: --memory all takes those of all projects, --memory none neither.
 
     Without CONV it is the newest conversation of the project around the current directory. One of another project has
     to be named.
@@ -67,7 +75,7 @@ def resume(
     invocation: Invocation = context.obj
     request = ResumeRequest(
         where=conversation, here=invocation.cwd, agent=agent, session=session, prompt=prompt, directory=directory,
-        max_tokens=max_tokens,
+        max_tokens=max_tokens, memory=memory,
     )  # fmt: skip
     user = User(invocation.environ, invocation.home, _store_options(invocation))
     tokenizer = tokenizer_for(invocation, None, strict=False)

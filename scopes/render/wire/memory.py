@@ -173,6 +173,7 @@ def _entry(entry: MemoryEntry) -> dict[str, object]:
         conversation=entry.conversation,
         uuid=entry.uuid,
         branch=entry.branch,
+        directory=entry.directory,
         summary=entry.summary,
         topics=list(entry.topics),
         decisions=list(entry.decisions),

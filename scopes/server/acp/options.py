@@ -16,6 +16,7 @@ OpenStore: TypeAlias = "Callable[[bool], Repository]"  # True: create it if it d
 BuildHistory: TypeAlias = "Callable[[Repository, str], HistoryBlock]"
 CONTINUE: Final[tuple[Continue, ...]] = ("first", "always", "never")
 INJECT: Final[tuple[Inject, ...]] = ("auto", "always", "never")
+MEMORY: Final = ("project", "all", "none")  # as in `context.history_block`, which is loaded later
 WAY_SECONDS: Final = 30.0
 MAX_WAY_SECONDS: Final = 3600  # an editor gives up sooner
 HISTORY_MESSAGES: Final = 50

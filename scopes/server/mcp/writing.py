@@ -174,6 +174,7 @@ class WritingTools:
                 decisions=decisions or (),
                 actions=actions or (),
                 importance=importance,
+                directory=find_directory(),
             )
             return written_answer(result_document(added))
 
