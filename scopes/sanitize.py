@@ -62,7 +62,8 @@ _TURN = r"(?:\S{1,200}+[\t ]++)?[0-9]+\.(?:[\t ]|$)"
 _NAMED = rf"context of\b|(?:files|conversation|summary)[\t *_`:#]*+$|summary of\b|file[\t ]|{_LANE}"
 _ROLE = rf"{_SPEAKS}[\t *_`]*+(?:$|[:(,;.!-])|{_SPEAKER}[\t ]++(?:prompt|message|instructions?)\b"
 _HEADING = rf"[\t >*_`]*+#++[\t *_`]*+(?:{_TURN}|{_NAMED}|{_ROLE}|(?:instructions?|response|input)[\t *_`]*+(?:$|:))"
-_LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+(?:tool(?::|[\t ]++(?:call|result))|{_LANE}))|{_SAYS}|{_HEADING}"
+_MARK = rf"tools?(?::|[\t ]++(?:call|result))|error:|first[\t ]++prompt\b|[0-9,]++[\t ]++earlier\b|{_LANE}"
+_LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+(?:{_MARK}))|{_SAYS}|{_HEADING}"
 _LINE_WORDS = (
     "-----",
     "#",
@@ -77,6 +78,9 @@ _LINE_WORDS = (
     "function",
     "summary",
     "branch",
+    "error",
+    "prompt",
+    "earlier",
 )
 _FILE_LINE_WORDS = ("recorded", "#")
 _FILE_LINE = (

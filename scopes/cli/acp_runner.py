@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class HistoryOptions(NamedTuple):
     """The block of history that is put before a prompt."""
 
-    last: int
+    last: int | None
     max_tokens: int
     with_tools: bool
     memory: str
@@ -49,7 +49,7 @@ def run_acp(
         Invalid: a number is out of its range, or two options contradict each other.
         NotFound, Ambiguous: there is no such agent, or no such conversation.
     """
-    _check_options(options, history.last, history.max_tokens, max_line_mb)
+    _check_options(options, 1 if history.last is None else history.last, history.max_tokens, max_line_mb)
     target = RecordingTarget(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
     try:
         process = _start_agent(invocation, command, options.conversation)

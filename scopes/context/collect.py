@@ -190,7 +190,7 @@ def _add_conversation(
         reason = "used as the summary at the beginning"
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
-    collected.unread += sum(map(may_be_turn, heads[start:first]))
+    collected.unread += sum(may_be_turn(head) and head.kind != "tool-results" for head in heads[start:first])
     stated = _find_decisions(repository, revision.oid, heads, limits.work_item)
     collected.decisions[:0] = in_effect(conversation, stated)
     _add_turns(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history
+from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history, message_limit
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
@@ -38,6 +38,7 @@ class ResumeRequest:
     where: a conversation or branch; None for the newest of the project around `here`.
     agent: the name of another agent. session: one of SESSIONS.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
+    max_tokens, messages: how much history a new session gets at most; None for both: 50 messages within MAX_TOKENS.
     memory: whose memory goes before the history, one of MEMORY.
     """
 
@@ -47,7 +48,8 @@ class ResumeRequest:
     session: str = SESSIONS[0]
     prompt: str = ""
     directory: str | None = None
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int | None = None
+    messages: int | None = None
     memory: str = MEMORY[0]
 
 
@@ -63,6 +65,7 @@ class Resumption(Result):
         command: the words of the command. Of a new session the last word is the prompt with the history.
         shell: the same as one line of a shell; the history is written by `scopes history` there.
         messages, tokens: the size of the history in the prompt; 0 for the agent's own session.
+        total, left_out: how many messages there are, and how many of them are not in the prompt.
     """
 
     conversation: ConversationId
@@ -76,6 +79,8 @@ class Resumption(Result):
     shell: str
     messages: int = 0
     tokens: int = 0
+    total: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +214,10 @@ def _begin_new(
 ) -> Resumption:
     """Return how to begin a new session, with the history in its first prompt."""
     directory, reason, user = rest
-    where, maximum = str(branch), request.max_tokens
+    where, maximum = str(branch), MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    last = message_limit(request.messages, request.max_tokens)
     block: HistoryBlock = history(
-        branch.repository, HistoryRequest(where=where, max_tokens=maximum, memory=request.memory), choice
+        branch.repository, HistoryRequest(where=where, last=last, max_tokens=maximum, memory=request.memory), choice
     )
     prompt = block.text + request.prompt
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
@@ -224,13 +230,15 @@ def _begin_new(
         conversation=branch.conversation.id, branch=branch.name, agent=agent.name, session="new", session_id=None,
         reason=reason, directory=directory, command=tuple(words),
         shell=_shell_line(directory, _write_new(branch, agent, request, user)),
-        messages=block.messages, tokens=block.tokens, notes=block.notes,
+        messages=block.messages, tokens=block.tokens, total=block.total, left_out=block.left_out, notes=block.notes,
     )  # fmt: skip
 
 
 def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest, user: User) -> str:
     """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
-    size = ["--max-tokens", str(request.max_tokens)]
+    tokens = MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    limit = message_limit(request.messages, request.max_tokens)
+    size = [*([] if limit is None else ["-n", str(limit)]), "--max-tokens", str(tokens)]
     memory = ["--with-memory"] if request.memory == MEMORY[0] else ["--memory", request.memory]
     command = shlex.join(["scopes", *user.store_options, "history", str(branch), "--for-prompt", *memory, *size])
     asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from scopes.context.history_block import INTRODUCTION, HistoryRequest
 from scopes.context.history_block import history as write
+from scopes.conversation.amend import amend
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
+from scopes.model.message import Author
 from tests.context.building import talk
 from tests.support.examples import examples
 from tests.support.history import history as draw
@@ -61,8 +63,10 @@ def test_a_block_has_the_last_fifty_messages_each_at_most_2000_characters(reposi
     talk(repository, 60, length=10)
     say(repository, "conv-001", "x" * 2001)
     block = history(repository, "conv-001", exact, max_tokens=100_000)
-    assert (block.messages, block.total, block.truncated) == (50, 61, 1)
-    assert entries(block)[0].startswith("Assistant: turn-12 ")
+    assert (block.messages, block.total, block.left_out, block.truncated) == (50, 61, 11, 1)
+    assert entries(block)[0].startswith("[first prompt of the conversation]\nUser: turn-1 ")
+    assert entries(block)[1] == "[11 earlier messages are left out]"
+    assert entries(block)[2].startswith("User: turn-13 ")
     assert entries(block)[-1] == f"Assistant: {'x' * 2000}... [truncated]"
 
 
@@ -119,9 +123,10 @@ def test_with_more_than_twenty_messages_a_summary_replaces_the_older_ones(reposi
     say(repository, "conv-001", "what was said so far", kind="summary")
     talk(repository, 2, length=10)
     found = entries(history(repository, "conv-001", exact, max_tokens=100_000))
-    assert found[0] == "Summary: what was said so far"
-    assert len(found) == 20  # with the summary, which is one of the last twenty messages
-    assert found[1].startswith("Assistant: turn-14 ")
+    assert found[0].startswith("[first prompt of the conversation]\nUser: turn-1 ")
+    assert found[1:3] == ["Summary: what was said so far", "[12 earlier messages are left out]"]
+    assert len(found[3:]) == 19  # with the summary, which is one of the last twenty messages
+    assert found[3].startswith("Assistant: turn-14 ")
 
 
 @pytest.mark.parametrize("cap", range(165, 1500, 150))
@@ -198,7 +203,11 @@ def test_a_compaction_replaces_the_messages_before_it(repository, exact):
     draw(repository, "main: a b")
     say(repository, "conv-001", "a and b", kind="compaction")
     say(repository, "conv-001", "c")
-    assert entries(history(repository, "conv-001", exact)) == ["Summary: a and b", "Assistant: c"]
+    assert entries(history(repository, "conv-001", exact)) == [
+        "Summary: a and b",
+        "[2 earlier messages are left out]",
+        "Assistant: c",
+    ]
 
 
 @lasting
@@ -233,6 +242,97 @@ def test_invalid_limits_are_refused(repository, exact, options):
     draw(repository, "main: a")
     with pytest.raises(Invalid):
         history(repository, "conv-001", exact, **options)
+
+
+def tool_work(repository, conversation, calls, *, failed=()):
+    """Append a message for each call, with its result in the next one."""
+    for number, name in enumerate(calls):
+        call = {**CALL, "name": name, "call_id": f"{conversation}-{number}"}
+        say(repository, conversation, "", parts=[call], author={"name": "bot", "kind": "agent"})
+        result = {**RESULT, "call_id": call["call_id"], "is_error": number in failed}
+        say(repository, conversation, "", parts=[result], kind="tool-results")
+
+
+def test_messages_with_tool_calls_only_share_a_line(repository, exact):
+    """S3-13: with the status of those that were not completed."""
+    where = new(repository).id
+    tool_work(repository, where, ["bash", "bash", "edit", "bash"], failed={1})
+    say(repository, where, "done")
+    block = history(repository, where, exact)
+    assert entries(block) == ["Assistant: [tools: bash \N{MULTIPLICATION SIGN}3 (1 failed), edit]", "Assistant: done"]
+    assert (block.messages, block.total, block.left_out) == (5, 5, 0)
+    assert len(entries(history(repository, where, exact, tools="full"))) == 5
+    assert entries(history(repository, where, exact, tools="none")) == ["Assistant: done"]
+
+
+def test_a_larger_number_of_tokens_gives_more_than_fifty_messages(repository, exact):
+    """S3-11: as many as asked for."""
+    new(repository)
+    talk(repository, 200, length=100)
+    blocks = [history(repository, "conv-001", exact, last=None, max_tokens=cap) for cap in (1000, 3000, 100_000)]
+    assert blocks[0].messages < 50 < blocks[1].messages < blocks[2].messages == 200
+    assert blocks[1].tokens > 2900
+    for block in blocks:
+        assert block.left_out == block.total - block.messages == 200 - block.text.count(": turn-")
+        noted = re.search(r"^\[(\d+) earlier messages are left out\]$", block.text, re.MULTILINE)
+        assert (int(noted[1]) if noted else 0) == block.left_out
+
+
+def test_the_first_prompt_is_kept_however_long_the_work_was(repository, exact):
+    where = new(repository).id
+    say(repository, where, "Fix the login.", author={"name": "carol", "kind": "human"})
+    tool_work(repository, where, ["bash"] * 70)
+    block = history(repository, where, exact)
+    assert entries(block) == [
+        "[first prompt of the conversation]\nUser: Fix the login.",
+        "[21 earlier messages are left out]",
+        "Assistant: [tools: bash \N{MULTIPLICATION SIGN}49]",
+    ]
+    assert (block.messages, block.total, block.left_out) == (50, 71, 21)
+
+
+def test_the_counts_are_right_also_beyond_the_messages_that_are_read(repository, exact):
+    """Results of tools are no messages of their own."""
+    where = new(repository).id
+    say(repository, where, "Fix the login.", author={"name": "carol", "kind": "human"})
+    tool_work(repository, where, ["bash"] * 30)
+    block = history(repository, where, exact, last=2)
+    assert (block.messages, block.total, block.left_out) == (2, 31, 29)
+
+
+def test_a_long_first_prompt_takes_at_most_a_quarter_of_the_tokens(repository, exact):
+    new(repository)
+    say(repository, "conv-001", "Fix the login. " * 130, author={"name": "carol", "kind": "human"})
+    talk(repository, 60, length=60)
+    block = history(repository, "conv-001", exact, max_tokens=600)
+    assert "[first prompt of the conversation]\nUser: Fix the login." in block.text
+    assert "... [truncated]\n\n[" in block.text
+    assert (block.tokens <= 600, block.truncated, block.text.count("Fix the login") < 60) == (True, 1, True)
+
+
+def test_an_amended_first_prompt_has_its_current_text(repository, exact):
+    new(repository)
+    first = say(repository, "conv-001", "Fix the login.", author={"name": "carol", "kind": "human"})
+    talk(repository, 60, length=20)
+    amend(repository, "conv-001", first.id, "Fix the logout.", author=Author("carol", "human"))
+    text = history(repository, "conv-001", exact).text
+    assert ("User: Fix the logout." in text, "login" in text) == (True, False)
+
+
+def test_an_error_is_not_what_the_agent_said(repository, exact):
+    """S3-16."""
+    draw(repository, "main: before")
+    say(repository, "conv-001", "model overloaded", kind="error", author={"name": "scopes", "kind": "system"})
+    assert entries(history(repository, "conv-001", exact))[-1] == "Assistant: [error: model overloaded]"
+
+
+@pytest.mark.parametrize(
+    "text", ["[tools: bash]", "[first prompt of the conversation]", "[12 earlier messages are left out]", "[error: x]"]
+)
+def test_recorded_text_cannot_imitate_the_marks_of_a_block(repository, exact, text):
+    draw(repository, "main: before")
+    say(repository, "conv-001", f"Look:\n{text}")
+    assert entries(history(repository, "conv-001", exact))[-1] == f"Assistant: Look:\n\\{text}"
 
 
 def with_memory_entry(repository):

@@ -196,7 +196,24 @@ def test_the_first_prompt_has_nothing_of_other_projects_unless_it_is_asked_for(h
     found = home.resume(session="new", **options)
     expected = {"--with-memory": [True, False], "--memory all": [True, True], "--memory none": [False, False]}[words]
     assert [f"The {name} has a cellar." in found.command[-1] for name in ("shop", "bank")] == expected
-    assert f"--for-prompt {words} --max-tokens" in found.shell
+    assert f"--for-prompt {words} -n 50 --max-tokens" in found.shell
+
+
+def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(home):
+    """And what is left out is counted, in the prompt too."""
+    for number in range(120):
+        say(home.repository, "conv-001", f"step {number} " + "word " * 50)
+    found = [home.resume(session="new", **each) for each in ({}, {"max_tokens": 20_000}, {"messages": 10})]
+    assert [(each.messages, each.total, each.left_out) for each in found] == [
+        (50, 122, 72),
+        (122, 122, 0),
+        (10, 122, 112),
+    ]
+    assert ["hide the prices" in each.command[-1] for each in found] == [True] * 3
+    assert "[72 earlier messages are left out]" in found[0].command[-1]
+    assert [each.shell.partition("--with-memory ")[2].partition(")")[0] for each in found] == [
+        "-n 50 --max-tokens 20000", "--max-tokens 20000", "-n 10 --max-tokens 20000",
+    ]  # fmt: skip
 
 
 def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
@@ -291,7 +308,7 @@ def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
     done = subprocess.run(
         ["sh", "-c", found.shell], check=True, capture_output=True, text=True, env={"PATH": f"{bin_}:/usr/bin:/bin"}
     )
-    words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--max-tokens)(20000)"
+    words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(-n)(50)(--max-tokens)(20000)"
     assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'
 
 

@@ -38,7 +38,9 @@ def test_conversations_of_all_directories_and_worktrees_of_a_repository_are_of_o
     git(shop / ".git", "worktree", "add", "-q", str(linked))
     (shop / "src").mkdir()
     members = members_of(repository, shop / "src")
-    assert [members.has(started_in(repository, each)) for each in (shop, linked, shop / "src", shop / "gone")] == [True] * 4
+    assert [members.has(started_in(repository, each)) for each in (shop, linked, shop / "src", shop / "gone")] == [
+        True
+    ] * 4
 
 
 def test_a_conversation_of_another_repository_is_of_another_project(repository, shop, tmp_path):

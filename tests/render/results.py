@@ -1339,18 +1339,18 @@ SAMPLES = {
         "stats": WithOptions(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
-            messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+            messages=1, total=9, left_out=8, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
         ),
         "history-preview": WithOptions(
             HistoryBlock(
                 conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
-                messages=1, total=9, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+                messages=1, total=9, left_out=8, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
             ),
             ViewOptions(preview=True),
         ),
         "no-history": HistoryBlock(
             conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",
-            messages=0, total=0, truncated=0, tokens=11, method="estimate", first=None, last=None,
+            messages=0, total=0, left_out=0, truncated=0, tokens=11, method="estimate", first=None, last=None,
         ),
         "budget": plan_budget(200_000),
         "budget-zen": plan_budget(1_000_000, "zen", model="gpt-4.1"),

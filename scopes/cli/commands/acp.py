@@ -42,8 +42,15 @@ Agent: TypeAlias = Annotated[
 Inject: TypeAlias = Annotated[
     str, usage.Option("--inject", metavar="WHEN", help="History in the first prompt: auto, always or never")
 ]
-Last: TypeAlias = Annotated[int, usage.Option("--history-messages", metavar="N", help="Messages of history at most")]
-MaxTokens: TypeAlias = Annotated[int, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most")]
+Last: TypeAlias = Annotated[
+    int | None,
+    usage.Option(
+        "--history-messages", metavar="N", help="Messages of history at most (50; no limit with --max-tokens)"
+    ),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 8000)")
+]
 NoTools: TypeAlias = Annotated[bool, usage.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
 NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="The same as --memory none")]
 OfMemory: TypeAlias = Annotated[
@@ -76,8 +83,8 @@ def acp(
     fork: Fork = False,
     agent: Agent = None,
     inject: Inject = INJECT[0],
-    last: Last = HISTORY_MESSAGES,
-    max_tokens: MaxTokens = HISTORY_TOKENS,
+    last: Last = None,
+    max_tokens: MaxTokens = None,
     no_tools: NoTools = False,
     no_memory: NoMemory = False,
     memory: OfMemory = MEMORY[0],
@@ -100,9 +107,10 @@ def acp(
 
     What goes into that prompt, before the user's own words: --system-prompt; the newest memory entries and the last
     words of up to three other agents, both of the same project (--memory all: of all projects, --no-memory: neither);
-    then the last messages of the conversation, with tool calls as name and status. A project is the git repository
-    around the directory in which a conversation began, or outside of git that directory. All of it is fenced as
-    recorded data; scopes history CONV --inject-preview prints it.
+    then the first prompt and the last messages of the conversation, with tool calls as name and status, and how many
+    messages are left out: at most 50 messages within 8000 tokens, or as many as --max-tokens allows. A project is the
+    git repository around the directory in which a conversation began, or outside of git that directory. All of it is
+    fenced as recorded data; scopes history CONV --inject-preview prints it.
 
     Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
     first prompt gets the history, and lines of the agent that are no messages are dropped. --emulate changes more: the
@@ -125,12 +133,14 @@ def acp(
     if not command or len(words or ()) != len(command):
         raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
     of = "none" if no_memory else _choose("--memory", memory, MEMORY)
+    messages = HISTORY_MESSAGES if last is None and max_tokens is None else last
+    tokens = HISTORY_TOKENS if max_tokens is None else max_tokens
     return run_acp(
         invocation,
         command,
         agent=None if agent is None else parse_agent_name(agent),
         max_line_mb=max_line_mb,
-        history=HistoryOptions(last, max_tokens, with_tools=not no_tools, memory=of),
+        history=HistoryOptions(messages, tokens, with_tools=not no_tools, memory=of),
         record=RecordOptions(thoughts, redact),
         options=ContinueOptions(
             which=_choose("--continue", which, CONTINUE),

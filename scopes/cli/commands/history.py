@@ -8,7 +8,13 @@ from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
-from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, MEMORY, TOOLS, HistoryRequest
+from scopes.context.history_block import (
+    DEFAULT_TOKENS,
+    MEMORY,
+    TOOLS,
+    HistoryRequest,
+    message_limit,
+)
 from scopes.context.history_block import history as run_history
 from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
@@ -23,11 +29,12 @@ def history(
     ] = False,
     preview: Annotated[bool, usage.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
-        int, usage.Option("-n", "--history-messages", metavar="N", help="Maximum number of messages")
-    ] = DEFAULT_MESSAGES,
+        int | None,
+        usage.Option("-n", "--history-messages", metavar="N", help="Messages at most (50; no limit with --max-tokens)"),
+    ] = None,
     max_tokens: Annotated[
-        int, usage.Option("--max-tokens", metavar="N", help="Maximum number of tokens")
-    ] = DEFAULT_TOKENS,
+        int | None, usage.Option("--max-tokens", metavar="N", help="Maximum number of tokens (default: 8000)")
+    ] = None,
     tools: Annotated[
         str, usage.Option("--with-tools", metavar="HOW", help="Tool calls: status, full with input and output, or none")
     ] = TOOLS[0],
@@ -43,7 +50,9 @@ def history(
 ) -> int:
     """Print a block of history to put before a prompt.
 
-    The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
+    The first prompt and the last messages in order, User and Assistant, each at most 2000 characters, with tool calls
+    as name and status; messages with nothing but tool calls share a line. The block says how many are left out:
+    without options it has at most 50 messages within 8000 tokens, with --max-tokens as many as these tokens allow.
     The block says that it is recorded data, not instructions, and stands between two lines with a random mark. Inside,
     tags, lines that look like another speaker or a heading, and invisible characters are made harmless, in the preview
     as in the block. That lowers the risk that an agent follows instructions in an old tool result; it does not remove
@@ -64,7 +73,14 @@ def history(
     if not (for_prompt or preview or inject_preview):
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes log")
     of = memory or (MEMORY[0] if with_memory or inject_preview else "none")
-    request = HistoryRequest(where=conversation, last=last, max_tokens=max_tokens, tools=tools, memory=of, mark=mark)
+    request = HistoryRequest(
+        where=conversation,
+        last=message_limit(last, max_tokens),
+        max_tokens=DEFAULT_TOKENS if max_tokens is None else max_tokens,
+        tools=tools,
+        memory=of,
+        mark=mark,
+    )
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_history(invocation.repository(), request, tokenizer)
     return invocation.show(result, options=ViewOptions(preview=preview))

@@ -10,7 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.context.history_block import MEMORY
 from scopes.errors import Inaccessible, NotFound
-from scopes.handover.resume import MAX_TOKENS, SESSIONS, ResumeRequest, User, naming
+from scopes.handover.resume import SESSIONS, ResumeRequest, User, naming
 from scopes.handover.resume import resume as plan_resume
 from scopes.hosts.agents import find_program
 
@@ -42,8 +42,14 @@ def resume(
         str | None, usage.Option("--directory", metavar="DIR", help="Run the agent there (default: where it was)")
     ] = None,
     max_tokens: Annotated[
-        int, usage.Option("--max-tokens", metavar="N", help="Tokens of history in a new session at most")
-    ] = MAX_TOKENS,
+        int | None, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 20000)")
+    ] = None,
+    messages: Annotated[
+        int | None,
+        usage.Option(
+            "--history-messages", metavar="N", help="Messages of history at most (50; no limit with --max-tokens)"
+        ),
+    ] = None,
     memory: Annotated[
         str,
         usage.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none"),
@@ -59,8 +65,10 @@ def resume(
     own opens its own session also if the branch has more, and is refused if that cannot be; --session new begins a new
     one in any case. --in chooses another agent: claude-code, codex, gemini, opencode, pi or qwen.
 
-    The first prompt of a new session also has the newest memory entries and the last words of up to three other agents,
-    both of the same project, before the history: --memory all takes those of all projects, --memory none neither.
+    The history is the first prompt and the last 50 messages, or as many as --max-tokens or --history-messages allow; it
+    says how many are left out. Before it, the prompt of a new session has the newest memory entries and the last words
+    of up to three other agents, both of the same project: --memory all takes those of all projects, --memory none
+    neither.
 
     Without CONV it is the newest conversation of the project around the current directory. One of another project has
     to be named.
@@ -75,7 +83,7 @@ def resume(
     invocation: Invocation = context.obj
     request = ResumeRequest(
         where=conversation, here=invocation.cwd, agent=agent, session=session, prompt=prompt, directory=directory,
-        max_tokens=max_tokens, memory=memory,
+        max_tokens=max_tokens, messages=messages, memory=memory,
     )  # fmt: skip
     user = User(invocation.environ, invocation.home, _store_options(invocation))
     tokenizer = tokenizer_for(invocation, None, strict=False)

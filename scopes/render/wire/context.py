@@ -108,6 +108,7 @@ def format_history_block(result: HistoryBlock) -> dict[str, object]:
         branch=result.branch,
         messages=result.messages,
         total=result.total,
+        left_out=result.left_out,
         truncated=result.truncated,
         tokens_used=result.tokens,
         method=result.method,

@@ -106,5 +106,6 @@ def injection_notes(block: HistoryBlock) -> dict[str, Any]:
     """Return what is recorded about history that was put in: the commits and the size, not the text (S3-15)."""
     return {
         "conversation": block.conversation, "first": block.first, "last": block.last, "messages": block.messages,
+        "total": block.total, "left_out": block.left_out,
         "tokens": block.tokens, "method": block.method,
     }  # fmt: skip
