@@ -34,7 +34,7 @@ ToContinue: TypeAlias = Annotated[
     str | None, usage.Option("--conversation", metavar="CONV[/BRANCH]", help="What to continue (default: the newest)")
 ]
 Fork: TypeAlias = Annotated[
-    bool, usage.Option("--fork", help="Fork the agent's session if the agent supports session/fork")
+    bool, usage.Option("--fork", help="Leave the session as it is: go on in a fork of it, or a new session")
 ]
 Agent: TypeAlias = Annotated[
     str | None, usage.Option("--agent", metavar="NAME", help="The agent's name (default: what it calls itself)")
@@ -103,7 +103,8 @@ def acp(
     The first new session of the editor continues the newest conversation that scopes acp has recorded of this agent in
     this directory. One that hooks, scopes watch or an import recorded is continued only if it is named: --conversation.
     The agent resumes or loads its own session if it can; else the recorded history is put before the first prompt,
-    once. A fork (--fork, or one by the editor) is recorded on a branch of its own.
+    once. A fork (--fork, or one by the editor) is recorded on a branch of its own. With --fork an agent that has no
+    session/fork gets a new session with the history: the session itself is never resumed or loaded.
 
     What goes into that prompt, before the user's own words: --system-prompt; the newest memory entries and the last
     words of up to three other agents, both of the same project (--memory all: of all projects, --no-memory: neither);

@@ -1,7 +1,8 @@
 """Continue the conversation of an agent and a directory when an editor opens a new session (S3-1 to S3-10).
 
-The ways, in this order, each only if the agent offers it: fork (on request), resume, load, and a new session whose
-first prompt begins with the recorded history. The editor needs to know nothing of this: it asks for a new session and
+The ways, in this order, each only if the agent offers it: resume, load, and a new session whose first prompt begins
+with the recorded history. A user who asks for a fork gets session/fork or such a new session, on a branch of its own:
+the session that is forked stays as it is. The editor needs to know nothing of this: it asks for a new session and
 gets one. A way that fails, or takes too long, is logged, and the next one is taken.
 """
 
@@ -193,10 +194,19 @@ class Continuations:
         if start.recorded is None:
             return
         if start.recorded.session is not None:
-            wanted = ["fork", "resume", "load"] if self._options.fork else ["resume", "load"]
+            wanted = ["fork"] if self._options.fork else ["resume", "load"]
             start.ways = [way for way in wanted if self.offers(way)]
+            if self._options.fork and not start.ways:
+                self._note_failure(start, "fork", start.recorded.session, "the agent does not offer session/fork")
         if self._options.inject != "never" and (self._options.inject == "always" or not start.ways):
             self._prepare_history(start)
+
+    def _note_failure(
+        self, start: PendingStart, way: str, session: str, error: str | None, code: int | None = None
+    ) -> None:
+        """Log that a way did not work, and keep it with the first message."""
+        start.failures.append({"way": way, "error": error} if code is None else {"way": way, "code": code})
+        self._log.write(f"{way}-failed", session=session, error=error, code=code)
 
     def _prepare_history(self, start: PendingStart) -> None:
         if start.recorded is not None and start.block is None and self._options.inject != "never":
@@ -255,8 +265,7 @@ class Continuations:
             self._answer_with_error(start, error)
             return
         error = "took too long" if answer is None else envelope.error_message(answer)
-        start.failures.append({"way": way, "error": error} if code is None else {"way": way, "code": code})
-        self._log.write(f"{way}-failed", session=recorded.session, error=error, code=code)
+        self._note_failure(start, way, recorded.session, error, code)
         self._peers.run_in_worker(lambda: self.try_next(start))
 
     def _continued(self, start: PendingStart, way: str, recorded: RecordedBranch, result: dict[str, Any]) -> None:
@@ -289,7 +298,9 @@ class Continuations:
         self._log.write("session", way=way, resumed=resumed, session=session, where=_name(recorded))
         cwd = start.params.get("cwd")
         directory = cwd if isinstance(cwd, str) else ""
-        forked = None if recorded is None or way != "fork" else recorded.session
+        forked = None
+        if recorded is not None and (way == "fork" or self._options.fork):
+            forked = recorded.session or ""  # the branch of the user has none
         self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, forked))
 
     def _answer_with_error(self, start: PendingStart, error: Any) -> None:

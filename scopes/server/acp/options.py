@@ -44,7 +44,7 @@ class ContinueOptions(NamedTuple):
 
     which: continue the first new session of the editor, every one, or none.
     conversation: the conversation or branch to continue; None: the newest of the agent and the directory.
-    fork: begin with a fork of the agent's session if it supports session/fork.
+    fork: begin with a fork of the agent's session, or if it has no session/fork with a new one, on a branch of its own.
     inject: put history in if the agent has no memory, always, or never.
     show_replay: pass on to the editor what the agent replays when a session is loaded.
     system_prompt: goes before the history.

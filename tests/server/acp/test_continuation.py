@@ -347,11 +347,36 @@ def test_each_of_two_forks_has_a_branch_and_the_next_start_continues_the_newest_
     assert desk.received("session/resume")[-1]["params"]["sessionId"] == "agent-3"
 
 
-def test_a_fork_that_the_agent_refuses_is_no_branch(desk):
-    """S3-1: the next way goes on with the session itself."""
+CANNOT_FORK = {
+    "not offered": {"resume": True, "load": True},
+    "refused": {"resume": True, "load": True, "fork": True, "fail": ["session/fork"]},
+}
+
+
+@pytest.mark.parametrize("case", CANNOT_FORK)
+def test_without_a_fork_of_the_agent_a_new_session_goes_on_on_a_branch_of_its_own(desk, case):
+    """S3-1, S3-6: the user wants the session to stay as it is, so it is neither resumed nor loaded."""
+    desk.run("first", resume=True, load=True)
+    desk.run("second", "third", options=["--fork"], **CANNOT_FORK[case])
+    assert (desk.received("session/resume"), desk.received("session/load")) == ([], [])
+    assert started(desk) == ["new", "new"]
+    assert desk.texts("conv-001/main") == ["first", "echo: first"]
+    assert desk.texts("conv-001/fork/stub")[2:] == ["second", "echo: second", "third", "echo: third"]
+    assert [len(blocks) for blocks in desk.prompts()] == [1, 2, 1]
+    branches = read_metadata(desk.store, CONV).branches
+    assert [branches[name].extra["acp"]["session"] for name in ("main", "fork/stub")] == ["agent-1", "agent-2"]
+    assert "stale" not in branches["main"].extra["acp"]
+    [failure] = desk.messages("conv-001/fork/stub")[2].extra["acp"]["failures"]
+    assert failure["way"] == "fork"
+    assert len(desk.events("fork-failed")) == 1
+
+
+def test_a_fork_of_a_conversation_of_another_agent_leaves_its_branch_as_it_is(desk):
     desk.run("first", resume=True)
-    desk.run("second", options=["--fork"], resume=True, fork=True, fail=["session/fork"])
-    assert (started(desk), desk.branches()) == (["new", "resume"], ["conv-001/main"])
+    desk.run("second", options=["--fork", "--conversation", "conv-001"], name="other", fork=True)
+    assert desk.texts("conv-001/main") == ["first", "echo: first"]
+    assert desk.texts("conv-001/fork/other") == ["first", "echo: first", "second", "echo: second"]
+    assert len(desk.prompts()[1]) == 2
 
 
 def test_a_fork_without_a_prompt_leaves_no_branch(desk):
