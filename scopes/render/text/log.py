@@ -8,7 +8,7 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.history.messages import NO_TEXT, display_time, shown_author
 from scopes.loading import load
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, summary_text
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, ending_mark, summary_text
 from scopes.render.view import Column, Span, View
 from scopes.sanitize import mark_cut
 
@@ -64,7 +64,12 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 
 
 def _subject(entry: LogEntry) -> str:
-    """Return the subject of a message, or a summary of its parts if it has no text."""
+    """Return the subject of a message, or a summary of its parts if it has no text; how it ended if that is known."""
+    ending = "".join(f"[{span.text.strip(' ·')}] " for span in ending_mark(entry.message))
+    return f"{ending}{_summary(entry)}"
+
+
+def _summary(entry: LogEntry) -> str:
     if entry.message is None or entry.head.subject != NO_TEXT:
         return mark_cut(entry.head.shown_subject, "" if entry.message is None else entry.message.text)
     return summary_text(entry.head, entry.message)

@@ -21,6 +21,7 @@ from scopes.render.text.phrases import (
     change_mark,
     confidence_mark,
     counted,
+    ending_mark,
     full_time,
     identifier,
     short_time,
@@ -131,7 +132,8 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     head = entry.head
     who = author(head.author, head.author_kind)
     if width is None:
-        start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
+        ending = (Span(f"[{span.text.strip(' ·')}] ", span.style) for span in ending_mark(entry.message))
+        start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ", *ending)
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
     unused = width - count_span_cells(clean_spans(columns)) - len(head.shown_subject) - len(" () ")
@@ -188,7 +190,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
 
 
 def _changes(entry: LogEntry) -> tuple[Span, ...]:
-    return change_mark(retracted=entry.retracted, amended=entry.amended)
+    return *change_mark(retracted=entry.retracted, amended=entry.amended), *ending_mark(entry.message)
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scopes.loading import deferred
+from scopes.model.agent_tools import DIFFS
 from scopes.model.tool_calls import is_refused
 from scopes.render.text.phrases import counted, format_size
 from scopes.render.text.tool import call_line
@@ -13,8 +15,13 @@ from scopes.render.text.tool_outcome import result_line
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
+    from difflib import unified_diff
+
     from scopes.model.message import FileTouch, Part
     from scopes.render.color import Style
+
+if not TYPE_CHECKING:
+    unified_diff = deferred("difflib:unified_diff")
 
 INDENT = 4
 _MAX_LINE_LENGTH = 1000
@@ -53,7 +60,7 @@ def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]
         case "tool_call":
             return _heading(part), _input_texts(fields.get("input", fields.get("input_text")))
         case "tool_result":
-            return _heading(part), iter([(_output(fields), "")])
+            return _heading(part), _result_texts(fields)
         case "file_ref":
             return _heading(part), iter([(_text(fields.get("patch")), "")])
         case "image" | "file":
@@ -124,6 +131,28 @@ def _heading(part: Part) -> tuple[Span, ...]:
     kind = None if part.type == "file_ref" else part.type
     known = (kind, fields.get("op"), fields.get("media_type"), fields.get("path"))
     return (Span(f"[{' '.join(_text(word) for word in known if word)}]", "dim"),)
+
+
+def _result_texts(fields: Mapping[str, Any]) -> Iterator[tuple[str, Style]]:
+    """Yield the output of a tool, and the changes of files that it reported as texts before and after."""
+    output = _output(fields)
+    structured = fields.get("structured")
+    diffs = structured.get(DIFFS) if isinstance(structured, Mapping) else None
+    changes = [_change(diff) for diff in diffs if isinstance(diff, Mapping)] if isinstance(diffs, list) else []
+    if output or not any(changes):
+        yield output, ""
+    yield from ((change, "") for change in changes if change)
+
+
+def _change(diff: Mapping[str, Any]) -> str:
+    """Return a change of a file as a unified diff; empty if its texts are not known."""
+    path, before, after = (diff.get(name) for name in ("path", "oldText", "newText"))
+    if not (isinstance(path, str) and isinstance(after, str) and (before is None or isinstance(before, str))):
+        return ""
+    lines = unified_diff(
+        (before or "").splitlines(), after.splitlines(), path if before is not None else "/dev/null", path, lineterm=""
+    )
+    return "\n".join(lines)
 
 
 def _output(fields: Mapping[str, Any]) -> str:

@@ -126,6 +126,15 @@ def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
     return (Span(f" · {'retracted' if retracted else 'amended'}", "warn"),) if retracted or amended else ()
 
 
+def ending_mark(message: Message | None) -> tuple[Span, ...]:
+    """Return a mark for an answer that is not complete (S3-24); a message that is about an interrupt has its kind."""
+    if message is None or message.kind == "interrupt":
+        return ()
+    if "cancelled" in {message.status, message.stop_reason}:
+        return (Span(" · cancelled", "warn"),)
+    return (Span(" · interrupted", "warn"),) if message.status in {"interrupted", "partial"} else ()
+
+
 def format_size(count_bytes: int) -> str:
     """Return a number of bytes as `512 B` or `1.5 MiB`."""
     amount, unit = float(count_bytes), 0

@@ -126,3 +126,38 @@ def test_no_line_of_a_session_is_wider_than_the_terminal(width, graph, oneline, 
     assert forbidden(text) == []
     if width >= 40:
         assert max(map(cell_len, text.splitlines())) <= width
+
+
+ENDINGS = [
+    ({"status": "interrupted"}, "interrupted"),
+    ({"status": "partial"}, "interrupted"),
+    ({"stop_reason": "cancelled"}, "cancelled"),
+    ({"status": "completed", "stop_reason": "end_turn"}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), ENDINGS)
+@pytest.mark.parametrize("full", [False, True])
+def test_an_answer_that_is_not_complete_says_so_in_its_heading(fields, expected, full):
+    """S3-24."""
+    heading = shown("calls", full=full, **fields)[0]
+    assert [word for word in ("interrupted", "cancelled") if f" · {word}" in heading] == (
+        [expected] if expected else []
+    )
+
+
+@pytest.mark.parametrize(("fields", "expected"), ENDINGS)
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_an_answer_that_is_not_complete_says_so_in_one_line(fields, expected, is_terminal):
+    """S3-24: in a pipe in brackets."""
+    entry = replace(BY_ID["calls"], message=replace(BY_ID["calls"].message, **fields))
+    result = WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True))
+    line = seen(result, 120) if is_terminal else piped(result)
+    mark = f"{expected}: " if is_terminal else f" [{expected}] "
+    assert (mark in line) == (expected is not None)
+    assert ("interrupted" in line, "cancelled" in line) == (expected == "interrupted", expected == "cancelled")
+
+
+def test_a_message_about_an_interrupt_says_so_once():
+    lines = shown("calls", kind="interrupt", status="interrupted")
+    assert lines[0].count("interrupted") == 1

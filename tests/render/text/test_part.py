@@ -133,3 +133,27 @@ def test_touched_files_are_listed_with_their_operations():
     files = (FileTouch("a.py", "edit"), FileTouch("b.py", "rename", source="c.py"))
     assert format_files(files) == "edit a.py, rename b.py from c.py"
     assert format_files(()) == ""
+
+
+DIFF = {"type": "diff", "path": "app.py", "oldText": "a\nb\n", "newText": "a\nc\n"}
+
+
+def test_the_result_of_an_edit_shows_what_was_changed():
+    """An edit behind `scopes acp` has no output, only texts before and after."""
+    shown = whole("tool_result", structured={"diffs": [DIFF]})
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines == ["← result:", "--- app.py", "+++ app.py", "@@ -1,2 +1,2 @@", "a", "-b", "+c"]
+
+
+def test_a_new_file_is_shown_as_added_and_the_output_comes_first():
+    new = {**DIFF, "oldText": None}
+    lines = [line.strip() for line in whole("tool_result", output="done", structured={"diffs": [new]}).splitlines()]
+    assert lines[:4] == ["← result:", "done", "--- /dev/null", "+++ app.py"]
+    assert lines[-2:] == ["+a", "+c"]
+
+
+@pytest.mark.parametrize(
+    "odd", [None, "x", {"diffs": "x"}, {"diffs": [1, {}, {"path": 1, "newText": 2}]}, {"diffs": None}]
+)
+def test_odd_changes_of_a_result_show_nothing(odd):
+    assert whole("tool_result", structured=odd).strip() == whole("tool_result").strip()
