@@ -124,6 +124,19 @@ def test_long_messages_are_cut_and_only_the_last_ones_are_put_in(desk):
     assert "... [truncated]" in desk.prompts()[4][0]
 
 
+def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(desk):
+    """S3-11: the agent learns how much it does not get, and what the task was."""
+    desk.run(*(f"step {number}" for number in range(30)))
+    desk.run("next", options=["--conversation", "conv-001"])
+    desk.run("next", options=["--conversation", "conv-001", "--max-tokens", "20000"])
+    default, whole = (blocks[0] for blocks in desk.prompts()[-2:])
+    assert "[first prompt of the conversation]\nUser: step 0\n\n[10 earlier messages are left out]\n" in default
+    assert default.count("step ") == 50
+    assert (whole.count("step "), "left out" in whole) == (60, False)
+    injected = desk.messages()[60].extra["acp"]["injected"]
+    assert (injected["messages"], injected["total"], injected["left_out"]) == (50, 60, 10)
+
+
 @pytest.mark.parametrize("option", [[], ["--no-tools-in-history"]])
 def test_tool_calls_are_a_name_and_a_status_or_left_out(desk, option):
     """S3-13: never their arguments."""
