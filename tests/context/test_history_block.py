@@ -319,7 +319,7 @@ def test_an_amended_first_prompt_has_its_current_text(repository, exact):
     assert ("User: Fix the logout." in text, "login" in text) == (True, False)
 
 
-def test_an_error_is_not_what_the_agent_said(repository, exact):
+def test_an_error_is_marked_as_one(repository, exact):
     """S3-16."""
     draw(repository, "main: before")
     say(repository, "conv-001", "model overloaded", kind="error", author={"name": "scopes", "kind": "system"})
