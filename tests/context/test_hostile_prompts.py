@@ -127,7 +127,7 @@ def test_no_two_prompts_have_the_same_mark_not_even_from_the_cache(repository, e
     contexts = [built(repository, exact, tmp_path, mark=None) for _ in range(2)]
     texts = [each.formatted_history for each in contexts]
     texts += [context(repository).text for _ in range(2)]
-    texts += [history(repository, HistoryRequest(where="conv-001", with_memory=True), exact).text for _ in range(2)]
+    texts += [history(repository, HistoryRequest(where="conv-001", memory="all"), exact).text for _ in range(2)]
     marks = {mark for text in texts for _, mark, _ in FENCE.findall(text)}
     assert len(marks) == 8
     assert contexts[0].context_id == contexts[1].context_id
@@ -139,7 +139,7 @@ def test_a_given_mark_makes_the_output_the_same_every_time(repository, exact, tm
     new(repository)
     say(repository, "conv-001", "hello")
     add(repository, "remember", agent="planner")
-    request = HistoryRequest(where="conv-001", with_memory=True, mark="x" * 16)
+    request = HistoryRequest(where="conv-001", memory="all", mark="x" * 16)
     assert len({history(repository, request, exact).text for _ in range(2)}) == 1
     assert set(FENCE.findall(history(repository, request, exact).text)) == {
         (name, "x" * 16, end) for name in ("memory", "history") for end in ("begins", "ends")
