@@ -34,7 +34,7 @@ from scopes.importers.import_notes import (
 )
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.repeated_import import is_repeatable, repeat_of, state_of_refs
+from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
 from scopes.importers.run_state import ImportRun
 from scopes.importers.shared_prefix import find_joins
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from scopes.importers.index_feed import IndexFeed
 
 OnProgress = Callable[[int], None]
-Remember = Callable[[Imported, str], None]
+Remember = Callable[[Imported, StoreState], None]
 ChangedSources = Mapping[ConversationId, Sequence[str]]
 NOTHING_CHANGED: ChangedSources = {}
 _ATTEMPTS = 5
@@ -368,7 +368,8 @@ def _update_refs(
     if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
         again = [*note_unparsed(run), *notes, *copies, *note_missing_parents(run)]
-        remember(repeat_of(result, again), state_of_refs(run.repository))
+        keys = {conversation: tuple(target.keys) for conversation, target in conversations.items()}
+        remember(repeat_of(result, again, keys), read_store_state(run.repository))
     return result
 
 
@@ -443,6 +444,7 @@ def _build_result(
         dry_run=options.dry_run,
         operation=operation,
         notes=notes,
+        stay_deleted=len(list(run.targets)) - len(conversations),
         missing_parents=run.missing_parents,
         joined=joined,
         details=details,
@@ -473,4 +475,5 @@ def _describe(
         new_messages=target.new_messages,
         branches=unchanged + sum(len(session.tips) for session in target.sessions),
         source=next(iter(paths), None),
+        keys=() if target.sessions else tuple(target.unchanged),
     )
