@@ -7,11 +7,11 @@ Sources are never written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scopes.errors import Busy, CannotImport, Invalid
+from scopes.errors import Busy, CannotImport, Invalid, ScopesError
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
@@ -37,7 +37,7 @@ from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
 from scopes.importers.run_state import ImportRun
-from scopes.importers.shared_prefix import find_joins
+from scopes.importers.shared_prefix import find_joins, keep_what_sessions_are_compared_with
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
@@ -62,6 +62,7 @@ ChangedSources = Mapping[ConversationId, Sequence[str]]
 NOTHING_CHANGED: ChangedSources = {}
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
+MANY_CONVERSATIONS = 100  # new ones; fewer are read soon enough by the next import
 LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
@@ -195,6 +196,7 @@ def _import_queue(
                     result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
                 _keep_digests(repository, result)
+                _keep_comparisons(repository, result, index_directory)
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
@@ -219,6 +221,14 @@ def _keep_digests(repository: Repository, result: Imported) -> None:
         if each.new_messages >= LONG_MESSAGES:
             tips = list_branch_tips(repository, each.id).values()
             load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
+
+
+def _keep_comparisons(repository: Repository, result: Imported, index_directory: str | None) -> None:
+    """Keep what the next new session is compared with, so that the hook of an agent need not read all of it at once."""
+    added = sum(1 for each in result.conversations if each.messages == each.new_messages)
+    if index_directory is not None and result.operation is not None and added >= MANY_CONVERSATIONS:
+        with suppress(ScopesError):  # the next import will report it
+            keep_what_sessions_are_compared_with(repository, index_directory)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
