@@ -17,20 +17,17 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
-from zlib import crc32
 
 from scopes.ids import Oid
 from scopes.index.database import (
     READ_ERRORS,
     Layout,
     UnusableIndex,
+    checksum_of,
     connect,
-    create_tables,
     identity_of,
-    is_damage,
-    is_empty,
-    is_ours,
-    remove,
+    prepare_rows,
+    remove_unusable,
 )
 
 TABLES: Final = ("conversation", "source", "origin", "tip")
@@ -72,7 +69,7 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
         return {}
     with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
         found = connection.execute(f"SELECT key, checksum, data FROM {rows}")  # noqa: S608 - one of TABLES
-        return {Oid(key.hex()): data for key, checksum, data in found if crc32(data, crc32(key)) == checksum}
+        return {Oid(key.hex()): data for key, checksum, data in found if checksum_of(key, data) == checksum}
     return {}
 
 
@@ -84,7 +81,7 @@ def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], go
         with connection:
             connection.executemany(
                 f"INSERT OR REPLACE INTO {rows} VALUES (?, ?, ?)",  # noqa: S608 - one of TABLES
-                [(key, crc32(data, crc32(key)), data) for key, data in new],
+                [(key, checksum_of(key, data), data) for key, data in new],
             )
             connection.executemany(
                 f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
@@ -101,18 +98,8 @@ def _open(directory: str, store: str) -> Iterator[sqlite3.Connection]:
     """
     try:
         with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # a lost row costs time only, and damage is detected
-            connection.execute("PRAGMA journal_mode = MEMORY")
-            identity = identity_of(store)
-            if is_empty(connection):
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    if is_empty(connection):  # no other process has created the tables in the meantime
-                        create_tables(connection, LAYOUT, identity)
-            if not is_ours(connection, LAYOUT, identity):
-                raise UnusableIndex(None)
+            prepare_rows(connection, LAYOUT, identity_of(store))
             yield connection
     except _FAILURES as error:
-        if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
-            remove(directory, LAYOUT)
+        remove_unusable(directory, LAYOUT, error)
         raise
