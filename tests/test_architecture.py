@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import os
 import re
@@ -31,6 +32,19 @@ def test_imports_go_to_lower_ranks_only_and_foreign_libraries_stay_in_their_pack
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_modules_import_each_other_not_even_for_their_types():
+    """The contracts do not see imports under TYPE_CHECKING; `graphlib` names the modules of a cycle."""
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
+    imports = {}
+    for name, path in modules.items():
+        found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        names = {node.module for node in found} | {
+            f"{node.module}.{each.name}" for node in found for each in node.names
+        }
+        imports[name] = names & modules.keys() - {name}
+    assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(modules)
 
 
 def test_every_module_and_package_at_the_top_has_a_layer():

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.errors import ScopesError
 from scopes.history.conversations import participants_of
+from scopes.history.latest import list_latest
 from scopes.history.messages import shown_author, walk_headers_newest_first
-from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation, resolve_revision
+from scopes.history.revisions import list_branch_tips, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, key_of_path

@@ -19,7 +19,6 @@ from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.line_match import (
     CommitContext,
-    LineMatch,
     context_of,
     hash_neighbours,
     match_line,
@@ -35,7 +34,7 @@ from scopes.code_links.project_git import (
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, parse_target
 from scopes.code_links.why_answers import AnswerWriter
-from scopes.code_links.why_result import Why, WhyCommit, WhyLines
+from scopes.code_links.why_result import FoundLines, Why, WhyCommit, WhyLines
 from scopes.code_links.working_lines import map_lines, split_lines
 from scopes.errors import Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import ConversationId
@@ -108,18 +107,6 @@ class _Source:
     places: Mapping[int, int]
     committed_at: float = 0.0
     notes: tuple[Note, ...] = ()
-
-
-@dataclass(slots=True)
-class FoundLines:
-    """What was found for adjacent lines with the same commit and the same turn."""
-
-    line: int
-    last_line: int
-    match: LineMatch
-    commit: WhyCommit | None = None
-    author_time: float = 0.0
-    links: tuple[CodeLink, ...] = ()
 
 
 def _is_working(request: WhyRequest, name: str) -> bool:

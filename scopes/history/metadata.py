@@ -19,7 +19,7 @@ from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit, parse_tree
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
-from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 if TYPE_CHECKING:
     from scopes.model.merge_request import MergeRequest
@@ -31,6 +31,7 @@ _HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
+_MAIN = encode_component("main")
 _REQUESTS = "merge-requests/"
 _DISMISSED = "dismissed-decisions/"
 
@@ -96,6 +97,14 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     return Metadata(
         commit, title, archived, tags, branches, directory, requests, frozenset(dismissed), frozenset(damaged)
     )
+
+
+def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
+    """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
+    tree = read_commit_stub(objects, commit).tree
+    directory, main = find_blob(objects, tree, _DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
+    fork = None if main is None else decode_branch_entry(main).fork
+    return None if directory is None else decode_line(directory), fork
 
 
 def _decode_request(data: bytes) -> MergeRequest | None:

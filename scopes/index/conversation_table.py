@@ -24,7 +24,7 @@ from scopes.index.database import (
     Layout,
     UnusableIndex,
     connect,
-    create_tables,
+    create_if_empty,
     identity_of,
     is_empty,
     is_ours,
@@ -293,10 +293,7 @@ def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId,
         with translate_damage():
             if is_empty(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    if is_empty(connection):  # no other process has created them in the meantime
-                        create_tables(connection, LAYOUT, store)
+            create_if_empty(connection, LAYOUT, store)
             if not is_ours(connection, LAYOUT, store):
                 raise UnusableIndex("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")

@@ -71,7 +71,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.undo": "operations",
     "scopes.conversation.verify": "store",
     "scopes.conversation.withdraw": "claims",
-    "scopes.exporters.agent_trace": "import_export",
+    "scopes.exporters.commit_notes": "import_export",
     "scopes.exporters.atomic_save": "import_export",
     "scopes.proposals.apply": "proposals",
     "scopes.proposals.create": "proposals",

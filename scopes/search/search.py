@@ -16,7 +16,7 @@ from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation, walk_directories
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.tokenize import tokenize
@@ -337,9 +337,8 @@ def _names_in(repository: Repository) -> Names:
 
 def _conversations_of(repository: Repository, name: str) -> Iterable[ConversationId]:
     """Yield the conversations that began in a project, given by its name or by a directory in it."""
-    directories = {id_: find_directory(repository, id_) for id_ in conversation_ids(repository)}
     project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
-    for conversation, directory in directories.items():
+    for conversation, directory in walk_directories(repository, conversation_ids(repository)):
         if directory is None:
             continue
         own = find_project(directory) if project is None else None
