@@ -274,7 +274,7 @@ def test_of_a_list_of_lines_all_are_explained_once_and_in_order(world, project):
 
 def test_a_list_with_a_line_that_the_file_lacks_is_refused(world, project):
     begin(project)
-    with pytest.raises(Invalid, match="app.py has 12 lines, not 40"):
+    with pytest.raises(Invalid, match=r"app.py has 12 lines, not 40"):
         world.why("app.py:3,40-50", work(world))
 
 
