@@ -108,7 +108,7 @@ def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
         raise Invalid(f"{path!a} is not a regular file", hint="a device or a pipe would be replaced: name a file")
     final = os.path.realpath(path)
     remove_leftovers(path)
-    temporary = part_of(_beside(path))
+    temporary = part_of(_part_prefix(path))
     size = 0
     with _translate_errors(path), ExitStack() as cleanup:
         with open(temporary, "xb") as file:
@@ -124,10 +124,10 @@ def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
 
 def remove_leftovers(path: str) -> None:
     """Delete what killed processes left where they were writing a file, or another one of its directory."""
-    remove_parts(_beside(path))
+    remove_parts(_part_prefix(path))
 
 
-def _beside(path: str) -> str:
+def _part_prefix(path: str) -> str:
     """Return the beginning of temporary names: not that of the file, which may be as long as a name can be."""
     return os.path.join(os.path.dirname(os.path.realpath(path)), ".scopes")
 
