@@ -212,6 +212,13 @@ def _find_repeated(
     return result
 
 
+def note_imported_files(invocation: Invocation, result: Imported) -> None:
+    """Say in the log of the hooks which files were imported, so that their problems are over; not of a dry run."""
+    if not result.dry_run:
+        paths = [source.path for source in result.sources]
+        load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
+
+
 def _take_spooled(invocation: Invocation) -> None:
     """Take what `scopes acp` could not write, so that an imported session joins it."""
     try:

@@ -18,7 +18,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.exporters.atomic_save import write_file
+from scopes.exporters.atomic_save import remove_leftovers, write_file
 from scopes.hosts.agents import AGENTS, UserDirectories, config_directory
 from scopes.hosts.config_file import require_inside
 from scopes.result import Result
@@ -109,6 +109,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
         if others:
             return _keep_for(others, agent, path, before, project=project)
         _check_unedited(path, before)
+    remove_leftovers(path)
     try:
         os.unlink(path)
     except OSError as error:

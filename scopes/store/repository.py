@@ -25,6 +25,7 @@ from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, find_loose
+from scopes.store.loose_writer import write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
@@ -252,14 +253,11 @@ class Repository:
         return self._odb.exists(oid)
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Store one loose object and return its id.
-
-        Raises:
-            Inaccessible: disk full, read-only, permission.
-        """
+        """Store one loose object and return its id; raise Inaccessible if the disk is full or cannot be written."""
         for tries_left in reversed(range(_TRIES)):
             try:
-                oid = Oid(str(self.git.write(CODES[kind], data)))
+                oid = write_large(self._objects, kind, data, is_known=self.has, durable=self.durable)
+                oid = oid or Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
                 # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):

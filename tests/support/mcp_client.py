@@ -38,8 +38,10 @@ def use(server: Any, task: Callable[[Client], Awaitable[Any]], *, mode: str = "l
 class Agent:
     """An agent that calls tools of the server of a store, one connection for each call."""
 
-    def __init__(self, store: object, name: str = NAME, *, fixed: str | None = None) -> None:
-        self.access = StoreAccess(str(store), agent=fixed)
+    def __init__(
+        self, store: object, name: str = NAME, *, fixed: str | None = None, settings: dict[str, str] | None = None
+    ) -> None:
+        self.access = StoreAccess(str(store), agent=fixed, settings=settings)
         self.name = name
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:

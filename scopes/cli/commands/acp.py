@@ -44,7 +44,9 @@ Inject: TypeAlias = Annotated[
 Last: TypeAlias = Annotated[int, usage.Option("--history-messages", metavar="N", help="Messages of history at most")]
 MaxTokens: TypeAlias = Annotated[int, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most")]
 NoTools: TypeAlias = Annotated[bool, usage.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
-NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="Put no memory before the history")]
+NoMemory: TypeAlias = Annotated[
+    bool, usage.Option("--no-memory", help="Leave the memory, and what other agents said, out of the first prompt")
+]
 SystemPrompt: TypeAlias = Annotated[
     str | None, usage.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
 ]
@@ -89,12 +91,13 @@ def acp(
     Put `scopes acp --` before the agent's command in the editor's settings. What editor and agent say in the Agent
     Client Protocol (ACP) passes through, and every prompt, answer and tool call becomes a message of a conversation.
     The first new session of the editor continues the newest conversation of this agent in this directory: the agent
-    resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. The
-    history is fenced as recorded data; scopes history CONV --inject-preview prints it. A fork (--fork, or one by the
-    editor) is recorded on a branch of its own.
+    resumes or loads its own session if it can; else the recorded history is put before the first prompt, once. Before
+    the history goes the memory of the store, of this agent and of all others, and what other agents said last;
+    --no-memory leaves both out, --inject never the history too. All of it is fenced as recorded data; scopes history
+    CONV --inject-preview prints it. A fork (--fork, or one by the editor) is recorded on a branch of its own.
 
     Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
-    first prompt gets the history, and lines of the agent that are no messages are dropped. --emulate changes more: the
+    first prompt gets the history, and lines of the agent that are not messages are dropped. --emulate changes more: the
     answer to initialize, and the ids of sessions that the agent knows by another one. So it is off unless asked for.
 
     A turn is in the store when its answer arrives, or, if the store is locked for more than two seconds, on disk in the
@@ -107,7 +110,7 @@ def acp(
       scopes acp -- opencode acp
       scopes acp --continue never -- gemini --acp
       scopes acp --conversation conv-001/main --inject always -- codex-acp
-      scopes acp --history-messages 20 --no-tools-in-history --redact -- my-agent
+      scopes acp --history-messages 20 --no-memory --no-tools-in-history --redact -- my-agent
     """
     invocation: Invocation = context.obj
     command = after_separator(invocation.arguments)
@@ -155,7 +158,7 @@ def acp_log(
     """Show what happened to sessions behind scopes acp.
 
     Newest first: when an agent began and ended or could not be started, which sessions it refused, which ways to
-    continue one were tried and why one failed, lines of the agent that were no messages, and why a recording stopped.
+    continue one were tried and why one failed, lines of the agent that were not messages, and why a recording stopped.
     The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores.
 
     Examples:

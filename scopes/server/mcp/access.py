@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import Any
 
@@ -74,12 +74,14 @@ class StoreAccess:
         *,
         create: bool = False,
         writes: bool = False,
+        alone: bool = True,
         refusal: type[MCPServerError] = ToolError,
     ) -> Iterator[Store]:
         """Open the store as an agent; an error becomes one that the agent can read, with its cure.
 
         create: make the store if it does not exist.
         writes: a branch needs its whole name, as for every command that writes.
+        alone: other requests wait; False for what takes long.
         refusal: the class of this error.
 
         Raises:
@@ -87,7 +89,7 @@ class StoreAccess:
         """
         author = Author(self.name_of(client), "agent")
         with (
-            self._lock,
+            self._lock if alone else nullcontext(),
             readable_errors(refusal),
             open_store(self.path, create=create, author=author, settings=self._settings) as store,
         ):
