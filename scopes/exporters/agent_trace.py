@@ -31,6 +31,8 @@ from scopes.history.messages import read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId
 from scopes.result import Result
+from scopes.secret_scan.clearance import Gate, Mode
+from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
 
 AGENT_TRACE: Final = "agent-trace"
@@ -62,19 +64,20 @@ def export_traces(
     directory: str,
     index_directory: str,
     on_progress: Progress = lambda _done, _all: None,
+    secrets: Mode = "refuse",
 ) -> Exported:
     """Export a record for each commit of the project around a directory that a conversation made or wrote lines of.
 
     Raises:
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read the project.
+        SecretsFound: a record has possible secrets, and they are refused.
     """
     name, records = _make_records(repository, conversation, directory, index_directory, on_progress)
-    lines = [
-        json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for _, record in records
-    ]
+    gate = gate_of(repository, secrets)
+    lines = [gate.clear(_encode(_cleared(record, commit, gate)) + b"\n", commit) for commit, record in records]
     file = ExportedFile(f"{name}.{AGENT_TRACE}.jsonl", None, lines)
-    return Exported(conversation=name, format=AGENT_TRACE, messages=None, files=(file,))
+    return Exported(conversation=name, format=AGENT_TRACE, messages=None, files=(file,), gate=gate)
 
 
 def note_traces(
@@ -84,6 +87,7 @@ def note_traces(
     directory: str,
     index_directory: str,
     on_progress: Progress = lambda _done, _all: None,
+    secrets: Mode = "refuse",
 ) -> TracesNoted:
     """Write these records as notes of the commits into the project's repository; a note of scopes is replaced.
 
@@ -91,14 +95,17 @@ def note_traces(
         As `export_traces`.
     """
     name, records = _make_records(repository, conversation, directory, index_directory, on_progress)
+    gate = gate_of(repository, secrets)
+    notes = [(commit, gate.clear(_encode(_cleared(each, commit, gate), indent=1), commit)) for commit, each in records]
     with open_linker(repository, index_directory, directory) as linker:
-        for commit, record in records:
+        for commit, note in notes:
             words = ("notes", f"--ref={NOTES_REF}", "add", "-f", "-F", "-", commit)
             try:
-                linker.git.run(*_IDENTITY, *words, stdin=_encode(record, indent=1))
+                linker.git.run(*_IDENTITY, *words, stdin=note.data)
             except ProjectGitFailed as error:
                 raise Inaccessible(f"git cannot write the note: {error}", hint="see: git notes") from error
-    return TracesNoted(conversation=name, ref=NOTES_REF, commits=tuple(commit for commit, _ in records))
+    commits = tuple(commit for commit, _ in records)
+    return TracesNoted(conversation=name, ref=NOTES_REF, commits=commits, notes=redacted_notes(gate.redacted))
 
 
 def _make_records(
@@ -159,6 +166,11 @@ class _RecordWriter:
             return None
         provider = next((name for start, name in _PROVIDERS.items() if (model or "").startswith(start)), None)
         return f"{provider}/{model}"[:250] if provider is not None else None
+
+
+def _cleared(record: dict[str, Any], commit: CommitId, gate: Gate) -> dict[str, Any]:
+    cleared: dict[str, Any] = gate.clear_document(record, f"the record of commit {commit[:8]}")
+    return cleared
 
 
 def _encode(record: dict[str, Any], indent: int | None = None) -> bytes:

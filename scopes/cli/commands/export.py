@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from scopes.cli import usage
-from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
+from scopes.cli.arguments import (
+    STANDARD_OUTPUT,
+    AllowSecrets,
+    ConversationOrBranchArgument,
+    Force,
+    Output,
+    Redact,
+    secrets_mode,
+)
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
+from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import load
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import redacted_notes
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace"})
 
@@ -32,6 +43,8 @@ def export(
     notes: Annotated[
         bool, usage.Option("--notes", help="With agent-trace: write notes into the project, in refs/notes/scopes")
     ] = False,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
@@ -54,15 +67,20 @@ def export(
 
     A file is written completely or not at all, and overwritten only with --force.
 
+    An export that has possible secrets is refused: the error names the messages and the rules, never a secret. With
+    --redact a placeholder such as [redacted:github-token:3f2a] takes the place of each; it is the same for the same
+    secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
+
     Examples:
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
+      scopes export conv-001 --redact > transcript.md
     """
     invocation: Invocation = context.obj
-    to_stdout = output == STANDARD_OUTPUT
+    to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
@@ -70,11 +88,22 @@ def export(
         raise Invalid("only records of Agent Trace become notes", hint="add --format agent-trace")
     if export_format == "agent-trace":
         _check_trace_options(where, output, source, force=force, notes=notes)
-        return _export_traces(invocation, where, output, force=force, notes=notes)
+        return _export_traces(invocation, where, output, secrets, force=force, notes=notes)
     exported = run_export(
-        invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
-    )
-    return invocation.show(exported if to_stdout else save(exported, output, force=force))
+        invocation.repository(), where,
+        format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
+    )  # fmt: skip
+    return _show(invocation, exported, output, force=force)
+
+
+def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:
+    """Write an export, and say how many secrets were replaced in it: that is known at its end."""
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save(exported, output, force=force))
+    code = invocation.show(exported)
+    for note in () if exported.gate is None else redacted_notes(exported.gate.redacted):
+        invocation.output().note(note)
+    return code
 
 
 def _check_trace_options(where: str, output: str, source: str | None, *, force: bool, notes: bool) -> None:
@@ -89,7 +118,7 @@ def _check_trace_options(where: str, output: str, source: str | None, *, force: 
         raise Invalid("--notes writes into the project, and no file", hint="leave out --notes, or --output and --force")
 
 
-def _export_traces(invocation: Invocation, where: str, output: str, *, force: bool, notes: bool) -> int:
+def _export_traces(invocation: Invocation, where: str, output: str, secrets: Mode, *, force: bool, notes: bool) -> int:
     name = "scopes.exporters.agent_trace:note_traces" if notes else "scopes.exporters.agent_trace:export_traces"
     run = load(name)
     with index_progress(invocation) as on_progress:
@@ -99,5 +128,6 @@ def _export_traces(invocation: Invocation, where: str, output: str, *, force: bo
             directory=invocation.cwd,
             index_directory=invocation.index_directory,
             on_progress=on_progress,
+            secrets=secrets,
         )
-    return invocation.show(result if notes or output == STANDARD_OUTPUT else save(result, output, force=force))
+    return invocation.show(result) if notes else _show(invocation, result, output, force=force)

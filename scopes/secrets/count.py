@@ -1,0 +1,74 @@
+"""Count the possible secrets in what an import or an append writes: told once, and never a reason to refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from scopes.model import encoding
+from scopes.model.codec import encode
+from scopes.model.message import Message
+from scopes.result import Note, plural
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.scan import scan_document
+from scopes.secrets.allowed import read_allowed
+from scopes.secrets.identity import identify_with
+from scopes.store.repository import Repository
+
+SecretFinder: TypeAlias = Callable[[bytes], Iterable[str]]
+"""Returns the ids of the secrets in a stored JSON line."""
+
+SETTING: Final = "scopes.secrets.onImport"
+LIST_HINT: Final = "see: scopes secrets list"
+NOT_SCANNED: Final = Note(
+    "the messages were not scanned for secrets: without RE2 that takes long",
+    "scan them: scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'",
+)
+
+
+def is_wanted(repository: Repository) -> bool:
+    """Return True unless the setting turns counting off."""
+    return repository.config.find_boolean(SETTING, default=True)
+
+
+def secret_finder(repository: Repository) -> SecretFinder | None:
+    """Return the function that an import calls with every new message; None without RE2, or if it is turned off."""
+    if not is_wanted(repository) or not prefilter.is_fast():
+        return None
+    identify = identify_with(repository)
+
+    def find(data: bytes) -> Iterable[str]:
+        if not prefilter.may_hold_secret(data):
+            return ()
+        found = (each.found for each in scan_document(encoding.load(data)))
+        return {identify(each.rule, each.value) for each in found}
+
+    return find
+
+
+def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple[Note, ...]:
+    """Return one note about the secrets of all conversations that were imported; none if all are allowed."""
+    allowed = read_allowed(repository)
+    counts = [len({*ids} - {*allowed}) for ids in found]
+    count, conversations = sum(counts), sum(map(bool, counts))
+    if not count:
+        return ()
+    where = f"{conversations} {plural(conversations, 'conversation')}"
+    return (Note(f"{count} possible {plural(count, 'secret')} in {where}", LIST_HINT),)
+
+
+def append_note(repository: Repository, messages: Sequence[Message]) -> tuple[Note, ...]:
+    """Return one note about the secrets in messages that were appended; none if all are allowed."""
+    if not is_wanted(repository):
+        return ()
+    rules: dict[str, str] = {}
+    identify = identify_with(repository)
+    for data in map(encode, messages):
+        if prefilter.may_hold_secret(data):
+            for each in scan_document(encoding.load(data)):
+                rules[identify(each.found.rule, each.found.value)] = each.found.rule
+    found = [rule for name, rule in rules.items() if name not in read_allowed(repository)]
+    if not found:
+        return ()
+    named = ", ".join(sorted(set(found)))
+    return (Note(f"{len(found)} possible {plural(len(found), 'secret')} in the text: {named}", LIST_HINT),)
