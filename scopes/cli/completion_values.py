@@ -16,7 +16,7 @@ from scopes.history.conversations import participants_of
 from scopes.history.messages import shown_author, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
-from scopes.index.database import index_directory
+from scopes.index.location import index_directory
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.divergence import state_of
