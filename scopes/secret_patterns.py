@@ -258,19 +258,19 @@ def _walk_split(text: str) -> Iterator[Secret]:
 
 
 def _walk_prefixes(text: str) -> Iterator[Secret]:
-    places = _find_anchors(text)
+    places = find_anchors(text)
     for rule in RULES:
         for anchor in rule.anchors:
             end = 0  # of the match before
             for at in places.get(anchor, ()):
-                match = _match_at(rule, text, at) if at >= end else None
+                match = match_at(rule, text, at) if at >= end else None
                 if match is not None:
                     end, group = match.end(), match.lastindex or 0
-                    if not _is_placeholder(match[group]):
+                    if not is_placeholder(match[group]):
                         yield Secret(rule.kind, match.start(group), match.end(group))
 
 
-def _find_anchors(text: str) -> Mapping[str, Sequence[int]]:
+def find_anchors(text: str) -> Mapping[str, Sequence[int]]:
     """Return where each anchor that a text has occurs, in order; occurrences may overlap.
 
     ahocorasick_rs, if it is installed, finds all of them in one pass, in an eighth of the time.
@@ -306,7 +306,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
+def match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
     """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
     for start in range(max(at - rule.before, 0), at + 1):
         inside = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-") and text[start].isalnum()
@@ -317,15 +317,15 @@ def _match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
 
 
 def _walk_assigned(text: str) -> Iterator[Secret]:
-    for start, end in _walk_keys(text):
+    for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
-        if match is None or _is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
+        if match is None or is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
             continue
         if len(set(match[1])) >= _MIN_DISTINCT:
             yield Secret("assigned-secret", match.start(1), match.end(1))
 
 
-def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
+def walk_keys(text: str) -> Iterator[tuple[int, int]]:
     """Yield where a word such as `token` begins, and where the `=` or `:` behind it ends.
 
     Searching for each word is five times as fast as one expression for all, which has no fixed beginning.
@@ -342,5 +342,6 @@ def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
             at = lower.find(word, at + len(word))
 
 
-def _is_placeholder(text: str) -> bool:
+def is_placeholder(text: str) -> bool:
+    """Return True if a value stands for a secret in an example."""
     return _PLACEHOLDER.search(text) is not None or text.lower().count("x") > len(text) // 2

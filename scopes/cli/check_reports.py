@@ -171,7 +171,7 @@ def _show_in_actions(invocation: Invocation, checked: Checked) -> None:
     invocation.stdout.write(f"{before}\n")
     invocation.show(checked)
     invocation.stdout.flush()
-    invocation.stdout.write(f"{after}{write_github(checked)}")
+    invocation.stdout.write(f"{after}{_cleared(write_github(checked)).data.decode()}")
 
 
 def _capture(invocation: Invocation, checked: Checked) -> str:

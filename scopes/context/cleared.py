@@ -21,16 +21,23 @@ def clear_context(result: Context, gate: Gate) -> Context:
     Raises:
         SecretsFound: it has possible secrets, and they are refused.
     """
+    if gate.mode == "allow":
+        return result
     if gate.mode == "refuse":
         texts = [(message.id, message.text) for message in result.messages]
         refuse_secrets(texts, "\n".join(filter(None, _walk_texts(result))), "the context", gate)
-        return result
-    if gate.mode == "allow":
-        return result
 
     def clear(text: str) -> str:
         return gate.clear_text(text, "the context")
 
+    def clear_subject(text: str | None) -> str | None:
+        return None if text is None else gate.clear_name(text, "the context")
+
+    result = replace(
+        result, explained=tuple(each._replace(subject=clear_subject(each.subject)) for each in result.explained)
+    )
+    if gate.mode == "refuse":
+        return result
     result = replace(
         result,
         messages=tuple(message._replace(text=clear(message.text)) for message in result.messages),
@@ -40,9 +47,6 @@ def clear_context(result: Context, gate: Gate) -> Context:
         decisions_text=clear(result.decisions_text),
         decisions=tuple(
             each._replace(topic=clear(each.topic), decision=clear(each.decision)) for each in result.decisions
-        ),
-        explained=tuple(
-            each if each.subject is None else each._replace(subject=clear(each.subject)) for each in result.explained
         ),
     )
     return replace(result, notes=(*result.notes, *notes_of(result.formatted_history)))

@@ -7,6 +7,7 @@ piece passes the gate again, for titles, names and everything else that is no me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from scopes.errors import Refused
 from scopes.exporters.selection import ExportSelection
@@ -32,6 +33,21 @@ def inspect_selection(repository: Repository, selection: ExportSelection, gate: 
     for head in selection.heads:
         gate.inspect(read_stored_body(repository, head), f"message {head.id[:8]}")
     gate.refuse_leaks()
+
+
+def clear_names(selection: ExportSelection, gate: Gate) -> None:
+    """Replace secrets in the title and in what branches are called; a limit may have cut them, as it cuts subjects.
+
+    Raises:
+        SecretsFound: one is there, and it is refused.
+    """
+    view, where = selection.view, f"the title or a name of {selection.view.id}"
+
+    def clear(text: str | None) -> str | None:
+        return None if text is None else gate.clear_name(text, where)
+
+    branches = tuple(replace(row, purpose=clear(row.purpose)) for row in view.branches)
+    selection.view = replace(view, title=clear(view.title), branches=branches)
 
 
 def clear_pieces(repository: Repository, gate: Gate, pieces: Iterable[bytes], place: str) -> Iterator[Cleared]:

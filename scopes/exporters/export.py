@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.exporters.cleared_pieces import clear_pieces, clear_source, inspect_selection, inspect_source
+from scopes.exporters.cleared_pieces import clear_names, clear_pieces, clear_source, inspect_selection, inspect_source
 from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
@@ -106,6 +106,7 @@ def export(
     selection = select_messages(repository, where, all_branches=all_branches)
     write, extension = _WRITERS[format_name]
     inspect_selection(repository, selection, gate)
+    clear_names(selection, gate)
     pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
     file = ExportedFile(selection.view.id + extension, None, pieces)
     revision = resolve_revision(repository, where)

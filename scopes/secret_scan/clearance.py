@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 
 from scopes.errors import SecretsFound
 from scopes.secret_scan import prefilter
+from scopes.secret_scan.cut_ends import find_cut_ends
 from scopes.secret_scan.scan import Found, Path, is_opaque_member, scan_member, scan_text, walk_texts
 
 Mode: TypeAlias = Literal["refuse", "redact", "allow"]
@@ -109,7 +110,7 @@ class Gate:
         Raises:
             SecretsFound: they have a secret, and it is refused.
         """
-        if self.mode != "allow" and prefilter.may_hold_secret(data):
+        if self._may_change(data):
             text = data.decode("utf-8", "surrogateescape")
             cleared = self.clear_text(text, place)
             data = data if cleared == text else cleared.encode("utf-8", "surrogateescape")
@@ -121,7 +122,7 @@ class Gate:
         Raises:
             SecretsFound: it has a secret, and it is refused.
         """
-        if self.mode == "allow" or not prefilter.may_hold_secret(data):
+        if not self._may_change(data):
             return data
         document = _parse(data)
         cleared = self.clear_document(document, place)
@@ -155,6 +156,14 @@ class Gate:
             return cleared if isinstance(value, list) else tuple(cleared)
         return value
 
+    def clear_name(self, text: str, place: str) -> str:
+        """Return a title or a subject as it may leave: what a limit has left of a secret is replaced, never refused.
+
+        It has no id that could be allowed; the whole secret is in the message. Raises as `clear` does.
+        """
+        cleared = self.clear_text(text, place)
+        return self._replace(cleared, [], find_cut_ends(cleared)) if self.mode == "refuse" else cleared
+
     def _clear_member(self, path: Path, text: str, place: str, *, is_opaque: bool) -> str:
         if self.mode == "allow":
             return text
@@ -163,14 +172,26 @@ class Gate:
             self._leaks += self._list_leaks(found, text, place)
             self.refuse_leaks()
             return text
+        return self._replace(text, found, [] if is_opaque else find_cut_ends(text))
+
+    def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:
+        """Return a text with placeholders for secrets that are not let pass, and for the beginnings of other ones."""
+        places = [(each, self._identify(each.rule, each.value)) for each in found]
+        places += [(end, "") for end in ends if not any(end.start < each.end and each.start < end.end for each in found)]
         pieces, position = [], 0
-        for each in found:
-            secret = self._identify(each.rule, each.value)
+        for each, secret in sorted(places, key=lambda place: place[0].start):
             if secret not in self._allowed:
-                pieces += [text[position : each.start], placeholder(each.rule, secret)]
+                shown = placeholder(each.rule, secret)
+                pieces += [text[position : each.start], shown]
                 position = each.end
-                self._redacted.add(secret)
+                self._redacted.add(secret or shown)
         return "".join([*pieces, text[position:]])
+
+    def _may_change(self, data: bytes) -> bool:
+        """Return False if `clear` would return these bytes as they are; that is told in a fraction of the time."""
+        if self.mode == "allow":
+            return False
+        return prefilter.may_hold_secret(data) or (self.mode == "redact" and prefilter.may_hold_beginning(data))
 
     def _list_leaks(self, found: list[Found], text: str, place: str) -> list[Leak]:
         ids = [(each, self._identify(each.rule, each.value)) for each in found]

@@ -17,7 +17,7 @@ from scopes.lazy_patterns import compile_lazily
 _COLOR: Final = r"(?:\x1b|\\{1,20}(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,40}[A-Za-z]"
 _UNICODE: Final = r"\\{1,20}u00(?P<unicode>[2-7][0-9A-Fa-f])"
 _PERCENT: Final = r"%(?P<percent>[2-7][0-9A-Fa-f])"
-_NUL: Final = r"\x00|\\{1,20}u0000"
+_NUL: Final = r"\x00|\\{1,20}(?:u0000|x00)"
 _SLASH: Final = r"\\{1,20}(?=/)"  # JSON of PHP and others
 _ALL: Final = "|".join((_COLOR, _UNICODE, _PERCENT, _NUL, _SLASH))
 _IN_BYTES: Final = compile_lazily(_ALL.encode())
@@ -84,13 +84,14 @@ def walk_base64(text: str) -> Iterator[EncodedStretch]:
     for match in _RUN.finditer(text):
         for start in range(match.start(), match.end(), _STEP):
             end = min(start + _STEP + _OVERLAP, match.end())
-            for found in _STRETCH.finditer(_decode(text[start:end])):
+            for found in _STRETCH.finditer(decode_base64(text[start:end])):
                 if _WORDS.search(found[0]):
                     first, last = start + found.start() // 3 * 4, start - (-found.end() // 3) * 4
                     yield EncodedStretch(first, min(last, end), found[0].decode())
 
 
-def _decode(word: str) -> bytes:
+def decode_base64(word: str) -> bytes:
+    """Return the bytes that a run of base64 stands for, of either alphabet; a last group that is too short is left out."""
     word = word.replace("-", "+").replace("_", "/").rstrip("=")
     word = word[: len(word) - (len(word) % 4 == 1)]
     return b64decode(word + "=" * (-len(word) % 4))

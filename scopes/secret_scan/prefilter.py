@@ -33,10 +33,17 @@ _BEHIND_KEY: Final = (
     r"\\{0,15}[\"']?(?:[ \t]|\\{1,15}t){0,3}[=:](?:[ \t]|\\{1,15}t){0,3}\\{0,15}[\"']?[A-Za-z0-9_+/-]{20}"
 )
 _ASSIGNED: Final = rf"(?i:{'|'.join(KEY_WORDS)}){_BEHIND_KEY}"
+_PREFIXES: Final = tuple(dict.fromkeys(anchor.encode() for rule in RULES for anchor in rule.anchors))
+_BEGINNING: Final = "|".join((
+    f"(?:{'|'.join(re.escape(each.decode()) for each in _PREFIXES)})[^\\s\"]{{6}}",
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|(?:Bearer|Basic)\s",
+    f"{_ASSIGNED.removesuffix('{20}')}{{6}}",
+))  # fmt: skip
 # Six groups of four characters that each stand for three printable bytes: no fewer are in 20 characters.
 _TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
 _PERCENT: Final = compile_lazily(rb"%[2-7][0-9A-Fa-f]")
-_ESCAPES: Final = r"[\x00\x1b]|\\u00|\\/|%[2-7][0-9A-Fa-f]"  # where `without_escapes` may change something
+_ESCAPES: Final = r"[\x00\x1b]|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"  # where `without_escapes` may change something
+_ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[")
 _LAST: Final = re.compile(r"\{(\d+),\d+\}$")
 _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
 
@@ -45,11 +52,15 @@ _searched: Final = [0]  # bytes that were searched without RE2
 
 
 class _Searches(NamedTuple):
-    """Functions that search bytes and return something if they find it: anything below, a secret, base64."""
+    """Functions that search bytes and return something if they find it: any of the next two, a secret, base64.
+
+    `beginning` finds what is left of a secret that was cut.
+    """
 
     anything: Callable[[bytes], object]
     secret: Callable[[bytes], object]
     encoded: Callable[[bytes], object]
+    beginning: Callable[[bytes], object]
 
 
 def may_hold_secret(data: bytes) -> bool:
@@ -71,6 +82,11 @@ def may_hold_readable(data: bytes) -> bool:
 def may_hold_encoded(data: bytes) -> bool:
     """Return False if there is no base64 with a text in it that is as long as a secret."""
     return _searches(len(data)).encoded(data) is not None
+
+
+def may_hold_beginning(data: bytes) -> bool:
+    """Return False if there is no beginning of a secret that a limit may have cut, and that can be read as it is."""
+    return _searches(len(data)).beginning(data) is not None
 
 
 def is_fast() -> bool:
@@ -111,7 +127,7 @@ def _by_re2() -> _Searches | None:
     options.encoding = load("re2:Options").Encoding.LATIN1
     options.max_mem = _MAX_MEMORY
     secret, compile_pattern = "|".join((*make_rules(is_linear=True), _ASSIGNED)), load("re2:compile")
-    patterns = f"{secret}|{_TEXT_IN_BASE64}|{_ESCAPES}", secret, _TEXT_IN_BASE64
+    patterns = f"{secret}|{_TEXT_IN_BASE64}|{_ESCAPES}", secret, _TEXT_IN_BASE64, _BEGINNING
     return _Searches(*(compile_pattern(each.encode("latin-1"), options).search for each in patterns))
 
 
@@ -136,11 +152,18 @@ def _by_re() -> _Searches:
     def find_encoded(data: bytes) -> object:  # compiles the pattern when it is first needed
         return encoded.search(data)
 
-    return _Searches(find_anything, find_secret, find_encoded)
+    beginning = compile_lazily(_BEGINNING.encode())
+
+    def find_beginning(data: bytes) -> object:
+        lower = data.lower()
+        known = any(each in data for each in _PREFIXES) or any(word.encode() in lower for word in KEY_WORDS)
+        return beginning.search(data) if known else None
+
+    return _Searches(find_anything, find_secret, find_encoded, find_beginning)
 
 
 def _has_escapes(data: bytes) -> bool:
-    if b"\\u00" in data or b"\\/" in data or b"\x1b" in data or b"\0" in data:
+    if any(each in data for each in _ESCAPED):
         return True
     return b"%" in data and _PERCENT.search(data) is not None
 

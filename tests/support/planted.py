@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 from zlib import crc32
 
+from scopes.secret_patterns import RULES
 from scopes.secret_scan.checksums import _BECH32, _GENERATOR, base62
 
 MIXED = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfGhJkLmNpQrStVwXyZ2345678901bCdE4fG6hJ8kL0mN2pQ3rS5tU7vW9xY1zA"
@@ -61,7 +63,7 @@ KINDS: list[tuple[str, str]] = [
     ("twilio-key", "SK" + HEX[:32]),
     ("supabase-key", "sb_secret_" + MIXED[:31]),
     ("vault-token", "hvs." + MIXED[:40]),
-    ("terraform-token", f"{MIXED[:14]}.atlasv1.{MIXED[:65]}"),
+    ("terraform-token", f"zY7xW5vU3tS1rQ.atlasv1.{MIXED[:65]}"),
     ("age-key", age_key()),
     ("telegram-token", "123456789:AA" + MIXED[:33]),
     ("jwt", JWT),
@@ -99,3 +101,31 @@ MISSED: dict[str, Callable[[str], str]] = {
     "hex": lambda secret: secret.encode().hex(),
     "wrapped over lines": lambda secret: f"{secret[:12]}\n{secret[12:]}",
 }
+
+
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}")
+_COLOR = re.compile(r"(?:\x1b|\\+(?:u001[bB]|x1[bB]))\[[0-9;]*m")
+_CODE = re.compile(r"\\+u00([0-9a-fA-F]{2})|\\+x([0-9a-fA-F]{2})")
+_PART = 8  # characters of a secret that tell something about it
+
+
+def variable_part(kind: str, secret: str) -> str:
+    """Return what stands behind the prefix of its kind: what nobody else knows."""
+    known = [anchor for rule in RULES if rule.kind == kind for anchor in rule.anchors if anchor in secret]
+    anchor = max(known, key=len)
+    return secret[secret.index(anchor) + len(anchor) :]
+
+
+def revealed(text: str) -> str:
+    """Return a text with all that somebody reads out of it who undoes one encoding; nothing of the product is used."""
+    plain = _COLOR.sub("", text).replace("\0", "").replace("\\u0000", "").replace("\\x00", "")
+    codes = _CODE.sub(lambda match: chr(int(match[1] or match[2], 16)), plain).replace("\0", "")
+    runs = (run[0][shift:] for run in _RUN.finditer(text) for shift in range(4))
+    words = (b64decode((run[: len(run) // 4 * 4]).replace("-", "+").replace("_", "/")) for run in runs)
+    return "\n".join((text, plain, codes, unquote(plain), *(word.decode("latin-1") for word in words)))
+
+
+def leaked_parts(kind: str, secret: str, text: str) -> list[str]:
+    """Return each part of eight characters of a secret, without its prefix, that somebody can read out of a text."""
+    hidden, seen = variable_part(kind, secret), revealed(text)
+    return [hidden[at : at + _PART] for at in range(len(hidden) - _PART + 1) if hidden[at : at + _PART] in seen]
