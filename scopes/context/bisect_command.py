@@ -40,7 +40,8 @@ class ContextReader:
 class BisectCommand:
     """A command whose exit code judges a message.
 
-    input: one of INPUTS; secrets in it are replaced. output: where the command writes to, because standard output is for the result.
+    input: one of INPUTS; secrets in it are replaced. output: where the command writes to, because standard output is
+        for the result.
     timeout_seconds: a run that takes longer is skipped; None: no limit.
     """
 

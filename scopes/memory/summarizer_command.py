@@ -1,6 +1,7 @@
 """The user's summarizer: a shell command that reads a prompt on standard input and writes a summary.
 
-It may be a model somewhere else, so secrets in the prompt are replaced. Its time and its output are limited, and no process that it started survives it. The setting scopes.summarizer names it.
+It may be a model somewhere else, so secrets in the prompt are replaced. Its time and its output are limited, and no
+process that it started survives it. The setting scopes.summarizer names it.
 """
 
 from __future__ import annotations

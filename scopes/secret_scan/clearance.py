@@ -177,7 +177,9 @@ class Gate:
     def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:
         """Return a text with placeholders for secrets that are not let pass, and for the beginnings of other ones."""
         places = [(each, self._identify(each.rule, each.value)) for each in found]
-        places += [(end, "") for end in ends if not any(end.start < each.end and each.start < end.end for each in found)]
+        places += [
+            (end, "") for end in ends if not any(end.start < each.end and each.start < end.end for each in found)
+        ]
         pieces, position = [], 0
         for each, secret in sorted(places, key=lambda place: place[0].start):
             if secret not in self._allowed:

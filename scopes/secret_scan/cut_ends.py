@@ -25,6 +25,7 @@ _MARK: Final = compile_lazily(MARKS)
 _PLACE: Final = compile_lazily(PLACE)
 _ASSIGNED: Final = compile_lazily(ASSIGNED)
 _RANDOM: Final = compile_lazily(r"\d|[a-z].*[A-Z]|[A-Z].*[a-z]", re.DOTALL)
+_WORD: Final = compile_lazily(r"[a-z._-]*")
 _DECODED_CHARACTERS: Final = 6_000  # of a run of base64 before its end
 
 
@@ -48,7 +49,12 @@ def _walk_plain(text: str) -> Iterator[Found]:
                     yield found
     for _, end in walk_keys(text):
         match = _ASSIGNED.match(text, _skip_blanks(text, end))
-        if match is not None and _is_sure(text, match.end()) and _RANDOM.search(match[1]) and not is_placeholder(match[1]):
+        if (
+            match is not None
+            and _is_sure(text, match.end())
+            and _RANDOM.search(match[1])
+            and not is_placeholder(match[1])
+        ):
             yield Found("assigned-secret", match.start(1), match.end(1), match[1])
 
 
@@ -60,17 +66,19 @@ def _find_at(rule: Rule, text: str, at: int, anchor: str) -> Found | None:
     value = match[group] if group else text[at + len(anchor) : match.end()]
     if is_placeholder(value):
         return None
-    is_random = _RANDOM.search(value) is not None
-    if _is_sure(text, match.end()):
-        is_secret = is_random or not is_general(rule.kind) or rule.kind == "url-password"
+    if is_general(rule.kind):
+        is_random = rule.kind == "url-password" or _RANDOM.search(value) is not None
+        is_secret = is_random and _is_sure(text, match.end())
     else:
-        is_secret = is_random and not is_general(rule.kind)
+        is_secret = not _WORD.fullmatch(value) or _is_sure(text, match.end())
     return Found(rule.kind, match.start(group), match.end(group), match[group]) if is_secret else None
 
 
 def _walk_escaped(text: str) -> Iterator[Found]:
     decoded = decode_escapes(text)
-    for found in () if decoded is None else _walk_plain(decoded.text):
+    if decoded is None:
+        return
+    for found in _walk_plain(decoded.text):
         start, end = decoded.original(found.start), decoded.original(found.end - 1) + 1
         place = _PLACE.search(text, end)
         yield found._replace(start=start, end=end if place is None else max(end, place.start()))

@@ -91,7 +91,7 @@ def walk_base64(text: str) -> Iterator[EncodedStretch]:
 
 
 def decode_base64(word: str) -> bytes:
-    """Return the bytes that a run of base64 stands for, of either alphabet; a last group that is too short is left out."""
+    """Return the bytes of a run of base64, of either alphabet; a last group that is too short is left out."""
     word = word.replace("-", "+").replace("_", "/").rstrip("=")
     word = word[: len(word) - (len(word) % 4 == 1)]
     return b64decode(word + "=" * (-len(word) % 4))

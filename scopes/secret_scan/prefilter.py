@@ -42,7 +42,8 @@ _BEGINNING: Final = "|".join((
 # Six groups of four characters that each stand for three printable bytes: no fewer are in 20 characters.
 _TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
 _PERCENT: Final = compile_lazily(rb"%[2-7][0-9A-Fa-f]")
-_ESCAPES: Final = r"[\x00\x1b]|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"  # where `without_escapes` may change something
+# Where `without_escapes` may change something.
+_ESCAPES: Final = r"[\x00\x1b]|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
 _ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[")
 _LAST: Final = re.compile(r"\{(\d+),\d+\}$")
 _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")

@@ -24,7 +24,7 @@ PIECES = st.sampled_from([
     MIXED[:30], HEX[:40], "\\u002d", "%2D", "\0", "\x1b[0m", "\\", '"', "/", "\n", " ", "é", "😀", "\ud800", "\u200b", "x", "=",
 ])  # fmt: skip
 ANY_TEXT = st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join)
-EVERYTHING = prefilter._Searches(*(lambda data: data,) * 3)  # as if there were no prefilter
+EVERYTHING = prefilter._Searches(*(lambda data: data,) * 4)  # as if there were no prefilter
 
 
 def scanned_with(searches, value, scan=scan_text):

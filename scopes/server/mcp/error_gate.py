@@ -27,21 +27,21 @@ def clear_error(text: str) -> str:
     return without_store().clear_text(text, _PLACE)
 
 
-async def clear_errors(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def clear_errors(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Answer a request; its error, or the text of a tool that failed, is cleared.
 
     Raises:
         MCPError: the request failed. ValidationError: it is malformed; the library says so without any text of it.
     """
     try:
-        result = await call_next(context)
+        result = await call_next(ctx)
     except MCPError as error:
         data = error.data if error.data is None else without_store().clear_document(error.data, _PLACE)
         raise MCPError(error.code, clear_error(error.message), data) from error
     except ValidationError:
         raise
     except Exception as error:  # the library would send its text as it is
-        _LOG.exception("the request %r failed", context.method)
+        _LOG.exception("the request %r failed", ctx.method)
         raise MCPError(INTERNAL_ERROR, clear_error(str(error)) or "the server failed") from error
     if isinstance(result, dict) and result.get("isError"):
         return {**result, "content": without_store().clear_document(result.get("content"), _PLACE)}

@@ -117,7 +117,9 @@ def _refuse_document(document: Any, code: int, reason: str) -> JSONRPCError | No
 def _refusal(message_id: Any, code: int, reason: str) -> JSONRPCError:
     is_usable = type(message_id) is int or (isinstance(message_id, str) and _is_text(message_id))
     return JSONRPCError(
-        jsonrpc="2.0", id=message_id if is_usable else None, error=ErrorData(code=code, message=clear_error(reason)[:_MAX_TEXT])
+        jsonrpc="2.0",
+        id=message_id if is_usable else None,
+        error=ErrorData(code=code, message=clear_error(reason)[:_MAX_TEXT]),
     )
 
 
