@@ -14,14 +14,16 @@ from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 
-_COLOR: Final = r"(?:\x1b|\\{1,20}(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,40}[A-Za-z]"
+_HIDDEN: Final = "\ufffd"  # what a prompt has for a NUL and for an escape
+_COLOR: Final = rf"(?:\x1b|{_HIDDEN}|\\{{1,20}}(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{{0,40}}[A-Za-z]"
 _UNICODE: Final = r"\\{1,20}u00(?P<unicode>[2-7][0-9A-Fa-f])"
 _PERCENT: Final = r"%(?P<percent>[2-7][0-9A-Fa-f])"
-_NUL: Final = r"\x00|\\{1,20}(?:u0000|x00)"
+_NUL: Final = rf"\x00|{_HIDDEN}|\\{{1,20}}(?:u0000|x00)"
 _SLASH: Final = r"\\{1,20}(?=/)"  # JSON of PHP and others
 _ALL: Final = "|".join((_COLOR, _UNICODE, _PERCENT, _NUL, _SLASH))
 _IN_BYTES: Final = compile_lazily(_ALL.encode())
 _IN_TEXT: Final = compile_lazily(_ALL)
+_SIGNS: Final = ("\\", "%", "\x1b", "\0", _HIDDEN)
 _CODES: Final = ("unicode", "percent")
 _RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _STRETCH: Final = compile_lazily(rb"[\t\n\r -~]{20,}")  # of ASCII in what was decoded
@@ -58,7 +60,7 @@ def without_escapes(data: bytes) -> bytes:
 
 def decode_escapes(text: str) -> DecodedText | None:
     """Return a text after one decoding; None if there is nothing to decode."""
-    if not ("\x1b" in text or "\0" in text or "\\" in text or "%" in text):
+    if not any(sign in text for sign in _SIGNS):
         return None
     pieces: list[str] = []
     starts, origins, length, position = [0], [0], 0, 0

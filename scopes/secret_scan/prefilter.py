@@ -43,8 +43,8 @@ _BEGINNING: Final = "|".join((
 _TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
 _PERCENT: Final = compile_lazily(rb"%[2-7][0-9A-Fa-f]")
 # Where `without_escapes` may change something.
-_ESCAPES: Final = r"[\x00\x1b]|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
-_ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[")
+_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
+_ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[", b"\xef\xbf\xbd")
 _LAST: Final = re.compile(r"\{(\d+),\d+\}$")
 _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
 

@@ -76,3 +76,14 @@ def test_the_data_of_an_image_is_not_decoded():
     data = encoded(f"token {KINDS[5][1]}")
     assert list(scan_document({"type": "image", "data": data})) == []
     assert len(list(scan_document({"type": "file", "data": data}))) == 1
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("form", ["utf-16", "colors inside"])
+@pytest.mark.parametrize(("nul", "escape"), [("\ufffd", "\ufffd"), ("\\x00", "\\x1b"), ("\\u0000", "\\u001b")])
+def test_a_secret_is_found_behind_what_a_prompt_or_a_subject_has_for_a_control_character(form, nul, escape):
+    """A prompt has U+FFFD for a NUL or an escape, a subject has its number."""
+    for kind, secret in KINDS:
+        text = FORMS[form](secret).replace("\0", nul).replace("\x1b", escape)
+        assert [each.rule for each in scan_text(text)] == [kind], text
+        assert prefilter.may_hold_secret(json.dumps({"text": text}, ensure_ascii=False).encode()), text

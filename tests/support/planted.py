@@ -65,7 +65,7 @@ KINDS: list[tuple[str, str]] = [
     ("vault-token", "hvs." + MIXED[:40]),
     ("terraform-token", f"zY7xW5vU3tS1rQ.atlasv1.{MIXED[:65]}"),
     ("age-key", age_key()),
-    ("telegram-token", "123456789:AA" + MIXED[:33]),
+    ("telegram-token", "908172635:AA" + MIXED[:33]),
     ("jwt", JWT),
     ("linear-key", "lin_api_" + MIXED[:40]),
     ("databricks-token", "dapi" + HEX[:32]),
