@@ -200,7 +200,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         shared={} if parent is None else parent.open,
         own=match.own,
         sub_agent_fields=sub_agent_fields,
-        find_secrets=run.find_secrets,
+        secrets=None if run.find_secrets is None else run.find_secrets(),
     )
     contained = False
     if session.is_stream:
@@ -228,7 +228,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
             replaces=replaces,
             contained=contained,
             join=join,
-            secrets=frozenset(imported.secrets),
+            secrets=frozenset() if imported.secrets is None else imported.secrets.ids(),
         )
     )
     return imported

@@ -14,7 +14,7 @@ from scopes.importers.identity import content_bytes, message_id
 from scopes.model.codec import encode
 from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, Message, Part
-from scopes.secrets.count import SecretFinder
+from scopes.secrets.count import NewSecrets
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects
 
@@ -85,8 +85,7 @@ class ImportedSession:
     sides: name of the sub-agent, by draft key, for drafts off the main line
     below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
-    find_secrets: returns the ids of the secrets in a stored message; None: they are not counted
-    secrets: the ids of those in new messages
+    secrets: counts those in new messages; None: they are not counted
     """
 
     session: Session
@@ -106,8 +105,7 @@ class ImportedSession:
     below: dict[Oid, Below] = field(default_factory=dict)
     has_own: bool = False
     last: str | None = None
-    find_secrets: SecretFinder | None = None
-    secrets: set[str] = field(default_factory=set)
+    secrets: NewSecrets | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
 
     @property
@@ -182,8 +180,8 @@ def _write_draft(
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
         data = encode(message, foreign)
-        if imported.find_secrets is not None:
-            imported.secrets.update(imported.find_secrets(data))
+        if imported.secrets is not None:
+            imported.secrets.add(data)
         blob = objects.write(BLOB, data)
         below = imported.below.pop(parent_oid, None) or read_below(objects, parent_oid)
         existing, above = write_message_over(objects, parent_oid, below, message, blob, imported.session.cwd)

@@ -8,9 +8,11 @@ looks for all of them in one pass. Without it `re` looks for each of them behind
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
@@ -58,7 +60,7 @@ class _Searches(NamedTuple):
     `beginning` finds what is left of a secret that was cut.
     """
 
-    anything: Callable[[bytes], object]
+    anything: Callable[..., Any]
     secret: Callable[[bytes], object]
     encoded: Callable[[bytes], object]
     beginning: Callable[[bytes], object]
@@ -83,6 +85,24 @@ def may_hold_readable(data: bytes) -> bool:
 def may_hold_encoded(data: bytes) -> bool:
     """Return False if there is no base64 with a text in it that is as long as a secret."""
     return _searches(len(data)).encoded(data) is not None
+
+
+def choose_suspicious(texts: Sequence[bytes]) -> list[bytes]:
+    """Return the texts that may hold a secret, as `may_hold_secret` says of each.
+
+    RE2 looks at all of them at once: for small ones the calls would take longer than the search.
+    """
+    engine = _by_re2()
+    if engine is None:
+        return [text for text in texts if may_hold_secret(text)]
+    joined, found, position = b"\n".join(texts), [], 0
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    while (match := engine.anything(joined, position)) is not None:
+        number = bisect_right(starts, match.start()) - 1
+        if may_hold_secret(texts[number]):
+            found.append(texts[number])
+        position = starts[number + 1]
+    return found
 
 
 def may_hold_beginning(data: bytes) -> bool:

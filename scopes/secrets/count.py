@@ -10,15 +10,14 @@ from scopes.model.codec import encode
 from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.secret_scan import prefilter
+from scopes.secret_scan.clearance import Identify
 from scopes.secret_scan.scan import scan_document
 from scopes.secrets.allowed import read_allowed
 from scopes.secrets.identity import identify_with
 from scopes.store.repository import Repository
 
-SecretFinder: TypeAlias = Callable[[bytes], Iterable[str]]
-"""Returns the ids of the secrets in a stored JSON line."""
-
 SETTING: Final = "scopes.secrets.onImport"
+_AT_ONCE: Final = 1 << 18  # bytes
 LIST_HINT: Final = "see: scopes secrets list"
 NOT_SCANNED: Final = Note(
     "the messages were not scanned for secrets: without RE2 that takes long",
@@ -31,19 +30,44 @@ def is_wanted(repository: Repository) -> bool:
     return repository.config.find_boolean(SETTING, default=True)
 
 
+class NewSecrets:
+    """Collects the ids of the secrets in the new messages of a session; many messages are searched at once."""
+
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
+        self._ids: set[str] = set()
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        """Take a message, as its stored JSON line."""
+        self._waiting.append(data)
+        self._size += len(data)
+        if self._size >= _AT_ONCE:
+            self._search()
+
+    def ids(self) -> frozenset[str]:
+        """Return the ids of all that was found so far."""
+        self._search()
+        return frozenset(self._ids)
+
+    def _search(self) -> None:
+        for data in prefilter.choose_suspicious(self._waiting):
+            found = (each.found for each in scan_document(encoding.load(data)))
+            self._ids |= {self._identify(each.rule, each.value) for each in found}
+        self._waiting, self._size = [], 0
+
+
+SecretFinder: TypeAlias = Callable[[], NewSecrets]
+"""Begins to count the secrets of a session."""
+
+
 def secret_finder(repository: Repository) -> SecretFinder | None:
-    """Return the function that an import calls with every new message; None without RE2, or if it is turned off."""
+    """Return the function that begins to count for a session of an import; None without RE2, or if it is turned off."""
     if not is_wanted(repository) or not prefilter.is_fast():
         return None
     identify = identify_with(repository)
-
-    def find(data: bytes) -> Iterable[str]:
-        if not prefilter.may_hold_secret(data):
-            return ()
-        found = (each.found for each in scan_document(encoding.load(data)))
-        return {identify(each.rule, each.value) for each in found}
-
-    return find
+    return lambda: NewSecrets(identify)
 
 
 def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple[Note, ...]:

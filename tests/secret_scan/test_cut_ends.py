@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -171,7 +172,7 @@ def test_a_pattern_for_a_cut_matches_every_beginning_of_what_the_pattern_matches
 def test_any_text_is_read_and_nothing_but_places_in_it_is_found(text):
     found = find_cut_ends(text)
     assert all(0 <= each.start < each.end <= len(text) for each in found)
-    assert all(left.end <= right.start for left, right in zip(found, found[1:], strict=False))
+    assert all(left.end <= right.start for left, right in pairwise(found))
 
 
 def test_a_long_run_of_base64_is_read_at_its_end_alone():

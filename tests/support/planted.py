@@ -121,7 +121,9 @@ def revealed(text: str) -> str:
     plain = _COLOR.sub("", text).replace("\0", "").replace("\\u0000", "").replace("\\x00", "")
     codes = _CODE.sub(lambda match: chr(int(match[1] or match[2], 16)), plain).replace("\0", "")
     runs = (run[0][shift:] for run in _RUN.finditer(text) for shift in range(4))
-    words = (b64decode(f"{run[: len(run) - (len(run) % 4 == 1)]}==".replace("-", "+").replace("_", "/")) for run in runs)
+    words = (
+        b64decode(f"{run[: len(run) - (len(run) % 4 == 1)]}==".replace("-", "+").replace("_", "/")) for run in runs
+    )
     return "\n".join((text, plain, codes, unquote(plain), *(word.decode("latin-1") for word in words)))
 
 
