@@ -27,7 +27,8 @@ def secrets_scan(
     Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
     behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
     JSON, in diffs, with Unicode escapes or percent signs, with colors or UTF-16 between their characters, in base64 and
-    in Basic headers. Not found are secrets in hex, those that line breaks divide, and kinds without a fixed form.
+    in Basic headers. Not found are secrets in hex, those that line breaks divide, and kinds without a fixed form. What
+    a limit has left of a secret, as in a title, is not listed: it is replaced wherever it would leave.
 
     No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
     the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
