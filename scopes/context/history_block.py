@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from scopes.context.cleared import notes_of, refuse_secrets
 from scopes.context.collect import Collected, ReadLimits, active_branch_notes, collect
 from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_LABEL, FittedDecisions, fit_decisions
 from scopes.context.lanes import FittedLaneTexts, bracket_marks
@@ -27,6 +28,8 @@ from scopes.model.message import Part
 from scopes.model.tool_calls import is_refused
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt, line_for_prompt
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import gate_of, redacting
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
@@ -52,6 +55,7 @@ class HistoryRequest:
     tools: one of TOOLS: tool calls with their status, with all input and output, or none.
     with_memory: put the memory first, and then what other agents said last (S0-18).
     mark: the mark of the fences; None: a random one for each.
+    secrets: what becomes of possible secrets: they are replaced, let pass, or the block is refused.
     """
 
     where: str
@@ -60,6 +64,7 @@ class HistoryRequest:
     tools: str = "status"
     with_memory: bool = False
     mark: str | None = None
+    secrets: Mode = "redact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +118,24 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         Invalid: a number is too small, or `tools` is not one of TOOLS, or the mark is not valid
             or occurs in the text.
         NotFound, Ambiguous: there is no such conversation, branch or message.
+        SecretsFound: there are possible secrets, and they are refused.
     """
+    gate = gate_of(repository, request.secrets)
+    with redacting(repository, gate):
+        block, entries = _build_block(repository, request, choice)
+    if gate.mode == "refuse":
+        texts = ((entry.turn.head.id, entry.text) for entry in entries)
+        refuse_secrets(texts, block.text, "the summary, a decision or the memory", gate)
+    if gate.mode != "redact":
+        return block
+    text = gate.clear_text(block.text, "the block")
+    return replace(block, text=text, notes=tuple(dict.fromkeys((*block.notes, *notes_of(text)))))
+
+
+def _build_block(
+    repository: Repository, request: HistoryRequest, choice: TokenizerChoice
+) -> tuple[HistoryBlock, Sequence[_Entry]]:
+    """Return the block and the entries in it; raises as `history`."""
     max_tokens, count = request.max_tokens, choice.tokenizer.count
     if request.last < 1:
         raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
@@ -148,7 +170,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
         )
-    return HistoryBlock(
+    block = HistoryBlock(
         conversation=revision.conversation,
         branch=revision.branch,
         text=text,
@@ -161,6 +183,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         last=kept[-1].turn.head.oid if kept else None,
         notes=tuple(notes),
     )
+    return block, kept
 
 
 def _entries(collected: Collected, tools: str) -> list[_Entry]:
@@ -191,6 +214,7 @@ def _preface(
         next(agents, ""),
         max_characters=max(1, min(MAX_CHARACTERS, request.max_tokens)),
         mark=request.mark,
+        secrets="redact" if request.secrets == "redact" else "allow",  # the whole block is looked at in the end
     )
     text = f"{preface.text}\n" if preface.text else ""
     if count(text) * 2 > request.max_tokens:

@@ -21,6 +21,8 @@ from scopes.exporters.commit_lines import CommitRequest, ConversationCommits, op
 from scopes.exporters.commit_notes import NOTES_REF, TracesNoted, write_notes
 from scopes.exporters.export import Exported, ExportedFile
 from scopes.history.conversations import read_uuid
+from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 
 AGENT_TRACE: Final = "agent-trace"
@@ -35,15 +37,13 @@ def export_traces(repository: Repository, request: CommitRequest) -> Exported:
     Raises:
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read the project.
+        SecretsFound: a record has possible secrets, and they are refused.
     """
     with open_commits(repository, request) as (commits, linked):
-        uuid = read_uuid(repository, commits.name)
-        lines = [
-            json.dumps(_record(commits, uuid, each), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-            for each in linked
-        ]
+        gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
+        lines = [_clear(commits, uuid, each, gate) for each in linked]
     file = ExportedFile(f"{commits.name}.{AGENT_TRACE}.jsonl", None, lines)
-    return Exported(conversation=commits.name, format=AGENT_TRACE, messages=None, files=(file,))
+    return Exported(conversation=commits.name, format=AGENT_TRACE, messages=None, files=(file,), gate=gate)
 
 
 def note_traces(repository: Repository, request: CommitRequest, ref: str = NOTES_REF) -> TracesNoted:
@@ -53,9 +53,9 @@ def note_traces(repository: Repository, request: CommitRequest, ref: str = NOTES
         As `export_traces`; Inaccessible also if git cannot write notes.
     """
     with open_commits(repository, request) as (commits, linked):
-        uuid = read_uuid(repository, commits.name)
-        records = ((each.facts.commit, _encode(_record(commits, uuid, each))) for each in linked)
-        return write_notes(commits.git, commits.name, ref, records)
+        gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
+        records = [(each.facts.commit, _clear(commits, uuid, each, gate, indent=1)) for each in linked]
+        return write_notes(commits.git, commits.name, ref, records, gate)
 
 
 def _record(commits: ConversationCommits, uuid: str, linked: LinkedCommit) -> dict[str, Any]:
@@ -86,8 +86,14 @@ def _with_provider(model: str | None) -> str | None:
     return f"{provider}/{model}"[:250] if provider is not None else None
 
 
-def _encode(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
+def _clear(
+    commits: ConversationCommits, uuid: str, linked: LinkedCommit, gate: Gate, indent: int | None = None
+) -> Cleared:
+    """Return the record of a commit as it may leave, in one line, or indented."""
+    place = f"the record of commit {linked.facts.commit[:8]}"
+    record = gate.clear_document(_record(commits, uuid, linked), place)
+    text = json.dumps(record, ensure_ascii=False, indent=indent) + ("\n" if indent is None else "")
+    return gate.clear(text.encode("utf-8", "backslashreplace"), place)
 
 
 def _ranges(lines: Iterable[AddedLine]) -> Iterator[dict[str, Any]]:

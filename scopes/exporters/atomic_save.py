@@ -13,6 +13,8 @@ from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.ids import ConversationId
 from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.result import Result
+from scopes.secret_scan.clearance import Cleared
+from scopes.secrets.gates import redacted_notes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported
@@ -64,7 +66,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
         messages=exported.messages,
         size_bytes=size,
         files=tuple(file.name for file in exported.files) if into_directory else (),
-        notes=exported.notes,
+        notes=(*exported.notes, *(() if exported.gate is None else redacted_notes(exported.gate.redacted))),
     )
 
 
@@ -96,7 +98,7 @@ def _check_target(path: str, *, force: bool) -> None:
         raise _exists(path)
 
 
-def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
+def write_file(path: str, pieces: Iterable[Cleared], *, force: bool) -> int:
     """Write a temporary file, rename it to `path`, and return its size.
 
     Raises:
@@ -115,7 +117,7 @@ def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
             cleanup.callback(_remove, os.unlink, temporary)
             lock_part(file.fileno())
             for piece in pieces:
-                size += file.write(piece)
+                size += file.write(piece.data)
             file.flush()
             os.fsync(file.fileno())
         _rename(temporary, final, force=force)

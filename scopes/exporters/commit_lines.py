@@ -19,18 +19,20 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId
+from scopes.secret_scan.clearance import Mode
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
 
 
 class CommitRequest(NamedTuple):
-    """Which commits: those of a conversation in the project around a directory."""
+    """Which commits: those of a conversation in the project around a directory, and how secrets are treated."""
 
     conversation: str
     directory: str
     index_directory: str
     on_progress: Progress = lambda _done, _all: None
+    secrets: Mode = "refuse"
 
 
 class ConversationCommits:

@@ -17,6 +17,8 @@ from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
 from scopes.errors import Inaccessible, Invalid
 from scopes.ids import ConversationId
 from scopes.result import Note, Result, plural
+from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.secrets.gates import redacted_notes
 
 NOTES: Final = "refs/notes/"
 NOTES_REF: Final = f"{NOTES}scopes"
@@ -68,24 +70,25 @@ def list_notes(git: ProjectGit, ref: str) -> dict[CommitId, str]:
 
 
 def write_notes(
-    git: ProjectGit, conversation: ConversationId, ref: str, notes: Iterable[tuple[CommitId, bytes]]
+    git: ProjectGit, conversation: ConversationId, ref: str, notes: Iterable[tuple[CommitId, Cleared]], gate: Gate
 ) -> TracesNoted:
-    """Write notes of commits, and tell which got one.
+    """Write notes of commits that passed a gate, and tell which got one.
 
     Raises:
         Inaccessible: git cannot read or write notes.
     """
     known: Mapping[CommitId, str] = {} if ref == NOTES_REF else list_notes(git, ref)
     written, kept = [], 0
-    for commit, data in notes:
+    for commit, note in notes:
         if commit in known:
             kept += 1
             continue
         words = ("notes", f"--ref={ref}", "add", "-f", "-F", "-", commit)
         try:
-            git.run(*_IDENTITY, *words, stdin=data)
+            git.run(*_IDENTITY, *words, stdin=note.data)
         except ProjectGitFailed as error:
             raise Inaccessible(f"git cannot write the note: {error}", hint="see: git notes") from error
         written.append(commit)
     text = f"{kept} {plural(kept, 'commit')} had a note in {ref} already, which stays as it is"
-    return TracesNoted(conversation=conversation, ref=ref, commits=tuple(written), notes=(Note(text),) if kept else ())
+    told = (*((Note(text),) if kept else ()), *redacted_notes(gate.redacted))
+    return TracesNoted(conversation=conversation, ref=ref, commits=tuple(written), notes=told)

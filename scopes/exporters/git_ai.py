@@ -24,6 +24,7 @@ from scopes.exporters.commit_notes import NOTES_REF, TracesNoted, list_notes, wr
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository, read_commit
 
 GIT_AI: Final = "git-ai"
@@ -67,11 +68,16 @@ def note_git_ai(repository: Repository, request: CommitRequest, ref: str = NOTES
     Raises:
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read or write the project.
+        SecretsFound: a note has possible secrets, and they are refused; none is written.
     """
     with open_commits(repository, request) as (commits, linked):
-        session = find_noted_session(repository, commits.name)
+        gate, session = gate_of(repository, request.secrets), find_noted_session(repository, commits.name)
         known = list_notes(commits.git, ref) if ref == NOTES_REF else {}
-        return write_notes(commits.git, commits.name, ref, _walk_notes(commits, linked, session, known))
+        notes = [
+            (commit, gate.clear(data, f"the note of commit {commit[:8]}"))
+            for commit, data in _walk_notes(commits, linked, session, known)
+        ]
+        return write_notes(commits.git, commits.name, ref, notes, gate)
 
 
 def find_noted_session(repository: Repository, conversation: ConversationId) -> NotedSession:

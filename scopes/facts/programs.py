@@ -1,6 +1,6 @@
 """The programs of agents: a cycle as JSON on standard input, effects as JSON on standard output, in any language.
 
-Input, one JSON object:
+Input, one JSON object, in which secrets are replaced:
     {"scopes": 1, "conversation", "cycle", "version", "agent": {"number", "name", "dependencies"}, "dirty": [KEY],
      "facts": [FACT of the dirty keys that the agent depends on], "decisions": [{"subject", "decision", "rationale"}]}
 Output, one JSON object, each field optional; nothing at all means no effects:
@@ -26,6 +26,7 @@ from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_i
 from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
 from scopes.loading import load
+from scopes.secret_scan.clearance import Gate
 
 MAX_OUTPUT_BYTES: Final = 10_000_000
 DEFAULT_SECONDS: Final = 60
@@ -56,7 +57,8 @@ class UnreadableEffects(Exception):
 class ProgramRunner:
     """Runs the programs of agents, up to eight at once; each sees the context as it was before the cycle."""
 
-    def __init__(self, conversation: ConversationId, programs: Mapping[int, Program]) -> None:
+    def __init__(self, conversation: ConversationId, programs: Mapping[int, Program], gate: Gate) -> None:
+        self._gate = gate
         self._conversation = conversation
         self._programs = programs
         self._stopped = Event()
@@ -99,7 +101,8 @@ class ProgramRunner:
                 for each in context.stored.walk_decisions()
             ],
         }
-        return (json.dumps(document, ensure_ascii=True) + "\n").encode()
+        cleared = self._gate.clear_document(document, "a fact")
+        return (json.dumps(cleared, ensure_ascii=True) + "\n").encode()
 
     def _run(self, agent: FactAgent, data: bytes) -> Effects:
         program = self._programs[agent.number]

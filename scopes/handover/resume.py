@@ -239,7 +239,7 @@ def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest
     """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
     size = ["--max-tokens", str(request.max_tokens)]
     command = shlex.join(
-        ["scopes", *user.store_options, "history", str(branch), "--for-prompt", "--with-memory", *size]
+        ["scopes", *user.store_options, "history", str(branch), "--for-prompt", "--with-memory", "--redact", *size]
     )
     asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
     *options, last = agent.prompt_words("\0")

@@ -22,6 +22,7 @@ from scopes.exporters.atomic_save import remove_leftovers, write_file
 from scopes.hosts.agents import AGENTS, UserDirectories, config_directory
 from scopes.hosts.config_file import require_inside
 from scopes.result import Result
+from scopes.secret_scan.clearance import without_store
 
 SHARED = ".agents"
 FOLDERS: Mapping[str, str] = MappingProxyType(
@@ -87,7 +88,7 @@ def install_skill(
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
         raise Inaccessible(f"cannot make {os.path.dirname(path)}: {error.strerror}") from error
-    write_file(path, [text.encode()], force=before is not None)
+    _write(path, text, force=before is not None)
     state = "added" if before is None else "replaced"
     return SkillChanged(agent=agent, file=path, state=state, text=text, advice=_START_AGAIN)
 
@@ -125,11 +126,15 @@ def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, proj
     """Keep the file for other targets, and remove one from the list in it."""
     text = _with_users(before, agent, others)
     if text != before:
-        write_file(path, [text.encode("utf-8", "surrogateescape")], force=True)
+        _write(path, text, force=True)
     option = " --project" if project else ""
     commands = " && ".join(f"scopes skills remove {name}{option}" for name in sorted(others))
     advice = f"it stays for {', '.join(sorted(others))}; to delete it: {commands}"
     return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
+
+
+def _write(path: str, text: str, *, force: bool) -> None:
+    write_file(path, [without_store().clear(text.encode("utf-8", "surrogateescape"), "the skill")], force=force)
 
 
 def _agents_of_folder(agent: str) -> list[str]:

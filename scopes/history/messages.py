@@ -233,7 +233,18 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
 
 
 def read_message_bytes_at(objects: Objects, tree: Oid) -> bytes:
-    """Return the stored JSON line of the message in the tree of a commit."""
+    """Return the stored JSON line of the message in the tree of a commit; redacted, if the repository says so."""
+    data = _read_stored_bytes(objects, tree)
+    clear = objects.clear_message if isinstance(objects, Repository) else None
+    return data if clear is None else clear(data)
+
+
+def read_stored_body(objects: Objects, head: MessageHeader) -> bytes:
+    """Return the JSON line of the message of a header as it is stored, also while text leaves redacted."""
+    return _read_stored_bytes(objects, head.tree or parse_tree_id(head.oid, read_data(objects, head.oid, COMMIT)))
+
+
+def _read_stored_bytes(objects: Objects, tree: Oid) -> bytes:
     if isinstance(objects, Repository):
         found = objects.find_first_blob(tree, _MESSAGE_ENTRY)
         if found is not None:

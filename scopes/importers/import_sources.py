@@ -29,6 +29,7 @@ from scopes.importers.import_notes import (
     note_deleted,
     note_joined,
     note_missing_parents,
+    note_secrets,
     note_unparsed,
     notes_of_skipped,
 )
@@ -46,6 +47,7 @@ from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
+from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -311,7 +313,7 @@ def _import_all(
     sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
     keys = [source_key_of(queued.session) for queued in queue]
     targets = ImportTargets(repository, objects, keys, formats, index_directory)
-    run = ImportRun(repository, objects, targets, options.again, feed, notes=list(notes))
+    run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
     run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):
@@ -442,7 +444,13 @@ def _build_result(
 ) -> Imported:
     joined = tuple(_list_joined(conversations))
     notes, details = group_notes(
-        [*note_unparsed(run), *run.notes, *note_missing_parents(run), *map(note_joined, joined)]
+        [
+            *note_unparsed(run),
+            *run.notes,
+            *note_missing_parents(run),
+            *map(note_joined, joined),
+            *note_secrets(run, conversations.values()),
+        ]
     )
     return Imported(
         sources=tuple(run.sources),

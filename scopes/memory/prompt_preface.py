@@ -20,6 +20,7 @@ from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.sanitize import clip, line_for_prompt
+from scopes.secret_scan.clearance import Mode
 from scopes.store.repository import Repository
 
 MAX_EXCHANGES = 3
@@ -53,15 +54,17 @@ def build_preface(
     max_characters: int = MAX_CHARACTERS,
     limit: int = LIMIT,
     mark: str | None = None,
+    secrets: Mode = "redact",
 ) -> Preface:
     """Write the preface for an agent in a conversation; `max_characters` and `limit` apply to the memory.
 
     mark: the mark of both fences; None: a random one for each.
+    secrets: what becomes of possible secrets in the memory.
 
     Raises:
         Invalid: a number is less than one, or the mark is not valid or occurs in a text.
     """
-    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark)
+    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark, secrets=secrets)
     by_agent: dict[str, str] = {}
     for other, answer, texts in _walk_exchanges(repository, conversation):
         if answer.author != agent and answer.author not in by_agent:

@@ -96,6 +96,9 @@ NOUN_OF: dict[str, str] = {
     "scopes.live.hook_status": "hooks",
     "scopes.server.mcp.address": "mcp",
     "scopes.search.hits": "search",
+    "scopes.secrets.allow": "secrets",
+    "scopes.secrets.list": "secrets",
+    "scopes.secrets.scan": "secrets",
 }
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.

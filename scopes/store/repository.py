@@ -70,11 +70,12 @@ class Objects(Protocol):
 class Repository:
     """One open store.
 
-    `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none. `index_directory`
-    is where what was derived from the store is kept, if the caller has such a place. `report_wrong_graph` gets what is
-    wrong with the commit graph.
-    `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
-    of the present command that the next one belongs to; `history.transaction.same_command` sets them.
+    `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
+    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use;
+    None: there are none. `index_directory` is where what was derived from the store is kept, if the caller has such a
+    place. `report_wrong_graph` gets what is wrong with the commit graph. `committed` describes the last commit, for the
+    message after an interrupt. `command_operations` are the operations of the present command that the next one belongs
+    to; `history.transaction.same_command` sets them.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -92,6 +93,7 @@ class Repository:
         self._objects = os.path.join(path, "objects")
         self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
+        self.clear_message: Callable[[bytes], bytes] | None = None
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
         self.report_wrong_graph: Callable[[str], None] = lambda _text: None

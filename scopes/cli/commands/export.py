@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from scopes.cli import usage
-from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
+from scopes.cli.arguments import (
+    STANDARD_OUTPUT,
+    AllowSecrets,
+    ConversationOrBranchArgument,
+    Force,
+    Output,
+    Redact,
+    secrets_mode,
+)
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
+from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import load
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import redacted_notes
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
@@ -38,6 +49,8 @@ def export(
         str | None,
         usage.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
     ] = None,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
@@ -63,6 +76,10 @@ def export(
 
     A file is written completely or not at all, and overwritten only with --force.
 
+    An export that has possible secrets is refused: the error names the messages and the rules, never a secret. With
+    --redact a placeholder such as [redacted:github-token:3f2a] takes the place of each; it is the same for the same
+    secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
+
     Examples:
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
@@ -70,9 +87,10 @@ def export(
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
       scopes export conv-001 --format git-ai --notes
+      scopes export conv-001 --redact > transcript.md
     """
     invocation: Invocation = context.obj
-    to_stdout = output == STANDARD_OUTPUT
+    to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
@@ -81,11 +99,23 @@ def export(
     if export_format in _OF_COMMITS:
         wants_file = force or output != STANDARD_OUTPUT
         _check_trace_options(where, export_format, source, wants_file=wants_file, notes=notes, ref=notes_ref)
-        return _export_traces(invocation, where, export_format, output, force=force, ref=notes_ref, notes=notes)
+        target = (output, force, notes, notes_ref)
+        return _export_traces(invocation, where, export_format, target, secrets)
     exported = run_export(
-        invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
-    )
-    return invocation.show(exported if to_stdout else save(exported, output, force=force))
+        invocation.repository(), where,
+        format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
+    )  # fmt: skip
+    return _show(invocation, exported, output, force=force)
+
+
+def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:
+    """Write an export, and say how many secrets were replaced in it: that is known at its end."""
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save(exported, output, force=force))
+    code = invocation.show(exported)
+    for note in () if exported.gate is None else redacted_notes(exported.gate.redacted):
+        invocation.output().note(note)
+    return code
 
 
 def _check_trace_options(
@@ -107,16 +137,18 @@ def _check_trace_options(
 
 
 def _export_traces(
-    invocation: Invocation, where: str, form: str, output: str, *, force: bool, ref: str | None, notes: bool
+    invocation: Invocation, where: str, form: str, target: tuple[str, bool, bool, str | None], secrets: Mode
 ) -> int:
+    """Export records of commits; `target` is the output, whether it may be replaced, and whether and where notes go."""
+    output, force, notes, ref = target
     with index_progress(invocation) as on_progress:
         request = load("scopes.exporters.commit_lines:CommitRequest")(
-            where, invocation.cwd, invocation.index_directory, on_progress
+            where, invocation.cwd, invocation.index_directory, on_progress, secrets
         )
         if notes:
-            target = load("scopes.exporters.commit_notes:read_notes_ref")(ref)
+            notes_ref = load("scopes.exporters.commit_notes:read_notes_ref")(ref)
             is_git_ai = form == "git-ai"
             name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
-            return invocation.show(load(name)(invocation.repository(), request, target))
+            return invocation.show(load(name)(invocation.repository(), request, notes_ref))
         result = load("scopes.exporters.agent_trace:export_traces")(invocation.repository(), request)
-    return invocation.show(result if output == STANDARD_OUTPUT else save(result, output, force=force))
+    return _show(invocation, result, output, force=force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
+from scopes.cli.arguments import AllowSecrets, ConversationOrBranchArgument, FenceMark, Redact, secrets_mode
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
@@ -37,6 +37,8 @@ def history(
     mark: FenceMark = None,
     model: ModelName = None,
     strict: Strict = False,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Print a block of history to put before a prompt.
 
@@ -45,6 +47,7 @@ def history(
     tags, lines that look like another speaker or a heading, and invisible characters are made harmless, in the preview
     as in the block. That lowers the risk that an agent follows instructions in an old tool result; it does not remove
     it, so read the preview. With --mark the output is the same every time; choose one that no message can contain.
+    A block with possible secrets is refused, unless --redact replaces them or --allow-secrets lets them pass this time.
 
     Examples:
       scopes conv history conv-001 --preview
@@ -58,8 +61,9 @@ def history(
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes log")
     with_memory = with_memory or inject_preview
     request = HistoryRequest(
-        where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark
-    )
+        where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark,
+        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
+    )  # fmt: skip
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_history(invocation.repository(), request, tokenizer)
     return invocation.show(result, options=ViewOptions(preview=preview))

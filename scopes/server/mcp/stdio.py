@@ -20,6 +20,7 @@ from mcp.types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorData, J
 from pydantic import ValidationError
 
 from scopes.sanitize import clip, for_prompt
+from scopes.server.mcp.error_gate import clear_error
 from scopes.server.mcp.unread_request import scan_request
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def _refuse_document(document: Any, code: int, reason: str) -> JSONRPCError | No
 def _refusal(message_id: Any, code: int, reason: str) -> JSONRPCError:
     is_usable = type(message_id) is int or (isinstance(message_id, str) and _is_text(message_id))
     return JSONRPCError(
-        jsonrpc="2.0", id=message_id if is_usable else None, error=ErrorData(code=code, message=reason[:_MAX_TEXT])
+        jsonrpc="2.0",
+        id=message_id if is_usable else None,
+        error=ErrorData(code=code, message=clear_error(reason)[:_MAX_TEXT]),
     )
 
 
@@ -138,4 +141,4 @@ def _describe(error: ValidationError) -> str:
 
 
 def _clean(text: str) -> str:
-    return for_prompt(clip(text, _MAX_TEXT))
+    return clear_error(for_prompt(clip(clear_error(text), _MAX_TEXT)))
