@@ -48,7 +48,7 @@ def follow_undo(repository: Repository, undone: Undone, environ: Mapping[str, st
             _rename(journal, f"{journal}.deleted-{operation}")
     for path, journal, operation in () if undone.redo else list(_walk_deleted(environ)):
         if operation in deleted:
-            _bring_back(path, journal)
+            _restore(path, journal)
     return undone
 
 
@@ -103,7 +103,7 @@ def _rename(path: str, new: str) -> None:
         os.rename(path, new)
 
 
-def _bring_back(path: str, journal: str) -> None:
+def _restore(path: str, journal: str) -> None:
     """Rename a file that was put away; what a new one in its place has is added to it before."""
     with suppress(OSError):
         newer = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
