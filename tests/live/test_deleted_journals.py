@@ -69,7 +69,7 @@ def test_an_undo_restores_it_byte_for_byte_and_later_turns_go_on(journal):
     assert [text for text in texts() if text.startswith("prompt")] == ["prompt 1", "prompt 2"]
 
 
-def test_what_cursor_told_while_the_conversation_was_deleted_is_not_lost(journal):
+def test_what_cursor_added_while_the_conversation_was_deleted_is_not_lost(journal):
     before = content(journal)
     run("delete", "conv-001")
     tell(2)
