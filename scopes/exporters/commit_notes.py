@@ -90,5 +90,5 @@ def write_notes(
             raise Inaccessible(f"git cannot write the note: {error}", hint="see: git notes") from error
         written.append(commit)
     text = f"{kept} {plural(kept, 'commit')} had a note in {ref} already, which stays as it is"
-    told = (*((Note(text),) if kept else ()), *redacted_notes(gate.redacted))
-    return TracesNoted(conversation=conversation, ref=ref, commits=tuple(written), notes=told)
+    shown = (*((Note(text),) if kept else ()), *redacted_notes(gate.redacted))
+    return TracesNoted(conversation=conversation, ref=ref, commits=tuple(written), notes=shown)

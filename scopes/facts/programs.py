@@ -170,7 +170,7 @@ def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         raise UnreadableEffects(f"wrote the confidence {str(confidence)[:40]!a}, which is not a number")
     if not isinstance(sources, list) or not all(isinstance(each, str) and is_oid(each) for each in sources):
-        raise UnreadableEffects("wrote sources that are no commits: they are object ids of 40 digits")
+        raise UnreadableEffects("wrote sources that are not commits: object ids of 40 digits")
     return ProposedFact(
         key=key,
         id=_text(value, "id") or derive_id(key, content),
@@ -199,7 +199,7 @@ def _read_question(value: object, agent: FactAgent) -> Question:
         raise UnreadableEffects(f"wrote a question of over {MAX_CONTENT_CHARACTERS:,} characters")
     name = _text(value, "id") or derive_id(key, text)
     if not is_id(name):
-        raise UnreadableEffects(f"wrote {name[:100]!a}, which is no id of a question: letters, digits and ._:@+-")
+        raise UnreadableEffects(f"wrote {name[:100]!a}, which is not the id of a question: letters, digits and ._:@+-")
     return Question(id=name, key=key, text=text, agent=agent.name)
 
 
@@ -225,5 +225,5 @@ def _check_fields(what: str, document: Mapping[str, Any], known: frozenset[str])
 def _text(document: Mapping[str, Any], name: str) -> str | None:
     value = document.get(name)
     if value is not None and not isinstance(value, str):
-        raise UnreadableEffects(f"wrote {name!a} that is no text")
+        raise UnreadableEffects(f"wrote {name!a} that is not text")
     return value

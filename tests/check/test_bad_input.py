@@ -74,7 +74,7 @@ def test_a_policy_that_is_named_and_missing_is_a_mistake(folder, capsys):
 
 def test_a_baseline_of_another_format_is_a_mistake(folder, capsys):
     code, output = run_check(capsys, "fine.jsonl", "--baseline", "fine.jsonl")
-    assert (code, "fine.jsonl is no report of scopes check" in output) == (2, True)
+    assert (code, "fine.jsonl is not a report of scopes check" in output) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def check(
     if the policy has a mistake.
 
     Examples:
-      scopes check agent.jsonl conv-042 ~/.codex/sessions
+      scopes check agent.jsonl ~/.codex/sessions
       scopes check agent.jsonl --report github --report sarif=s.sarif
       scopes check agent.jsonl --baseline last.sarif --agent-exit 0
       scopes check --since yesterday --project .
@@ -97,7 +97,7 @@ def check(
       scopes check --test tests/rules
       scopes check --compare conv-001 agent.jsonl --compare-mode superset
       scopes check --hook claude-code --rules-from HEAD
-      scopes check agent.jsonl --json
+      scopes check conv-042 --json
     """
     invocation: Invocation = context.obj
     request = CheckRequest(

@@ -1,7 +1,7 @@
 """Answer each request with what its sender can use, also on the standard streams what cannot be read.
 
 The library drops a line that it cannot parse, and a request in it would wait for ever. JSON of other programs may hold
-half of a surrogate pair, which is no text: a program that cuts a text in the middle of an emoji writes it. The library
+half of a surrogate pair, which is not text: a program that cuts a text in the middle of an emoji writes it. The library
 also takes wrong arguments of a prompt for a bug, and names pages about its own parts where it refuses those of a tool.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anyio.abc import ObjectSendStream
 
 _MAX_TEXT: Final = 300  # characters of an error
-_SURROGATE: Final = "the message has half of a surrogate pair (\\ud800 to \\udfff), which is no text"
+_SURROGATE: Final = "the message has half of a surrogate pair (\\ud800 to \\udfff), which is not text"
 
 
 class AnsweringServer(MCPServer[Any]):
@@ -108,7 +108,7 @@ def refuse(error: ValidationError) -> JSONRPCError | None:
 
 
 def _refuse_document(document: Any, code: int, reason: str) -> JSONRPCError | None:
-    """Return an answer to a request; to what is no object too, but to nothing that needs none."""
+    """Return an answer to a request; to what is not an object too, but to nothing that needs none."""
     if not isinstance(document, dict):
         return _refusal(None, code, reason)
     return _refusal(document["id"], code, reason) if "method" in document and "id" in document else None

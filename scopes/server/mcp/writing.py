@@ -197,17 +197,9 @@ class WritingTools:
             message = _make_message(text, self._author(repository, client, None), "plain", None, None)
             routed = send(_find_branch(repository, conversation), message, to, queue=queue)
             where = position(repository, routed.conversation, routed.branch, routed.oid)
-        notes = self._deliver(client, routed)
-        return written_answer(result_document(replace(routed, notes=(*routed.notes, *notes))) | where)
-
-    def _deliver(self, client: Client, routed: Routed) -> tuple[Note, ...]:
-        """Give a message that was sent to the programs of its receivers; return what failed."""
         with self._access.open(client, alone=False) as store:
-            try:
-                sent = SentMessage(routed.message, [routed.operation])
-                return deliver_to_programs(store.repository, routed.delivered_to, sent)
-            except ScopesError as error:  # an error in place of the answer would make the agent send it again
-                return (Note(error.message, error.hint),)
+            notes = _deliver(store.repository, routed)
+            return written_answer(result_document(replace(routed, notes=(*routed.notes, *notes))) | where)
 
     def inbox(
         self,
@@ -254,6 +246,15 @@ class WritingTools:
             return Author(self._access.name_of(client), "agent")
         author = check_typed_author(Author(name, "human" if name == "user" else "agent"))
         return with_registered_kind(repository, author)
+
+
+def _deliver(repository: Repository, routed: Routed) -> tuple[Note, ...]:
+    """Give a message that was sent to the programs of its receivers; return what failed."""
+    try:
+        sent = SentMessage(routed.message, [routed.operation])
+        return deliver_to_programs(repository, routed.delivered_to, sent)
+    except ScopesError as error:  # an error in place of the answer would make the agent send it again
+        return (Note(error.message, error.hint),)
 
 
 def _check_new(conversation: str | None, title: str | None, key: str | None) -> None:
