@@ -151,5 +151,5 @@ def test_a_line_that_cannot_be_read_is_refused_without_a_secret():
     assert TOKEN[:12] not in _refusal(1, INVALID_PARAMS, "x" * 284 + " " + TOKEN).error.message
 
 
-def test_an_error_without_a_secret_is_told_as_it_is():
+def test_an_error_without_a_secret_stays_as_it_is():
     assert clear_error("there is no conversation conv-009") == "there is no conversation conv-009"
