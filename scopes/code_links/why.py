@@ -39,7 +39,7 @@ from scopes.code_links.working_lines import map_lines, split_lines
 from scopes.errors import Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import ConversationId
 from scopes.regular_file import UnusableFile, read_regular
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
@@ -179,7 +179,9 @@ def _check_lines(file: ProjectFile, target: Target, count: int) -> tuple[int, in
         raise Invalid(f"the file {file.path} has no lines", hint="ask for a file with lines, or give another --rev")
     first, last = target.lines or (1, count)
     if first > count:
-        raise Invalid(f"{file.path} has {count:,} lines, not {first:,}", hint="give a line that it has")
+        raise Invalid(
+            f"{file.path} has {count:,} {plural(count, 'line')}, not {first:,}", hint="give a line that it has"
+        )
     return first, min(last, count)
 
 
