@@ -39,7 +39,7 @@ from scopes.code_links.working_lines import map_lines, split_lines
 from scopes.errors import Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import ConversationId
 from scopes.regular_file import UnusableFile, read_regular
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
@@ -180,7 +180,9 @@ def _list_lines(file: ProjectFile, target: Target, count: int) -> list[int]:
     ranges = target.lines or ((1, count),)
     missing = max(first for first, _ in ranges)
     if missing > count:
-        raise Invalid(f"{file.path} has {count:,} lines, not {missing:,}", hint="give a line that it has")
+        raise Invalid(
+            f"{file.path} has {count:,} {plural(count, 'line')}, not {missing:,}", hint="give a line that it has"
+        )
     return sorted({number for first, last in ranges for number in range(first, min(last, count) + 1)})
 
 

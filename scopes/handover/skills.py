@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.exporters.atomic_save import remove_leftovers, write_file
-from scopes.hosts.agents import AGENTS, UserDirectories, config_directory
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, target_named
 from scopes.hosts.config_file import require_inside
 from scopes.result import Result
 from scopes.secret_scan.clearance import without_store
@@ -71,6 +71,7 @@ def install_skill(
             leads out of the project.
         Inaccessible: the file cannot be read or written.
     """
+    agent = target_named(agent)
     path = path_of(agent, directories, project=project)
     text = _read_shipped()
     if only_show:
@@ -98,6 +99,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
 
     A file that was installed for other agents too stays for them, unless `force` is given.
     """
+    agent = target_named(agent)
     path = path_of(agent, directories, project=project)
     if project:
         require_inside(path, directories.project)

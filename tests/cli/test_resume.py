@@ -66,6 +66,7 @@ def test_a_program_that_is_not_installed_is_an_error(shop):
     code, shown = on_terminal(shop, shop.conversation, "--in", "codex")
     assert code == 4
     assert f"error: cannot resume {shop.conversation}/main: codex is not in PATH" in shown
+    assert "repeat the command with --print to see what to run" in " ".join(shown.split())
 
 
 def test_in_a_pipe_the_line_is_printed_and_nothing_is_started(shop):

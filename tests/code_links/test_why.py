@@ -213,6 +213,9 @@ def test_a_line_of_a_revision_is_asked_for_with_the_numbers_of_that_revision(wor
     assert world.line("app.py:9", session, revision="v1").level == "certain"
     with pytest.raises(Invalid, match="has 5 lines, not 9"):
         world.line("app.py:9", revision="v1~1")
+    project.write("one.py", "value_of_one_line = 1\n")
+    with pytest.raises(Invalid, match=r"one.py has 1 line, not 2"):
+        world.line("one.py:2")
 
 
 def test_a_moved_line_leads_to_where_it_was_written(world, project):

@@ -114,6 +114,7 @@ def acp(
     """
     invocation: Invocation = context.obj
     command = after_separator(invocation.arguments)
+    continued, injected = _choose("--continue", which, CONTINUE), _choose("--inject", inject, INJECT)
     if not command or len(words or ()) != len(command):
         raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
     return run_acp(
@@ -124,10 +125,10 @@ def acp(
         history=HistoryOptions(last, max_tokens, with_tools=not no_tools, with_memory=not no_memory),
         record=RecordOptions(thoughts, redact),
         options=ContinueOptions(
-            which=_choose("--continue", which, CONTINUE),
+            which=continued,
             conversation=conversation,
             fork=fork,
-            inject=_choose("--inject", inject, INJECT),
+            inject=injected,
             show_replay=show_replay,
             system_prompt=system_prompt,
             way_seconds=timeout,

@@ -64,7 +64,7 @@ def render_acp_log(result: AcpLog, view: View) -> None:
         view.rows(_EVENTS, ((*row, text, pid) for row, text, pid in zip(cells, details, pids, strict=True)))
         return
     if not cells:
-        view.line("Nothing is logged yet.")
+        view.line("No events." if result.notes else "Nothing is logged yet.")
         return
     widths = [max(count_cells(plain_text(cell)) for cell in column) for column in zip(*cells, strict=True)]
     for row, text in zip(cells, details, strict=True):

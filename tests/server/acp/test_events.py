@@ -44,6 +44,14 @@ def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
     assert acp_log(state, agent="nobody").events == ()
 
 
+def test_an_agent_that_the_log_has_not_is_named_with_those_that_it_has(tmp_path):
+    assert acp_log(str(tmp_path), agent="opencode").notes == ()
+    for name in ("gemini", "opencode"):
+        EventLog(str(tmp_path), agent=name).write("start", program=name)
+    (note,) = acp_log(str(tmp_path), agent="opencde").notes
+    assert (note.text, note.hint) == ("the log has no event of an agent 'opencde'", "it has: gemini, opencode")
+
+
 @pytest.mark.parametrize("name", ["OpenCode", "opencode", "OPENCODE"])
 def test_the_log_of_an_agent_has_the_events_before_its_name_is_known(tmp_path, name):
     log = EventLog(str(tmp_path), agent="opencode")
@@ -65,6 +73,13 @@ def test_stats_and_log_are_commands(desk):
     assert json.loads(stats.stdout)["agents"][0]["agent"] == "stub"
     rows = scopes("acp", "log", "-n", "2", table=PRODUCT).stdout.splitlines()
     assert [row.split("\t")[2] for row in rows] == ["end", "session"]
+
+
+@pytest.mark.parametrize("words", [("--continue", "--conversation", "x"), ("--inject", "--fork"), ("--continue", "x")])
+def test_an_option_without_its_value_is_named_before_the_missing_command(words):
+    done = scopes("acp", *words, "--", "cat", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is not a valid value of {words[0]}" in done.stderr
 
 
 def test_the_preview_is_exactly_what_is_put_in(desk):
