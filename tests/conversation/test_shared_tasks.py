@@ -71,7 +71,7 @@ def test_results_come_in_the_order_of_the_tasks_whichever_process_did_them(tmp_p
     work = Work(tmp_path, in_copy=lambda _: time.sleep(0.002))
     found = work.run(processes=3)
     assert [number for number, _ in found] == list(range(20))
-    assert len({process for _, process in found}) > 1
+    assert {process for _, process in found} - {os.getpid()}
 
 
 def test_each_result_is_reported_once_in_this_process(tmp_path):
@@ -126,7 +126,7 @@ def test_an_interrupt_ends_the_copies_at_once(tmp_path):
 
 def test_ctrl_c_is_left_to_this_process_by_its_copies(tmp_path):
     work = Work(tmp_path, in_copy=lambda _: os.kill(os.getpid(), signal.SIGINT))
-    assert len({process for _, process in work.run()}) == 2
+    assert {process for _, process in work.run()} - {os.getpid()}
 
 
 def test_a_signal_that_comes_while_a_copy_is_started_is_not_lost(tmp_path):
