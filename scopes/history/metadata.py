@@ -17,7 +17,7 @@ from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit, parse_tree
+from scopes.store.objects import COMMIT, Identity, find_in_tree, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
@@ -130,18 +130,15 @@ def _decode_tag(data: bytes) -> Oid:
     return Oid(data.decode("ascii", "replace").strip())
 
 
-def read_title_and_hidden(once: ReadOnce, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
-    """Read only the title and the names of branches that lists leave out; raises as `read_metadata_at` does."""
-    title, hidden = None, set()
-    for entry in parse_tree(once.read_tree_of(commit)).values():
-        if entry.name == TITLE and not entry.is_tree:
-            title = decode_line(once.read_blob(entry.oid))
-        elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
-            for path, oid in walk_blobs(once, entry.oid):
-                data = once.read_blob(oid)
-                if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden:
-                    hidden.add(BranchName(decode_component(path)))
-    return title, frozenset(hidden)
+def list_hidden(once: ReadOnce, tree: bytes) -> set[BranchName]:
+    """Return the names of branches that lists leave out, given the tree of a commit; raises as `read_metadata_at`."""
+    entry = find_in_tree(tree, _BRANCHES.removesuffix("/"))
+    blobs = list(walk_blobs(once, entry.oid)) if entry is not None and entry.is_tree else []
+    return {
+        BranchName(decode_component(path))
+        for (path, _), data in zip(blobs, once.read_blobs([oid for _, oid in blobs]), strict=True)
+        if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden
+    }
 
 
 def decode_line(data: bytes) -> str:

@@ -91,6 +91,7 @@ class ConversationRow(NamedTuple):
 _FIELDS: Final = ConversationRow._fields
 _BRIEF_FIELDS: Final = _FIELDS[: _FIELDS.index("active_branch")]
 _OTHER_FIELDS: Final = _FIELDS[len(_BRIEF_FIELDS) :]
+BRIEF_LENGTH: Final = len(_BRIEF_FIELDS)  # of a row without the fields that need a walk
 _NAMES: Final = _FIELDS.index("participants")
 _TAGS: Final = _FIELDS.index("tags")
 _TYPES: Final = {
@@ -126,7 +127,7 @@ LAYOUT: Final = Layout(
 
 
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
-_LISTS: Final = {"brief": len(_BRIEF_FIELDS), "complete": len(_FIELDS)}  # the number of fields of their rows
+_LISTS: Final = {"brief": BRIEF_LENGTH, "complete": len(_FIELDS)}  # the number of fields of their rows
 _MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on the values alone
 _SHARING_VERSION: Final = 4  # every Python reads it, and equal values are written once if they are one object
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))

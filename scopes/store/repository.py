@@ -373,14 +373,15 @@ class Repository:
         except OSError as error:
             raise refusal(f"move the ref {names[0]}", self.path, error) from error
 
-    def find_reference(self, name: str) -> pygit2.Reference | None:
-        """Return libgit2's object for a ref; None if the ref does not exist.
+    def find_reference(self, name: str, *, checked: bool = False) -> pygit2.Reference | None:
+        """Return libgit2's object for a ref, None if it does not exist; `checked`: by `check_ref_updates`, just now.
 
         Raises:
             Corrupt: the ref is damaged, or one of its files is not a regular file.
         """
         try:
-            check_ref(self.path, name)
+            if not checked:
+                check_ref(self.path, name)
             return self.git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
