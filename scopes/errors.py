@@ -2,7 +2,8 @@
 
     ScopesError               exit   kind
     ├── Refused                 1    refused         not allowed in this state; nothing was changed
-    │   └── NoAvailableAgents   1    no-agents       nobody is available who is to get a message
+    │   ├── NoAvailableAgents   1    no-agents       nobody is available who is to get a message
+    │   └── SecretsFound        1    secrets         what would leave the store has possible secrets
     ├── Invalid                 2    invalid         an argument, a name or a message is malformed
     ├── Conflicted              3    conflicted      stopped on open conflicts
     ├── NotFound                4    not-found       no such conversation, branch, message, operation, setting
@@ -43,6 +44,12 @@ class NoAvailableAgents(Refused):
     """Nobody is available who is to get a message; it was not sent (S4-31)."""
 
     kind = "no-agents"
+
+
+class SecretsFound(Refused):
+    """What would leave the store has possible secrets; the message names their places and rules, never a value."""
+
+    kind = "secrets"
 
 
 class Invalid(ScopesError):

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 
-_GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
+GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
+_MAX_PASSWORD = 120  # characters
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
 
 
@@ -30,7 +31,7 @@ class Secret(NamedTuple):
     end: int
 
 
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
     """A pattern that is tried where one of the anchors occurs; group 1, if there is one, is the secret.
 
     It is compiled when it is first tried: compiling all of them takes 8 ms, and a hook has 100 ms.
@@ -42,33 +43,33 @@ class _Rule(NamedTuple):
     before: int = 0  # characters before the anchor where the pattern may begin
 
 
-def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> _Rule:
-    return _Rule(kind, tuple(anchors.split()), pattern, before)
+def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> Rule:
+    return Rule(kind, tuple(anchors.split()), pattern, before)
 
 
-_END = r"(?![A-Za-z0-9_-])"
-_RULES = (
+END = r"(?![A-Za-z0-9_-])"
+RULES = (
     _rule(
         "private-key", "-----BEGIN",
         r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:[^-]{40,8000}-----END[^-]{0,40}-----|[^-]{40,4000})",
     ),
-    _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{_END}"),
-    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{_END}"),
-    _rule("github-token", "github_pat_", rf"github_pat_[A-Za-z0-9_]{{22,244}}{_END}"),
+    _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{END}"),
+    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{END}"),
+    _rule("github-token", "github_pat_", rf"github_pat_[A-Za-z0-9_]{{22,244}}{END}"),
     _rule(
         "gitlab-token", "glpat- glptt- gldt- glrt- glcbt- glsoat- glft-",
-        rf"gl(?:pat|ptt|dt|rt|cbt|soat|ft)-[A-Za-z0-9_.-]{{20,120}}{_END}",
+        rf"gl(?:pat|ptt|dt|rt|cbt|soat|ft)-[A-Za-z0-9_.-]{{20,120}}{END}",
     ),
-    _rule("anthropic-key", "sk-ant-", rf"sk-ant-[a-z]{{2,8}}\d\d-[A-Za-z0-9_-]{{20,200}}{_END}"),
-    _rule("openai-key", "sk-", rf"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{{40,200}}{_END}"),
-    _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{_END}"),
-    _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{_END}"),
-    _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{_END}"),
-    _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{_END}"),
+    _rule("anthropic-key", "sk-ant-", rf"sk-ant-[a-z]{{2,8}}\d\d-[A-Za-z0-9_-]{{20,200}}{END}"),
+    _rule("openai-key", "sk-", rf"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{{40,200}}{END}"),
+    _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{END}"),
+    _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{END}"),
+    _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{END}"),
+    _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{END}"),
     _rule(
         "slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
-        rf"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{_END}",
+        rf"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{END}",
     ),
     _rule(
         "slack-webhook", "hooks.slack.com/services/",
@@ -76,33 +77,60 @@ _RULES = (
     ),
     _rule(
         "stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_",
-        rf"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{{16,120}}{_END}",
+        rf"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{{16,120}}{END}",
     ),
-    _rule("npm-token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{_END}"),
+    _rule("npm-token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{END}"),
     _rule("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,300}"),
-    _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{_END}"),
-    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{_END}"),
-    _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{_END}"),
-    _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{_END}"),
-    _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){_END}"),
-    _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{_END}"),
-    _rule("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{_END}", 14),
-    _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{_END}"),
-    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{_END}", 10),
-    _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{_END}"),
+    _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{END}"),
+    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{END}"),
+    _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{END}"),
+    _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{END}"),
+    _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){END}"),
+    _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{END}"),
+    _rule("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{END}", 14),
+    _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{END}"),
+    _rule("linear-key", "lin_api_", rf"lin_api_[A-Za-z0-9]{{40}}{END}"),
+    _rule("notion-token", "ntn_", rf"ntn_[0-9]{{11}}[A-Za-z0-9]{{35}}{END}"),
+    _rule("shopify-token", "shpat_ shpca_ shppa_ shpss_", rf"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{{32}}{END}"),
+    _rule("square-token", "sq0atp- sq0csp-", rf"sq0(?:atp|csp)-[A-Za-z0-9_-]{{22,43}}{END}"),
+    _rule("databricks-token", "dapi", rf"dapi[0-9a-f]{{32}}(?:-\d)?{END}"),
+    _rule("grafana-token", "glsa_", rf"glsa_[A-Za-z0-9]{{32}}_[A-Fa-f0-9]{{8}}{END}"),
+    _rule("sentry-token", "sntrys_ sntryu_", r"sntry(?:s_eyJ[A-Za-z0-9+/=_-]{40,400}|u_[0-9a-f]{64})"),
+    _rule("postman-key", "PMAK-", rf"PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}{END}"),
+    _rule("newrelic-key", "NRAK-", rf"NRAK-[A-Z0-9]{{27}}{END}"),
+    _rule("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa.", rf"dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{{40,60}}{END}"),
+    _rule(
+        "planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_",
+        rf"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.=-]{{32,64}}{END}",
+    ),
+    _rule("pulumi-token", "pul-", rf"pul-[0-9a-f]{{40}}{END}"),
+    _rule("rubygems-key", "rubygems_", rf"rubygems_[0-9a-f]{{48}}{END}"),
+    _rule("docker-token", "dckr_pat_ dckr_oat_", rf"dckr_[po]at_[A-Za-z0-9_-]{{27,40}}{END}"),
+    _rule("discord-webhook", "/api/webhooks/", r"/api/webhooks/(\d{17,20}/[A-Za-z0-9_-]{60,80})"),
+    _rule("groq-key", "gsk_", rf"gsk_[A-Za-z0-9]{{52}}{END}"),
+    _rule("xai-key", "xai-", rf"xai-[A-Za-z0-9]{{80}}{END}"),
+    _rule("perplexity-key", "pplx-", rf"pplx-[A-Za-z0-9]{{48}}{END}"),
+    _rule("replicate-token", "r8_", rf"r8_[A-Za-z0-9]{{37}}{END}"),
+    _rule("atlassian-token", "ATATT3", rf"ATATT3[A-Za-z0-9_=-]{{150,220}}{END}"),
+    _rule("tailscale-key", "tskey-", rf"tskey-[a-z]{{3,8}}-[A-Za-z0-9]{{6,30}}-[A-Za-z0-9]{{20,60}}{END}"),
+    _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{END}"),
+    _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
+    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{END}", 10),
+    _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
     _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
 )  # fmt: skip
-_ANCHORS = tuple(dict.fromkeys(anchor for rule in _RULES for anchor in rule.anchors))
+_ANCHORS = tuple(dict.fromkeys(anchor for rule in RULES for anchor in rule.anchors))
 _SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
 _KEY = compile_lazily(
     r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
-    r"\\?[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\?[\"']?(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
+    r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}[\"']?"
+    r"(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
 )
-_KEY_WORDS = ("key", "secret", "token", "password", "passwd")
-_BEHIND_KEY = compile_lazily(r"\\?[\"']?[ \t]{0,3}[=:]")
+KEY_WORDS = ("key", "secret", "token", "password", "passwd")
+_BEHIND_KEY = compile_lazily(r"\\{0,7}[\"']?[ \t]{0,3}[=:]")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _UUID = compile_lazily(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PLACEHOLDER = compile_lazily(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
@@ -127,6 +155,11 @@ _CREDENTIALS = (
     )),
     ("url-password", compile_lazily(r"://[^\s:/?#@'\"<>]{0,200}:([^\s/?#'\"<>]{1,400})@")),
     ("url-password", compile_lazily(r"://([^\s:/?#@'\"<>$]{20,400})@")),
+    ("assigned-secret", compile_lazily(
+        r"(?i)(?:password|passwd|passphrase|pwd|secret)\\{0,4}[\"']?[ \t]{0,3}[:=]=?[ \t]{0,3}"
+        r"(?:\"(?=[^\s\"]{0,119}\d)([^\s\"]{8,120})\"|'(?=[^\s']{0,119}\d)([^\s']{8,120})'"
+        r"|\\{0,4}[\"']?(?=[^\s\"'\\,;]{0,119}\d)([^\s\"'\\,;]{8,120})(?![^\s\"'\\,;]))"
+    )),
 )  # fmt: skip
 _BASE64 = compile_lazily(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
 _SPLITTING = compile_lazily(
@@ -140,7 +173,7 @@ def find_secrets(text: str) -> list[Secret]:
     """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out."""
     found = sorted(
         {*_walk_prefixes(text), *_walk_assigned(text)},
-        key=lambda each: (each.start, -each.end, each.kind in _GENERAL, each.kind),
+        key=lambda each: (each.start, -each.end, each.kind in GENERAL, each.kind),
     )
     kept: list[Secret] = []
     for each in found:
@@ -157,7 +190,7 @@ def redact(text: str) -> str:
     """
     found = sorted(
         {*find_secrets(text), *_walk_credentials(text), *_walk_encoded(text), *_walk_split(text)},
-        key=lambda each: (each.start, -each.end, each.kind in _GENERAL, each.kind),
+        key=lambda each: (each.start, -each.end, each.kind in GENERAL, each.kind),
     )
     pieces, position = [], 0
     for secret in found:
@@ -165,6 +198,17 @@ def redact(text: str) -> str:
             pieces += [text[position : secret.start], f"[redacted {secret.kind}]"]
         position = max(position, secret.end)
     return "".join([*pieces, text[position:]])
+
+
+def redact_value(name: str, value: str) -> str:
+    """Return the value of a member of a document as `redact` does, also if only its name says that it is a secret."""
+    shown, quote = redact(value), "'" if '"' in value else '"'
+    before = f"{name}={quote}"
+    if shown == value and len(value) <= _MAX_PASSWORD:
+        assigned = redact(f"{before}{value}{quote}")
+        if assigned.startswith(before) and assigned.endswith(quote):
+            return assigned[len(before) : -1]
+    return shown
 
 
 def _walk_credentials(text: str) -> Iterator[Secret]:
@@ -214,19 +258,19 @@ def _walk_split(text: str) -> Iterator[Secret]:
 
 
 def _walk_prefixes(text: str) -> Iterator[Secret]:
-    places = _find_anchors(text)
-    for rule in _RULES:
+    places = find_anchors(text)
+    for rule in RULES:
         for anchor in rule.anchors:
             end = 0  # of the match before
             for at in places.get(anchor, ()):
-                match = _match_at(rule, text, at) if at >= end else None
+                match = match_at(rule, text, at) if at >= end else None
                 if match is not None:
                     end, group = match.end(), match.lastindex or 0
-                    if not _is_placeholder(match[group]):
+                    if not is_placeholder(match[group]):
                         yield Secret(rule.kind, match.start(group), match.end(group))
 
 
-def _find_anchors(text: str) -> Mapping[str, Sequence[int]]:
+def find_anchors(text: str) -> Mapping[str, Sequence[int]]:
     """Return where each anchor that a text has occurs, in order; occurrences may overlap.
 
     ahocorasick_rs, if it is installed, finds all of them in one pass, in an eighth of the time.
@@ -262,7 +306,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _match_at(rule: _Rule, text: str, at: int) -> re.Match[str] | None:
+def match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
     """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
     for start in range(max(at - rule.before, 0), at + 1):
         inside = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-") and text[start].isalnum()
@@ -273,15 +317,15 @@ def _match_at(rule: _Rule, text: str, at: int) -> re.Match[str] | None:
 
 
 def _walk_assigned(text: str) -> Iterator[Secret]:
-    for start, end in _walk_keys(text):
+    for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
-        if match is None or _is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
+        if match is None or is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
             continue
         if len(set(match[1])) >= _MIN_DISTINCT:
             yield Secret("assigned-secret", match.start(1), match.end(1))
 
 
-def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
+def walk_keys(text: str) -> Iterator[tuple[int, int]]:
     """Yield where a word such as `token` begins, and where the `=` or `:` behind it ends.
 
     Searching for each word is five times as fast as one expression for all, which has no fixed beginning.
@@ -289,7 +333,7 @@ def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
     lower = text.lower()
     if len(lower) != len(text):  # of some letters the small form is longer
         lower = text.translate(_LOWER)
-    for word in _KEY_WORDS:
+    for word in KEY_WORDS:
         at = lower.find(word)
         while at >= 0:
             behind = _BEHIND_KEY.match(text, at + len(word))
@@ -298,5 +342,6 @@ def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
             at = lower.find(word, at + len(word))
 
 
-def _is_placeholder(text: str) -> bool:
+def is_placeholder(text: str) -> bool:
+    """Return True if a value stands for a secret in an example."""
     return _PLACEHOLDER.search(text) is not None or text.lower().count("x") > len(text) // 2

@@ -16,6 +16,7 @@ from hashlib import sha256
 import pygit2
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
@@ -100,7 +101,21 @@ def pytest_collection_finish(session):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_protocol(item, nextitem):
+    """Watch over a test; in a worker, report its call, and of the rest only what failed.
+
+    To send five messages about each test to the process that prints a dot takes as long as all that pytest does else.
+    """
+    watch(item)
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+def watch(item):
     """Have the stacks printed if this test is stuck, even in a library that lets no Python code run.
 
     pytest's own `faulthandler_timeout` starts and ends a thread for each test: a third of the time of a short one.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes import secret_patterns
-from scopes.secret_patterns import find_secrets, redact
+from scopes.secret_patterns import find_secrets, redact, redact_value
 from tests.support.examples import sample
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfGhJkLmNpQrStVwXyZ2345678901bCdE"
@@ -134,6 +134,16 @@ def encoded(text):
         ("Set-Cookie: sid=abc; Path=/", "sid=abc; Path=/"),
         ("curl -b 'sid=abc' x", "sid=abc"),
         ("curl --cookie sid=abc x", "sid=abc"),
+        ("password=hunter2hunter2", "hunter2hunter2"),
+        ("DB_PASSWORD=hunter2hunter2", "hunter2hunter2"),
+        ("password: Tr0ub4dor&3x9", "Tr0ub4dor&3x9"),
+        ('{"password": "Zx9kQw73LmPt"}', "Zx9kQw73LmPt"),
+        ('{\\"password\\": \\"Zx9kQw73LmPt\\"}', "Zx9kQw73LmPt"),
+        ("mysql --password=hunter2hunter2 -h db", "hunter2hunter2"),
+        ("connect(passwd='hunter2,hunter2', port=1)", "hunter2,hunter2"),
+        ("Passphrase := 'correct;horse;9'", "correct;horse;9"),
+        ("PGPWD=1234567a; psql", "1234567a"),
+        (f"secret = {'a1' * 60}", "a1" * 60),
         (f"echo {encoded('token ' + TOKEN)} | base64 -d", encoded("token " + TOKEN)),
         (f"echo {encoded(TOKEN).rstrip('=')} | base64 -d", encoded(TOKEN).rstrip("=")),
     ],
@@ -166,6 +176,14 @@ def test_what_logs_in_somewhere_is_not_shown(text, hidden):
         "git log --author-date-order",
         "echo \"a\" 'b' c\\ d $'\\x41'",
         encoded("nothing that is secret is in this long text"),
+        "password: hunter",
+        "password: hunterhunter",
+        "password: $DB_PASSWORD_1",
+        "password: <the 1st password>",
+        "password = os.environ['DB_PASSWORD_1']",
+        "the password: must have 8 characters",
+        "password_file=/etc/passwords/2026",
+        f"secret = {'a1' * 61}",
         "Authorization: $TOKEN",
         "curl -u admin:$PASSWORD x",
         "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -173,6 +191,26 @@ def test_what_logs_in_somewhere_is_not_shown(text, hidden):
 )
 def test_what_only_looks_like_a_credential_is_shown(text):
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("value", ["hunter2hunter2", "Tr0ub4dor&3x9", 'a,b;c"d12', "hunter2'hunter2"])
+@pytest.mark.parametrize("name", ["password", "DB_PASSWORD", "adminPasswd", "passphrase", "client_secret"])
+def test_a_value_is_not_shown_if_its_name_says_that_it_is_a_password(name, value):
+    assert redact(value) == value
+    assert redact_value(name, value) == "[redacted assigned-secret]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("password_hint", "hunter2hunter2"), ("text", "hunter2hunter2"), ("password", "hunter"), ("password", ""), ("", "a"),
+     ("password", "it must have 8 characters"), ("password", "$DB_PASSWORD_1"), (TOKEN, "hunter2hunter2")],
+)  # fmt: skip
+def test_another_value_is_shown(name, value):
+    assert redact_value(name, value) == value
+
+
+def test_a_value_that_is_a_secret_itself_is_not_shown_whatever_its_name_is():
+    assert redact_value("text", f"use {TOKEN}") == "use [redacted github-token]"
 
 
 SPLITS = [

@@ -19,6 +19,7 @@ from scopes.agents.registry import Registry
 from scopes.errors import Corrupt, Invalid
 from scopes.model import encoding
 from scopes.result import Note, Result
+from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
 
 MAX_CARD_BYTES = 1_000_000
@@ -37,6 +38,8 @@ class AgentCard(Result):
 
 def export_card(repository: Repository, name: str) -> AgentCard:
     """Return the agent card of an agent; an imported one with the present name, description and capabilities.
+
+    Cards are published, so possible secrets are replaced.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
@@ -63,7 +66,9 @@ def export_card(repository: Repository, name: str) -> AgentCard:
         "skills": skills,
         _EXTENSION: own,
     }
-    return AgentCard(card=document)
+    gate = gate_of(repository, "redact")
+    cleared = gate.clear_document(document, "the card")
+    return AgentCard(card=cleared, notes=redacted_notes(gate.redacted))
 
 
 def import_card(repository: Repository, data: bytes, *, name: str | None = None) -> AgentChanged:

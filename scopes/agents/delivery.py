@@ -1,12 +1,12 @@
 """Deliver messages to the program of an agent, which the user's own configuration names.
 
-The program reads one message as a JSON object on standard input. Exit code 0 takes the message out of the inbox; after
-another one it is tried again, and then it stays there. Of all processes one at a time delivers to an agent, in the
-order of sending. Before each run it looks again whether the message is still in the inbox, and while the program runs
-`inbox --ack` leaves the message there. No message is lost. One is given twice only if this process dies after the
-program has run and before the acknowledgement is stored: then with the same delivery id and a higher attempt, so that a
-program that remembers the ids of its last deliveries does each message exactly once. An acknowledgement that is undone
-puts the message back into the inbox: that is a new delivery.
+The program reads one message as a JSON object on standard input, with secrets replaced. Exit code 0 takes the message
+out of the inbox; after another one it is tried again, and then it stays there. Of all processes one at a time
+delivers to an agent, in the order of sending. Before each run it looks again whether the message is still in the
+inbox, and while the program runs `inbox --ack` leaves the message there. No message is lost. One is given twice only
+if this process dies after the program has run and before the acknowledgement is stored: then with the same delivery
+id and a higher attempt, so that a program that remembers the ids of its last deliveries does each message exactly
+once. An acknowledgement that is undone puts the message back into the inbox: that is a new delivery.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from scopes.history.transaction import same_command
 from scopes.ids import MessageId, OperationId
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -202,7 +203,8 @@ def _deliver(
     Raises:
         _TakenOut: somebody else has acknowledged the message.
     """
-    document = {"scopes": 1, "kind": "message", **describe_received(received)}
+    clear = gate_of(repository, "redact").clear_document
+    document = {"scopes": 1, "kind": "message", **clear(describe_received(received), "a message")}
     environ = {**os.environ, "SCOPES_AGENT": agent.name, "SCOPES_CONVERSATION": received.entry.conversation}
     limits = CommandLimits(delivery.seconds, _MAX_OUTPUT_BYTES)
     problem = ""

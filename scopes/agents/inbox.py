@@ -328,7 +328,7 @@ def _encode(entry: InboxEntry) -> bytes:
 
 
 def decode_entry(data: bytes, name: str) -> InboxEntry:
-    """Decode an entry; what is no name or id, or cannot be printed, may come from another person's store.
+    """Decode an entry; what is not a name or id, or cannot be printed, may come from another person's store.
 
     Raises:
         Corrupt, Invalid: it is damaged.

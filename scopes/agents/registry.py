@@ -33,7 +33,7 @@ _NOT_REGISTERED = "list them: scopes agents list --registered; to register one: 
 
 
 class Registry:
-    """The registered agents at one commit. `notes` name the files that are no agents; they are left in place."""
+    """The registered agents at one commit. `notes` name the files that are not agents; they are left in place."""
 
     def __init__(self, repository: Repository) -> None:
         """Read the registry; it may be empty.
@@ -66,12 +66,12 @@ class Registry:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """A note that names the files that are no agents."""
+        """A note that names the files that are not agents."""
         if not self.agents and not self._damaged:
             return ()
         named = ", ".join(self._damaged[:3])
         hint = f"see: git show {AGENTS}:{_DIRECTORY}"
-        return (Note(f"files of the registry that are no agents were ignored: {named}", hint),) if named else ()
+        return (Note(f"files of the registry that are not agents were ignored: {named}", hint),) if named else ()
 
     def find(self, text: str, *, whole: bool = False) -> Agent:
         """Return an agent by its name, its number, or a unique prefix of its name, unless the name has to be `whole`.

@@ -22,11 +22,11 @@ def read_baseline(data: bytes, path: str) -> frozenset[str]:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Invalid(
-            f"{path} is no report of scopes check: {_explain(error)}", hint="give a SARIF or JSON report"
+            f"{path} is not a report of scopes check: {_explain(error)}", hint="give a SARIF or JSON report"
         ) from error
     found = set(_walk_fingerprints(document))
     if not found and not _is_report(document):
-        raise Invalid(f"{path} is no report of scopes check", hint="give a SARIF or JSON report")
+        raise Invalid(f"{path} is not a report of scopes check", hint="give a SARIF or JSON report")
     return frozenset(found)
 
 

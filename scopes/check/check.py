@@ -22,6 +22,7 @@ from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
 from scopes.result import Note, Result
 from scopes.secret_patterns import redact
+from scopes.secret_scan.clearance import without_store
 from scopes.store.repository import Repository
 
 
@@ -186,7 +187,7 @@ def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     return CheckedRun(
         name=redact(run.name),
         conversation=run.conversation,
-        title=None if run.title is None else redact(run.title),
+        title=None if run.title is None else without_store().clear_name(redact(run.title), "the title"),
         calls=len(run.calls),
         verdicts=tuple(verdicts),
         sources=tuple(source._replace(path=redact(source.path)) for source in run.sources),

@@ -72,7 +72,7 @@ class PolicyText:
         date = _DATE.search(written)
         text = "the file ends in the middle of a value" if found is None else text[: found.start()].rstrip()
         if date is not None and date.start() <= column <= date.end() + 1:
-            text, column = f"{date[0]} is no date", date.start() + 1
+            text, column = f"{date[0]} is not a date", date.start() + 1
         return Invalid(f"{self.path}:{line}:{column}: {text}", hint=hint)
 
     def mistake(self, place: Place, text: str, hint: str | None = None) -> Invalid:

@@ -69,7 +69,7 @@ class FormOptions(NamedTuple):
 def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
     """Return the text, or all of standard input if it is `-`; `hint` tells what to do with bytes that are not UTF-8.
 
-    One line break at the end of standard input is no part of the text.
+    One line break at the end of standard input is not a part of the text.
 
     Raises:
         Invalid: the input is larger than a message may be.

@@ -20,7 +20,7 @@ def compare_targets(
 
     Raises:
         Invalid: there is not one other run, or the mode does not exist.
-        NotFound, Ambiguous: a target is no run, or has several.
+        NotFound, Ambiguous: a target is not a run, or has several.
     """
     if mode not in {None, *MODES}:
         raise Invalid(f"--compare-mode {mode!a} is not possible: use one of {', '.join(MODES)}")

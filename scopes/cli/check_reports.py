@@ -20,6 +20,7 @@ from scopes.loading import deferred, load
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
+from scopes.secret_scan.clearance import Cleared, without_store
 
 if TYPE_CHECKING:
     from scopes.render.reports.github import annotate_failure, stop_commands, write_github
@@ -142,16 +143,19 @@ def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[Scopes
     for report in reports:
         if report.path is not None:
             try:
-                write_file(
-                    report.path, [_render_for_logs(report.format, checked).encode("utf-8", "replace")], force=True
-                )
+                write_file(report.path, [_cleared(_render_for_logs(report.format, checked))], force=True)
             except ScopesError as error:
                 yield Inaccessible(f"--report {report.format}={report.path}: {error.message}", hint=error.hint)
 
 
+def _cleared(text: str) -> Cleared:
+    """Return a report as it may leave; findings were redacted when they were made, and this looks once more."""
+    return without_store().clear(text.encode("utf-8", "replace"), "the report")
+
+
 def _print_report(invocation: Invocation, checked: Checked, name: str) -> None:
     render = _render_for_logs if is_read_by_runner(invocation.environ) else _render
-    invocation.stdout.write(render(name, checked))
+    invocation.stdout.write(_cleared(render(name, checked)).data.decode())
     for note in checked.notes:
         invocation.output().note(note)
 
@@ -167,7 +171,7 @@ def _show_in_actions(invocation: Invocation, checked: Checked) -> None:
     invocation.stdout.write(f"{before}\n")
     invocation.show(checked)
     invocation.stdout.flush()
-    invocation.stdout.write(f"{after}{write_github(checked)}")
+    invocation.stdout.write(f"{after}{_cleared(write_github(checked)).data.decode()}")
 
 
 def _capture(invocation: Invocation, checked: Checked) -> str:
@@ -204,7 +208,7 @@ def _append(environ: Mapping[str, str], text: str) -> Iterator[ScopesError]:
     path = environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
-            with open(path, "a", encoding="utf-8", errors="replace") as file:
-                file.write(text)
+            with open(path, "ab") as file:
+                file.write(_cleared(text).data)
         except OSError as error:
             yield Inaccessible(f"cannot write the step summary {path}: {error.strerror}")

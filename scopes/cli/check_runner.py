@@ -154,7 +154,7 @@ def _read_known(
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
-        Invalid: the file cannot be read, or is no report.
+        Invalid: the file cannot be read, or is not a report.
     """
     if baseline is None:
         return frozenset(), ()

@@ -155,7 +155,7 @@ def _open_stored(invocation: Invocation, names: Sequence[str], wanted: ListFilte
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads paths into a temporary store, and collects what is no run.
+    """Reads paths into a temporary store, and collects what is not a run.
 
     empty: the runs without a message by path: a file can be named and lie below a folder that is named
     older, elsewhere: the numbers of transcripts that --since and --project left out
@@ -261,7 +261,7 @@ def _is_empty(path: str) -> bool:
 
 
 def _explain(path: str, reason: str) -> str:
-    """Return why a path is no run; for a file of an unknown format with a guess from its first bytes."""
+    """Return why a path is not a run; for a file of an unknown format with a guess from its first bytes."""
     if os.path.isdir(path) or not reason.startswith(UNKNOWN_FORMAT):
         return reason
     if _is_empty(path):
@@ -275,7 +275,7 @@ def _explain(path: str, reason: str) -> str:
         if beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
             guess = f"it begins like JSON; it may be cut off, or of an agent that scopes does not know (known: {known})"
         else:
-            guess = f"it is no transcript of {known}"
+            guess = f"it is not a transcript of {known}"
     return f"{UNKNOWN_FORMAT}: {guess}"
 
 

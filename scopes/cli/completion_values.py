@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.errors import ScopesError
 from scopes.history.conversations import participants_of
+from scopes.history.latest import list_latest
 from scopes.history.messages import shown_author, walk_headers_newest_first
-from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation, resolve_revision
+from scopes.history.revisions import list_branch_tips, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
+from scopes.index.location import index_directory
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.divergence import state_of
@@ -23,6 +25,8 @@ from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.conflicts import ENDED
 from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
+from scopes.secret_patterns import RULES
+from scopes.store.discovery import cache_directory
 from scopes.store.open_repository import open_repository
 from scopes.store.projects import find_project
 from scopes.store.refs import HEADS
@@ -217,6 +221,18 @@ def _actions(repository: Repository, _conversation: str, typed: str) -> Candidat
                 yield f"{_shorten(name, typed.partition('.')[0])}.{number}", item.text
 
 
+def _secrets(repository: Repository, _conversation: str, typed: str) -> Candidates:
+    directory = index_directory(cache_directory(os.environ), repository.path)
+    allowed = load("scopes.secrets.allowed:read_allowed")(repository)
+    for name, rule in load("scopes.secrets.list:known_secrets")(repository, directory).items():
+        yield _shorten(name, typed), f"{rule}, {'allowed' if name in allowed else 'not allowed'}"
+
+
+def _rules_and_secrets(repository: Repository, conversation: str, typed: str) -> Candidates:
+    yield from ((rule.kind, "rule") for rule in RULES if rule.kind.startswith(typed))
+    yield from _secrets(repository, conversation, typed)
+
+
 def _shorten(name: str, typed: str) -> str:
     """Return the beginning of an id that lists show; the whole id if more than that was typed."""
     return name if len(typed) > _ID_LETTERS else name[:_ID_LETTERS]
@@ -241,5 +257,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "AGENT|NUMBER": _registered,
     "FILE": _files,
     "ENTRY": _entries,
+    "SECRET": _secrets,
+    "RULE|SECRET": _rules_and_secrets,
     "ACTION": _actions,
 }

@@ -20,7 +20,7 @@ EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-# Failures of the machine (full disk, missing permission), which are no bugs of ours wherever they occur.
+# Failures of the machine (full disk, missing permission), which are not bugs of ours wherever they occur.
 _MACHINE_ERRORS = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS),
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.EBADF),

@@ -92,7 +92,7 @@ def _record_commits(invocation: Invocation, target: str, turn: HookTurn, directo
 
 
 def _import_turn(invocation: Invocation, turn: HookTurn) -> Recorded:
-    """Import the session; one that ends without a file has had no message, which is no failure."""
+    """Import the session; one that ends without a file has had no message, which is not a failure."""
     if turn.exported is not None:
         name = f"{turn.session}.json"
         source = spool_stream(io.BytesIO(turn.exported), name)

@@ -20,7 +20,7 @@ from scopes.importers.discovery import find_outside_links, find_sources, find_st
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, Remember, import_sources
-from scopes.importers.repeated_import import prepare_repeated, state_of_refs
+from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare_repeated, read_store_state
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.loading import load
@@ -180,11 +180,12 @@ def import_or_repeat(
         known = prepare_repeated(
             invocation.index_directory, collected.sources, collected.skipped, collected.notes, view=view
         )
-    before = None if known is None or repository is None else state_of_refs(repository)
-    found = known.find(before) if known is not None and before is not None and not reread else None
-    if found is not None:
-        return found
-    repeated: list[tuple[Imported, str]] = []
+    before = None if known is None or repository is None else read_store_state(repository)
+    if known is not None and repository is not None and before is not None and not reread:
+        found = _find_repeated(invocation, repository, known, before)
+        if found is not None:
+            return found
+    repeated: list[tuple[Imported, StoreState]] = []
     with explain_interrupt(invocation):
         remember = None if known is None else lambda *found: repeated.append(found)
         imported = import_all(invocation, collected, options, remember)
@@ -197,6 +198,25 @@ def import_or_repeat(
     elif known is not None and before is not None:
         known.save(result, before)
     return result
+
+
+def _find_repeated(
+    invocation: Invocation, repository: Repository, known: RepeatedImport, state: StoreState
+) -> Imported | None:
+    """Return the result of the last import, with the rows of conversations that were changed since; None if unknown."""
+    found = known.find(repository, state)
+    if found is None or not found.refreshed:
+        return None if found is None else found.result
+    result = with_first_prompts(invocation, found.result)
+    known.save(result, state)
+    return result
+
+
+def note_imported_files(invocation: Invocation, result: Imported) -> None:
+    """Say in the log of the hooks which files were imported, so that their problems are over; not of a dry run."""
+    if not result.dry_run:
+        paths = [source.path for source in result.sources]
+        load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
 
 
 def _take_spooled(invocation: Invocation) -> None:
@@ -218,17 +238,22 @@ def refuse_other_options(sample: str, *others: object) -> None:
 
 
 def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
-    """Return a result with the first prompts of conversations without a title; unchanged for JSON, which has none."""
+    """Return a result with the first prompts of conversations without a title, where they are missing.
+
+    It is unchanged for JSON, which has none.
+    """
     repository = None if invocation.json else invocation.find_repository(create=True)  # none in a dry run
     if repository is None:
         return result
     known: dict[ConversationId, str | None] = {}
-    if len(result.conversations) >= _MANY_CONVERSATIONS:  # a large import has just updated the index of the list
+    if (
+        sum(row.title is None and row.first_prompt is None for row in result.conversations) >= _MANY_CONVERSATIONS
+    ):  # a large import has just updated the index of the list
         listed = find_cached_list(repository.path, invocation.index_directory, complete=False)
         known = {} if listed is None else {row.id: row.opening for row in listed.conversations}
     rows = [
         row
-        if row.title is not None
+        if row.title is not None or row.first_prompt is not None
         else replace(row, first_prompt=known[row.id] if row.id in known else read_first_prompt(repository, row.id))
         for row in result.conversations
     ]

@@ -20,6 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
+    "secrets allow",
     "watch",
 })  # fmt: skip
 
@@ -157,6 +158,7 @@ PROPOSE = "propose changes"
 FACTS = "agree on facts"
 LIVE = "work with running agents"
 CHECK = "check what agents did"
+SECRETS = "keep secrets"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
 
@@ -283,6 +285,10 @@ TABLE = Table(
         _command(LIVE, "hooks remove", "Remove the hooks of an agent or of git"),
         _command(LIVE, "watch", "Import transcripts as they change"),
         _command(CHECK, "check", "Check what agents did against rules"),
+        _command(SECRETS, "secrets scan", "Look for secrets in conversations"),
+        _command(SECRETS, "secrets list", "List the secrets of all conversations"),
+        _command(SECRETS, "secrets allow", "Let a secret leave, because it is none"),
+        _command(SECRETS, "secrets explain", "Explain a rule, or where a secret is"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
         _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),
@@ -311,6 +317,7 @@ TABLE = Table(
         Group(("hooks",), "Record agents at the end of each turn"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
+        Group(("secrets",), "Find secrets, and say which may leave"),
         Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),
     ),

@@ -60,7 +60,10 @@ class WatchRun:
             ScopesError: what is there cannot be imported, with `once`.
         """
         if once:
-            yield from self._report(self._import_present())
+            imported = self._import_present()
+            if imported is None:
+                self._output.hint("no agent has a transcript in its standard folders")
+            yield from self._report(imported)
             return
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:

@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple
 from scopes.hosts.agents import AGENTS, find_agent_named
 
 MAX_BYTES: Final = 1 << 20  # of a note, and of a record
+SCOPES_TOOL: Final = "scopes"  # of conversations that no agent has kept as a session
+_GIT_AI_NAMES: Final = {"claude-code": "claude"}
 _MAX_SESSIONS = 200
 _NOTE_LINE = re.compile(r"[ \t]+(?P<id>[0-9A-Za-z_]{1,64})(?:::[0-9A-Za-z_]{1,64})?[ \t]+(?P<ranges>[0-9,-]{1,4000})")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -46,7 +48,7 @@ def parse_note(data: bytes) -> list[SessionClaim]:
     """Return what a note of git-ai says about its commit; none if it is no such note."""
     if len(data) > MAX_BYTES:
         return []
-    attestations, _, rest = data.decode("utf-8", "replace").partition("\n---\n")
+    attestations, _, rest = f"\n{data.decode('utf-8', 'replace')}".partition("\n---\n")  # without lines, `---` is first
     document = _load(rest)
     version = document.get("schema_version")
     if not isinstance(version, str) or not version.startswith("authorship/"):
@@ -58,12 +60,21 @@ def parse_note(data: bytes) -> list[SessionClaim]:
         for key, session in list(sessions.items())[:_MAX_SESSIONS] if isinstance(sessions, dict) else ():
             agent = session.get("agent_id") if isinstance(session, dict) else None
             if isinstance(agent, dict) and isinstance(agent.get("tool"), str):
-                native = agent.get("id")
-                named = native if isinstance(native, str) and _SESSION.fullmatch(native) else None
-                found.append(
-                    SessionClaim("git-ai", format_of(agent["tool"]), named, str(key)[:64], lines=lines.get(key, 0))
-                )
+                found.append(_note_claim(agent["tool"], agent.get("id"), str(key)[:64], lines.get(key, 0)))
     return found
+
+
+def _note_claim(tool: str, native: object, key: str, lines: int) -> SessionClaim:
+    named = native if isinstance(native, str) and _SESSION.fullmatch(native) else None
+    if tool == SCOPES_TOOL:
+        return SessionClaim("git-ai", None, uuid=named, lines=lines)
+    return SessionClaim("git-ai", format_of(tool), named, key, lines=lines)
+
+
+def git_ai_name(format_name: str) -> str | None:
+    """Return what git-ai calls the agent of a format; None if it has no agent."""
+    agent = AGENTS.get(format_name)
+    return None if agent is None else _GIT_AI_NAMES.get(agent.name, agent.name)
 
 
 def note_keys(tool: str, session: str) -> list[str]:

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from scopes.clock import new_id
 from scopes.code_links.git_hook_scripts import (
     KEPT_SUFFIX,
     RECORDING_HOOKS,
@@ -28,16 +26,16 @@ from scopes.code_links.git_hook_scripts import (
     make_script,
     parse_script,
 )
+from scopes.code_links.hooks_directory import find_hooks, require_own
 from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
-from scopes.code_links.project_git import check_repository, unusable_files
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated
+from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 from scopes.result import Note
 from scopes.store.error_translation import translated
-from scopes.store.git_program import find_git
-from scopes.store.projects import Worktree, find_worktree, is_below
+from scopes.store.projects import Worktree, is_below
 
 NAME: Final = "git"
 _MAX_HOOK_BYTES = 1 << 20
@@ -63,17 +61,20 @@ class GitHooks:
 
         Raises:
             NotFound: there is no repository with a working tree.
-            Refused: a hook of ours was changed, or a hook that was kept would be lost.
+            Refused: a hook of ours was changed, or a hook that was kept would be lost; or the directory is not one of
+                the repository.
             Inaccessible: the hooks cannot be read or written.
         """
-        worktree, directory = _find_hooks(environment)
+        worktree, directory = find_hooks(environment)
         wanted = dict(self._scripts(environment, directory))
         found = {name: _read_ours(directory, name) for name in wanted}
         if print_only:
             shown = (FileChange(os.path.join(directory, name), "shown", text) for name, text in wanted.items())
             return HooksChanged(target=self.name, changes=tuple(shown), shown=True)
+        require_own(environment, worktree, directory)
         with translated("write hooks of git", directory):
             _prepare(worktree, directory)
+            _remove_parts(directory)
             changes = [_write_hook(os.path.join(directory, name), text, found[name]) for name, text in wanted.items()]
             if self.trailer is False and _is_ours(directory, TRAILER):
                 changes.append(_take_out(directory, TRAILER))
@@ -83,7 +84,7 @@ class GitHooks:
     def status(self, environment: HookEnvironment) -> HookState:
         """Return the state of the hooks."""
         try:
-            worktree, directory = _find_hooks(environment)
+            worktree, directory = find_hooks(environment)
             wanted = dict(self._scripts(environment, directory))
             found = {name: _read_ours(directory, name) for name in wanted}
         except NotFound as error:
@@ -101,13 +102,14 @@ class GitHooks:
 
     def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Remove the hooks, and put back those that were there before; raises as `install`."""
-        worktree, directory = _find_hooks(environment)
+        worktree, directory = find_hooks(environment)
         names = [
             name
             for name in (*RECORDING_HOOKS, TRAILER)
             if _read_ours(directory, name) or _is_only_kept(directory, name)
         ]
         with translated("write hooks of git", directory):
+            _remove_parts(directory)
             changes = [_take_out(directory, name) for name in names]
             _remove_directories(worktree, directory)
         return HooksChanged(target=self.name, changes=tuple(changes) or (FileChange(directory, "absent"),))
@@ -117,41 +119,6 @@ class GitHooks:
         for name in (*RECORDING_HOOKS, TRAILER):
             if name != TRAILER or (_is_ours(directory, name) if self.trailer is None else self.trailer):
                 yield name, make_script(name, environment.command, environment.store)
-
-
-def _find_hooks(environment: HookEnvironment) -> tuple[Worktree, str]:
-    """Return the working tree around the current directory, and the directory from which git runs its hooks.
-
-    Raises:
-        NotFound: there is none.
-        Inaccessible: git is not installed, or cannot read the repository.
-    """
-    worktree, program = find_worktree(environment.cwd), find_git()
-    if worktree is None:
-        raise NotFound(f"{environment.cwd} is not in a git repository", hint="change to a working tree of the project")
-    if program is None:
-        raise Inaccessible("the git program is not installed", hint="install git")
-    with unusable_files(worktree.shared):
-        check_repository(worktree.shared)
-    done = subprocess.run(
-        [program, "rev-parse", "--git-path", "hooks"],
-        cwd=worktree.directory,
-        env={name: value for name, value in environment.environ.items() if not name.startswith("GIT_")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        text = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[0]
-        raise Inaccessible(
-            f"git cannot read {worktree.directory}: {text.removeprefix('fatal: ')}", hint="see: git status"
-        )
-    path = os.path.join(worktree.directory, os.fsdecode(done.stdout.rstrip(b"\n")))
-    if os.path.lexists(path) and not os.path.isdir(path):
-        raise Refused(
-            f"git has no directory for hooks: core.hooksPath is {path}", hint="see: git config core.hooksPath"
-        )
-    return worktree, path
 
 
 def _kept_of(path: str) -> str:
@@ -223,16 +190,23 @@ def _prepare(worktree: Worktree, directory: str) -> None:
         os.makedirs(directory)
 
 
+def _remove_parts(directory: str) -> None:
+    """Delete what killed processes left of hooks that they were writing: nobody else deletes it."""
+    for name in (*RECORDING_HOOKS, TRAILER):
+        remove_parts(os.path.join(directory, name))
+
+
 def _write_hook(path: str, text: str, ours: Script | None) -> FileChange:
     """Write a hook of ours in one step; another one that is there gets a second name before."""
     if ours is not None and ours.text == text:
         return _change(path, "unchanged")
-    temporary = f"{path}.{new_id()}.part"
+    temporary = part_of(path)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755)
         with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            lock_part(descriptor)
             file.write(text)
-        os.chmod(temporary, stat.S_IMODE(os.stat(temporary).st_mode) | 0o100)
+            os.chmod(temporary, stat.S_IMODE(os.stat(temporary).st_mode) | 0o100)
         if ours is None and os.path.lexists(path) and not os.path.lexists(_kept_of(path)):
             _keep(path)
         os.replace(temporary, path)

@@ -27,7 +27,7 @@ from scopes.regular_file import read_regular
 from scopes.result import Note, plural
 from scopes.store.repository import Repository
 
-NOTES_REF: Final = "refs/notes/ai"
+NOTES_REFS: Final = ("refs/notes/ai", "refs/notes/scopes")  # of git-ai, and those that `scopes export --notes` writes
 TRACE_FILE: Final = os.path.join(".agent-trace", "traces.jsonl")
 _MAX_TRACE_BYTES: Final = 16 << 20
 _MAX_TURNS: Final = 20  # trailers of one commit that are looked up
@@ -79,33 +79,32 @@ class KnownLinks:
                 yield replace(link, role="made", message=turn.head.id, turn=turn.number)
 
     def _claimed_links(self, commit: CommitId) -> Iterator[CodeLink]:
-        for claim in (*self._read_note(commit), *self._traces.get(commit, ())):
+        for claim in (*self._read_notes(commit), *self._traces.get(commit, ())):
             conversation = self._find_conversation(claim)
             if conversation is not None:
                 lines = f"{claim.lines:,} {plural(claim.lines, 'line')}" if claim.lines else "lines"
                 yield _candidate(commit, conversation, Evidence("note", f"{claim.program}: {lines} of this session"))
 
-    def _read_note(self, commit: CommitId) -> list[SessionClaim]:
-        blob = self._note_blobs.get(commit)
-        if blob is None:
-            return []
-        try:
-            size = self._git.run("cat-file", "-s", blob)
-            return parse_note(self._git.run("cat-file", "blob", blob)) if int(size) <= MAX_BYTES else []
-        except (ProjectGitFailed, ValueError):
-            return []
+    def _read_notes(self, commit: CommitId) -> Iterator[SessionClaim]:
+        for blob in self._note_blobs.get(commit, ()):
+            with suppress(ProjectGitFailed, ValueError):
+                if int(self._git.run("cat-file", "-s", blob)) <= MAX_BYTES:
+                    data = self._git.run("cat-file", "blob", blob)
+                    record = parse_trace(data)
+                    yield from parse_note(data) if record is None or record[0] != commit else record[1]
 
     @cached_property
-    def _note_blobs(self) -> dict[CommitId, str]:
-        """The notes of git-ai by commit."""
-        if self._git.find("rev-parse", "--verify", "--quiet", f"{NOTES_REF}^{{tree}}") is None:
-            return {}
-        found = {}
-        with suppress(ProjectGitFailed):
-            for line in self._git.run("notes", f"--ref={NOTES_REF}", "list").decode("ascii", "replace").splitlines():
-                blob, _, commit = line.partition(" ")
-                if is_commit_id(blob) and is_commit_id(commit):
-                    found[CommitId(commit)] = blob
+    def _note_blobs(self) -> dict[CommitId, list[str]]:
+        """The notes that say who wrote a commit, by commit."""
+        found: dict[CommitId, list[str]] = {}
+        for ref in NOTES_REFS:
+            if self._git.find("rev-parse", "--verify", "--quiet", f"{ref}^{{tree}}") is None:
+                continue
+            with suppress(ProjectGitFailed):
+                for line in self._git.run("notes", f"--ref={ref}", "list").decode("ascii", "replace").splitlines():
+                    blob, _, commit = line.partition(" ")
+                    if is_commit_id(blob) and is_commit_id(commit):
+                        found.setdefault(CommitId(commit), []).append(blob)
         return found
 
     @cached_property

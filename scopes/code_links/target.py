@@ -1,7 +1,8 @@
 """What `why` is asked about: a file or lines of it, as editors and compilers name them, and where the file is.
 
-`FILE`, `FILE:LINE`, `FILE:FIRST-LAST` and `FILE:LINE:COLUMN`, each perhaps with a colon at the end. The name of a file
-may have colons too: the longest beginning of the text that is a file is meant.
+`FILE`, `FILE:LINE`, `FILE:FIRST-LAST`, lists of these as `FILE:1-3,5`, `FILE:LINE:COLUMN`, `FILE:12:5-14:2` and
+`FILE#L12-L20`, each perhaps with a colon at the end. The name of a file may look like that too: the longest beginning
+of the text that is a file is meant.
 """
 
 from __future__ import annotations
@@ -9,21 +10,26 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes.code_links.project_git import ProjectRepository, find_project_repository
 from scopes.errors import Invalid
 
-_LINES: Final = re.compile(r"(\d{1,12})(?:[-,](\d{1,12}))?", re.ASCII)
-_COLUMN: Final = re.compile(r"\d+", re.ASCII)
-_FORMS: Final = "write FILE:LINE, FILE:FIRST-LAST or FILE:LINE:COLUMN"
+_RANGE: Final = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?", re.ASCII)
+_COLUMNS: Final = re.compile(r"\d+(?:-(?:(\d{1,12}):)?\d+)?", re.ASCII)  # of a line; or up to a column of another line
+_FRAGMENT: Final = re.compile(r"#L(\d{1,12})(?:C\d+)?(?:-L?(\d{1,12})(?:C\d+)?)?", re.ASCII)
+_FORMS: Final = "write FILE:LINE, FILE:FIRST-LAST, FILE:1-3,5, FILE:LINE:COLUMN or FILE#L12-L20"
+_PART_BEGINS: Final = re.compile(r":|#(?=L)")
+
+LineRange: TypeAlias = tuple[int, int]
 
 
 class Target(NamedTuple):
-    """A file as it was given, and its first and last line; None for the whole file."""
+    """A file as it was given, and its lines: the first and the last line of each range; None for the whole file."""
 
     file: str
-    lines: tuple[int, int] | None = None
+    lines: tuple[LineRange, ...] | None = None
 
 
 class ProjectFile(NamedTuple):
@@ -42,46 +48,54 @@ def parse_target(text: str, *are_files: Callable[[str], bool]) -> Target:
     If no beginning of the text is a file, it is that before what looks like lines, so that an error can name it.
 
     Raises:
-        Invalid: the argument is empty, what follows the file is no line, or its lines are not in order.
+        Invalid: the argument is empty, no line numbers follow the file, or they are not in order.
     """
     if not text:
         raise Invalid("no file given", hint="for example: scopes why src/app.py:42")
     found = next((split for is_file in are_files for split in _splits(text) if is_file(split[0])), None)
     if found is not None:
         return Target(found[0], _read_lines(text, found[1]))
-    for file, parts in reversed(list(_splits(text))):
-        if parts and _LINES.fullmatch(parts[0]) and all(map(_COLUMN.fullmatch, parts[1:])):
-            return Target(file, _read_lines(text, parts))
+    for file, rest in reversed(list(_splits(text))):
+        if rest.rstrip(":"):
+            with suppress(Invalid):
+                return Target(file, _read_lines(text, rest))
     return Target(text)
 
 
-def _splits(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the ways to split a text into a file and the parts between colons after it, the longest file first."""
-    yield text, []
-    pieces = text.removesuffix(":").split(":")
-    for count in range(len(pieces), 0, -1):
-        file = ":".join(pieces[:count])
-        if file and file != text:
-            yield file, pieces[count:]
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to split a text into a file and what follows it, the longest file first."""
+    yield text, ""
+    for begin in reversed([match.start() for match in _PART_BEGINS.finditer(text)]):
+        if begin:
+            yield text[:begin], text[begin:]
 
 
-def _read_lines(text: str, parts: list[str]) -> tuple[int, int] | None:
-    """Return the first and the last line that the parts after a file name; None if there are none."""
-    if not parts:
+def _read_lines(text: str, rest: str) -> tuple[LineRange, ...] | None:
+    """Return the lines that the text after a file names; None if it names none."""
+    rest = rest.removesuffix(":")
+    if not rest:
         return None
-    found = _LINES.fullmatch(parts[0])
-    if found is None:
-        raise Invalid(f"{parts[0]!a} in {text!a} is not a line", hint=_FORMS)
-    wrong = next((part for part in parts[1:2] if not _COLUMN.fullmatch(part)), None)
-    if wrong is not None or len(parts) > 2:
-        raise Invalid(f"{':'.join(parts[1:])!a} in {text!a} is not a column", hint=_FORMS)
-    first = int(found[1])
-    last = int(found[2] or first)
-    if first < 1 or last < first:
+    if rest.startswith("#"):
+        found = [_match(_FRAGMENT, rest, text, "a line number").groups()]
+    else:
+        lines, _, columns = rest[1:].partition(":")
+        found = [_match(_RANGE, each, text, "a line number").groups() for each in lines.split(",")]
+        last = None if not columns else _match(_COLUMNS, columns, text, "a column")[1]
+        if last is not None:
+            found = [(_match(_RANGE, lines, text, "a line number")[1], last)]
+    ranges = tuple((int(first), int(last or first)) for first, last in found)
+    if any(first < 1 or last < first for first, last in ranges):
         raise Invalid(
             f"{text!a} names no lines", hint="lines begin with 1, and the first comes before the last: FILE:3-9"
         )
-    return first, last
+    return ranges
+
+
+def _match(pattern: re.Pattern[str], part: str, text: str, what: str) -> re.Match[str]:
+    found = pattern.fullmatch(part)
+    if found is None:
+        raise Invalid(f"{part!a} in {text!a} is not {what}", hint=_FORMS)
+    return found
 
 
 def find_directory(text: str, cwd: str) -> str:

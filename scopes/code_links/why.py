@@ -19,7 +19,6 @@ from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.line_match import (
     CommitContext,
-    LineMatch,
     context_of,
     hash_neighbours,
     match_line,
@@ -35,12 +34,12 @@ from scopes.code_links.project_git import (
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, parse_target
 from scopes.code_links.why_answers import AnswerWriter
-from scopes.code_links.why_result import Why, WhyCommit, WhyLines
+from scopes.code_links.why_result import FoundLines, Why, WhyCommit, WhyLines
 from scopes.code_links.working_lines import map_lines, split_lines
 from scopes.errors import Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import ConversationId
 from scopes.regular_file import UnusableFile, read_regular
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
@@ -53,7 +52,7 @@ _IMPORT: Final = "import the sessions of your agents: scopes import"
 class WhyRequest:
     """What is asked for.
 
-    target: FILE, FILE:LINE, FILE:FIRST-LAST or FILE:LINE:COLUMN, relative to the current directory `cwd`
+    target: a file and perhaps lines of it, as `parse_target` reads them, relative to the current directory `cwd`
     revision: the commit in which the lines are; None for the working tree
     candidates: how many further turns to name
     """
@@ -83,13 +82,13 @@ def why(
         target = parse_target(request.target, *places)
         file = find_file(target.file, request.cwd)
         source = _read_source(git, file, request.revision)
-        first, last = _check_lines(file, target, len(source.lines))
+        numbers = _list_lines(file, target, len(source.lines))
         with open_edit_index(index_directory, repository, on_progress) as index:
             if index.conversations == 0:
                 raise NotFound("the store has no conversation", hint=_IMPORT)
             index.is_foreign = EditPlaces(git).is_foreign
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
-            lines = _Explainer(git, file, source, index, known).explain(first, last)
+            lines = _Explainer(git, file, source, index, known).explain(numbers)
             answers = AnswerWriter(repository, index, request.candidates)
             items = tuple(answers.write(file.path, each) for each in lines)
             notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
@@ -108,18 +107,6 @@ class _Source:
     places: Mapping[int, int]
     committed_at: float = 0.0
     notes: tuple[Note, ...] = ()
-
-
-@dataclass(slots=True)
-class FoundLines:
-    """What was found for adjacent lines with the same commit and the same turn."""
-
-    line: int
-    last_line: int
-    match: LineMatch
-    commit: WhyCommit | None = None
-    author_time: float = 0.0
-    links: tuple[CodeLink, ...] = ()
 
 
 def _is_working(request: WhyRequest, name: str) -> bool:
@@ -186,14 +173,17 @@ def _read_working(file: ProjectFile) -> bytes | None:
         ) from error
 
 
-def _check_lines(file: ProjectFile, target: Target, count: int) -> tuple[int, int]:
-    """Return the first and the last line in question."""
+def _list_lines(file: ProjectFile, target: Target, count: int) -> list[int]:
+    """Return the numbers of the lines in question, in order."""
     if count == 0:
         raise Invalid(f"the file {file.path} has no lines", hint="ask for a file with lines, or give another --rev")
-    first, last = target.lines or (1, count)
-    if first > count:
-        raise Invalid(f"{file.path} has {count:,} lines, not {first:,}", hint="give a line that it has")
-    return first, min(last, count)
+    ranges = target.lines or ((1, count),)
+    missing = max(first for first, _ in ranges)
+    if missing > count:
+        raise Invalid(
+            f"{file.path} has {count:,} {plural(count, 'line')}, not {missing:,}", hint="give a line that it has"
+        )
+    return sorted({number for first, last in ranges for number in range(first, min(last, count) + 1)})
 
 
 @dataclass(slots=True)
@@ -208,13 +198,13 @@ class _Explainer:
     _contexts: dict[CommitId, tuple[tuple[CodeLink, ...], CommitContext]] = field(default_factory=dict)
     _added: dict[tuple[CommitId, str], dict[int, str]] = field(default_factory=dict)
 
-    def explain(self, first: int, last: int) -> list[FoundLines]:
+    def explain(self, numbers: Sequence[int]) -> list[FoundLines]:
         """Return what is known of lines, adjacent ones with the same answer together."""
-        blamed = self._blame(first, last)
+        blamed = self._blame(numbers)
         commits = self._read_commits({place: each for place, each in blamed.items() if self._may_be_linked(each)})
         found: list[FoundLines] = []
         own = {number: text for number, text in enumerate(self.source.lines, 1) if number not in self.source.places}
-        for number in range(first, last + 1):
+        for number in numbers:
             each = blamed.get(number)
             if each is None:
                 lines = self._explain_uncommitted(number, own)
@@ -223,9 +213,9 @@ class _Explainer:
             _append(found, lines, is_short=hash_line(self.source.lines[number - 1]) is None)
         return found
 
-    def _blame(self, first: int, last: int) -> dict[int, BlamedLine]:
+    def _blame(self, numbers: Sequence[int]) -> dict[int, BlamedLine]:
         """Return the origins of the committed lines, by the numbers that were asked for."""
-        places = {number: place for number in range(first, last + 1) if (place := self.source.places.get(number))}
+        places = {number: place for number in numbers if (place := self.source.places.get(number))}
         if not places or self.source.revision is None:
             return {}
         try:
@@ -284,12 +274,20 @@ class _Explainer:
 def _append(found: list[FoundLines], lines: FoundLines, *, is_short: bool) -> None:
     """Add a line to the answers; one with the same commit and the same edit, or a short one, joins those above it."""
     last = found[-1] if found else None
-    if last is None or (last.commit and last.commit.id) != (lines.commit and lines.commit.id):
+    if (
+        last is None
+        or last.last_line + 1 != lines.line
+        or (last.commit and last.commit.id) != (lines.commit and lines.commit.id)
+    ):
         found.append(lines)
     elif is_short or _key(last) == _key(lines):
         found[-1] = replace(last, last_line=lines.last_line)
     else:
         found.append(lines)
+
+
+def _commit_of(lines: FoundLines) -> str | None:
+    return lines.commit and lines.commit.id
 
 
 def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scopes.code_links.commit_commands import CommitCommands, call_of
 from scopes.code_links.commit_links import main_link
@@ -12,12 +12,9 @@ from scopes.code_links.edit_index import EditIndex, IndexedTurn
 from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
 from scopes.code_links.prompts import Request, read_request
-from scopes.code_links.why_result import WhyAnswer, WhyLines
+from scopes.code_links.why_result import FoundLines, WhyAnswer, WhyLines
 from scopes.result import plural
 from scopes.store.repository import Repository
-
-if TYPE_CHECKING:
-    from scopes.code_links.why import FoundLines
 
 UNSURE_ANSWERS: Final = 3  # candidates that an unsure answer names
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scopes.code_links.line_match import ANSWERED, WhyLevel
-from scopes.code_links.link import CommitId
+from scopes.code_links.line_match import ANSWERED, LineMatch, WhyLevel
+from scopes.code_links.link import CodeLink, CommitId
 from scopes.ids import ConversationId, MessageId
 from scopes.result import Result, Stream
 
@@ -20,6 +20,18 @@ class WhyCommit(NamedTuple):
     time: str
     path: str
     line: int
+
+
+@dataclass(slots=True)
+class FoundLines:
+    """What was found for adjacent lines with the same commit and the same turn."""
+
+    line: int
+    last_line: int
+    match: LineMatch
+    commit: WhyCommit | None = None
+    author_time: float = 0.0
+    links: tuple[CodeLink, ...] = ()
 
 
 class WhyAnswer(NamedTuple):

@@ -13,7 +13,7 @@ MAX_COMPARED: Final = 20_000  # lines of the changed part; comparing takes quadr
 
 
 def split_lines(data: bytes) -> list[str]:
-    """Return the lines of a file without their ends; bytes that are no UTF-8 are replaced."""
+    """Return the lines of a file without their ends; bytes that are not UTF-8 are replaced."""
     return (
         [line.removesuffix("\r") for line in data.decode("utf-8", "replace").removesuffix("\n").split("\n")]
         if data

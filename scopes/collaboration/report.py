@@ -190,7 +190,7 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
         handle = store.branch(conversation, branch)
         if not _is_collaboration(handle):
             hint = f"list them: scopes collaborate status {handle.conversation.id}"
-            raise NotFound(f"branch {handle} is no collaboration", hint=hint)
+            raise NotFound(f"branch {handle} is not a collaboration", hint=hint)
         return handle
     rows = list_collaborations(repository, conversation, everything=True).rows
     found = [each for each in rows if each.status == OPEN] or [each for each in rows if each.status == MERGED]

@@ -18,6 +18,7 @@ from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.trees import read_blob, walk_blobs
 from scopes.tokens.choose import TokenizerChoice
@@ -39,7 +40,8 @@ class ContextReader:
 class BisectCommand:
     """A command whose exit code judges a message.
 
-    input: one of INPUTS. output: where the command writes to, because standard output is for the result.
+    input: one of INPUTS; secrets in it are replaced. output: where the command writes to, because standard output is
+        for the result.
     timeout_seconds: a run that takes longer is skipped; None: no limit.
     """
 
@@ -70,12 +72,14 @@ class BisectCommand:
                 child.end_guard()
 
     def _input(self, point: BisectPoint) -> bytes:
+        gate = gate_of(self.repository, "redact")
         if self.input == "state":
-            return json.dumps(self._state(point), ensure_ascii=False).encode() + b"\n"
+            state = gate.clear_document(self._state(point), "the state")
+            return json.dumps(state, ensure_ascii=False).encode() + b"\n"
         if point.head is None:
             return b""
         if self.input == "message":
-            return read_message_bytes(self.repository, point.oid)
+            return gate.clear_line(read_message_bytes(self.repository, point.oid), "the message")
         return self._context(point).encode("utf-8", "replace")
 
     def _context(self, point: BisectPoint) -> str:

@@ -11,6 +11,7 @@ from dataclasses import asdict, fields, replace
 
 from scopes.context.assemble import FENCE, OVER_BUDGET, Assembled, assemble
 from scopes.context.calibrate import calibrate
+from scopes.context.cleared import clear_context
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import OUTSIDE, ReadableFolder, ignore_files
@@ -27,6 +28,8 @@ from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
+from scopes.secret_scan.clearance import Gate
+from scopes.secrets.gates import gate_of, policy_key, redacting
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
@@ -42,21 +45,24 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     Raises:
         Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
             an invalid mark, or one that occurs in the recorded text.
+        SecretsFound: there are possible secrets, and they are refused.
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, 0 if repository.is_past else request.cache_seconds)
-    key = _cache_key(request, revisions, choice)
+    gate = gate_of(repository, request.secrets)
+    key = _cache_key(request, revisions, choice, policy_key(repository, request.secrets))
     unfenced = cache.find(key)
     if unfenced is None:
-        with CountCache(cache_directory) as counts:
-            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts))
+        with CountCache(cache_directory) as counts, redacting(repository, gate):
+            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts), gate)
             counts.save()
         # the title of an empty conversation can change without a new message
         if unfenced.context.metadata["messages"] and not repository.is_past:
             cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
-    result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
+    result = clear_context(_with_fence(unfenced, request.mark), gate)
+    result = _with_limits(repository, revisions[-1], result, request)
     notes = [Note(warning) for warning in result.warnings]
     if request.task is None and request.work_item is None and result.left_out[OVER_BUDGET]:
         notes.append(
@@ -94,7 +100,9 @@ def find_smallest_budget(repository: Repository, request: Request, choice: Token
     request = check_request(request)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     tokenizer, _ = calibrate(repository, revisions[-1], choice)
-    collected, project = _read(repository, request, revisions)
+    gate = gate_of(repository, request.secrets)
+    with redacting(repository, gate):
+        collected, project = _read(repository, request, revisions, gate)
     title = _title(revisions[-1], request.work_item)
 
     def has_text(budget: int) -> bool:
@@ -105,24 +113,25 @@ def find_smallest_budget(repository: Repository, request: Request, choice: Token
     return budgets[found] if found < len(budgets) else None
 
 
-def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice) -> str:
+def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice, policy: str) -> str:
     """Return the key of a context; different names of the same revision (`where`) have the same key."""
     return key_of(
         request=asdict(replace(request, where=None)),
         tips=[[revision.conversation, revision.branch, revision.oid] for revision in revisions],
         encoding=choice.tokenizer.name,
+        secrets=policy,
         notes=[note.text for note in choice.notes],
         fields=[field.name for field in fields(Context)],  # an entry of another version is never found
     )
 
 
 def _build(
-    repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice
+    repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice, gate: Gate
 ) -> tuple[UnfencedContext, list[str]]:
     """Build a context; return also the paths of all files that were considered."""
     last = revisions[-1]
     tokenizer, notes = calibrate(repository, last, choice)
-    collected, project = _read(repository, request, revisions)
+    collected, project = _read(repository, request, revisions, gate)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
     result = replace(result, notes=(*notes, *result.notes))
@@ -130,14 +139,16 @@ def _build(
     return UnfencedContext(result, assembled.header, assembled.body), paths
 
 
-def _read(repository: Repository, request: Request, revisions: Sequence[Revision]) -> tuple[Collected, ReadableFolder]:
+def _read(
+    repository: Repository, request: Request, revisions: Sequence[Revision], gate: Gate
+) -> tuple[Collected, ReadableFolder]:
     """Read the messages that a context may have, and prepare to read the files of the project."""
     is_newest_only = request.task is None and not request.explain
     max_messages = max(_MIN_READ, request.max_tokens // MIN_TURN_TOKENS) if is_newest_only else sys.maxsize
     is_past = request.at is not None or _is_past(repository, revisions[-1])  # the project may have changed since
     whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
     limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
-    project = ReadableFolder(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
+    project = ReadableFolder(request.project, as_recorded=is_past, include_ignored=request.include_ignored, gate=gate)
     return collect(repository, revisions, limits), project
 
 

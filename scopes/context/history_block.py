@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from scopes.context.cleared import notes_of, refuse_secrets
 from scopes.context.collect import Collected, ReadLimits, active_branch_notes, collect
 from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_LABEL, FittedDecisions, fit_decisions
 from scopes.context.history_entries import (
@@ -33,6 +34,8 @@ from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
 from scopes.result import Note, Result
 from scopes.sanitize import clip
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import gate_of, redacting
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
@@ -58,6 +61,7 @@ class HistoryRequest:
     memory: one of MEMORY: put the memory first, and then what other agents said last (S0-18), of the project of the
         conversation, or of all; or neither.
     mark: the mark of the fences; None: a random one for each.
+    secrets: what becomes of possible secrets: they are replaced, let pass, or the block is refused.
     """
 
     where: str
@@ -66,6 +70,7 @@ class HistoryRequest:
     tools: str = "status"
     memory: str = "none"
     mark: str | None = None
+    secrets: Mode = "redact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +173,24 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         Invalid: a number is too small, or `tools` is not one of TOOLS, or the mark is not valid
             or occurs in the text.
         NotFound, Ambiguous: there is no such conversation, branch or message.
+        SecretsFound: there are possible secrets, and they are refused.
     """
+    gate = gate_of(repository, request.secrets)
+    with redacting(repository, gate):
+        block, entries = _build_block(repository, request, choice)
+    if gate.mode == "refuse":
+        texts = ((entry.turn.head.id, entry.text) for entry in entries)
+        refuse_secrets(texts, block.text, "the summary, a decision or the memory", gate)
+    if gate.mode != "redact":
+        return block
+    text = gate.clear_text(block.text, "the block")
+    return replace(block, text=text, notes=tuple(dict.fromkeys((*block.notes, *notes_of(text)))))
+
+
+def _build_block(
+    repository: Repository, request: HistoryRequest, choice: TokenizerChoice
+) -> tuple[HistoryBlock, Sequence[Entry]]:
+    """Return the block and the entries in it; raises as `history`."""
     max_tokens, count = request.max_tokens, choice.tokenizer.count
     if request.last is not None and request.last < 1:
         raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
@@ -204,7 +226,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
         )
-    return HistoryBlock(
+    block = HistoryBlock(
         conversation=revision.conversation,
         branch=revision.branch,
         text=text,
@@ -218,6 +240,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         last=kept[-1].last.head.oid if kept else None,
         notes=tuple(notes),
     )
+    return block, kept
 
 
 def message_limit(messages: int | None, max_tokens: int | None) -> int | None:
@@ -282,6 +305,7 @@ def _preface(
         max_characters=max(1, min(MAX_CHARACTERS, request.max_tokens)),
         mark=request.mark,
         members=None if request.memory == "all" else ProjectMembers(repository, conversation),
+        secrets="redact" if request.secrets == "redact" else "allow",  # the whole block is looked at in the end
     )
     text = f"{preface.text}\n" if preface.text else ""
     if count(text) * 2 > request.max_tokens:

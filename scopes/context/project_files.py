@@ -1,8 +1,8 @@
 """Read a file of the project that a history touched, if it may be shown to a model.
 
 Paths are recorded by others, and the project itself may be hostile: a path, a link, a hard link or a special file must
-not lead outside, block, or act. What may be read is decided by its place and its name; `read_text` returns every text
-that is embedded, so a check of contents belongs there.
+not lead outside, block, or act. What may be read is decided by its place and its name; then its content passes a gate,
+which leaves out a file with a possible secret, or replaces that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from scopes.characters import IGNORABLE
 from scopes.context.file_states import has_hash
 from scopes.context.secret_files import may_hold_secrets
+from scopes.secret_scan.clearance import Gate
 from scopes.store.ignored import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20
@@ -50,12 +51,13 @@ class ReadableFolder(NamedTuple):
     """The directory whose files may be read; an empty path allows none.
 
     With `as_recorded` a file is embedded only with the content that the history recorded, with `include_ignored` also
-    if git ignores it.
+    if git ignores it. Without a `gate` contents are not looked at.
     """
 
     directory: str
     as_recorded: bool = False
     include_ignored: bool = False
+    gate: Gate | None = None
 
 
 def read_text(file: TouchedFile, project: ReadableFolder, rules: IgnoreRules) -> str | SkippedFile:
@@ -74,7 +76,17 @@ def read_text(file: TouchedFile, project: ReadableFolder, rules: IgnoreRules) ->
         is_ignored = rules.is_ignored(relative)
         if is_ignored is None or is_ignored:
             return SkippedFile(file.path, "ignored by git" if is_ignored else _RULES_UNKNOWN)
-    return SkippedFile(file.path, "binary") if "\0" in text else text
+    return SkippedFile(file.path, "binary") if "\0" in text else _cleared(file.path, text, project.gate)
+
+
+def _cleared(path: str, text: str, gate: Gate | None) -> str | SkippedFile:
+    """Return the text as it may be embedded, or that it has a possible secret, and where."""
+    if gate is None:
+        return text
+    if gate.mode == "redact":
+        return gate.clear_text(text, f"file {path}")
+    leak = gate.first_leak(text, path)
+    return text if leak is None else SkippedFile(path, f"has a possible secret: {leak.rule}, line {leak.line}")
 
 
 def resolve(path: str, project: ReadableFolder) -> str | None:

@@ -9,6 +9,7 @@ from scopes.context.relevance import words_of
 from scopes.errors import Invalid, check_not_negative
 from scopes.fence import check_mark
 from scopes.history.limits import NO_LIMITS, Limits, read_limits
+from scopes.secret_scan.clearance import Mode
 from scopes.store.config import Config
 from scopes.tokens.models import Model
 
@@ -34,6 +35,7 @@ class Request:
     limits: the context warns when the conversation is full or idle (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
     mark: the mark of the fence; None: a random one, drawn for every rendering.
+    secrets: what becomes of possible secrets: they are replaced, let pass, or the context is refused.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
@@ -53,6 +55,7 @@ class Request:
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
     mark: str | None = None
+    secrets: Mode = "redact"
 
     @property
     def is_tight(self) -> bool:
@@ -108,6 +111,7 @@ def new_request(
     candidates: int | None = None,
     mark: str | None = None,
     include_ignored: bool = False,
+    secrets: Mode = "redact",
 ) -> Request:
     """Return a request with the default budget of the model and the limits of the settings; the rest is as in Request.
 
@@ -128,6 +132,7 @@ def new_request(
         candidates=candidates,
         mark=mark,
         include_ignored=include_ignored,
+        secrets=secrets,
         file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         limits=read_limits(config),
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),

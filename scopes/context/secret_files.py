@@ -1,6 +1,6 @@
 """Recognize files that may hold secrets by their names: keys, credentials, environments, states of tools.
 
-Names are not enough: this looks at no content.
+Names are not enough: this looks at no content, which passes a gate beside (`project_files`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DATA_FILE = compile_lazily(
 )
 _NAMES = compile_lazily(
     r"\.env(?:rc|\..+)?|.+\.env|env|id_(?:rsa|dsa|ecdsa|ed25519)(?:_.*)?"
-    r"|.+\.(?:pem|key|p8|p12|pfx|jks|bks|jceks|keystore|kdbx?|ppk|pgp|gpg|asc|age|agekey|ovpn|mobileprovision)"
+    r"|.+\.(?:pem|key|p8|p12|pfx|jks|bks|jceks|keystore|kdbx?|ppk|pgp|gpg|asc|age|agekey|ovpn|mobileprovision)(?:\.txt)?"
     r"|.+\.(?:tfstate|tfvars|rdp|pkcs12|publishsettings)|wg[0-9]+\.conf|wireguard.*\.conf"
     r"|[._](?:netrc|my\.cnf|mylogin\.cnf|npmrc|yarnrc(?:\.yml)?|pypirc|pgpass|git-credentials|htpasswd|vault-token|s3cfg|boto)"
     r"|\.(?:dockercfg|dockerconfigjson|terraformrc|smbcredentials|.*_history)|rclone\.conf|my\.cnf"

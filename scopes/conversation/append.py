@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -80,7 +80,11 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
         conversation=conversation_id,
         branch=branch.name,
         remaining_turns=remaining,
-        notes=(*note_similar_topic(repository, conversation_id, oid, message), *limits),
+        notes=(
+            *note_similar_topic(repository, conversation_id, oid, message),
+            *limits,
+            *_note_secrets(repository, [message]),
+        ),
     )
 
 
@@ -107,7 +111,13 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     keep_digests(repository, branch.conversation.id, [each.oid for each in appended])
-    return appended
+    notes = _note_secrets(repository, messages) if appended else ()
+    return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
+
+
+def _note_secrets(repository: Repository, messages: Sequence[Message]) -> tuple[Note, ...]:
+    notes: tuple[Note, ...] = load("scopes.secrets.count:append_note")(repository, messages)
+    return notes
 
 
 def keep_digests(repository: Repository, conversation: ConversationId, appended: Sequence[Oid]) -> None:

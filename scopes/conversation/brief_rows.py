@@ -5,20 +5,23 @@ Very many are made for one list, so that every call in this file counts.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
 
 from scopes.clock import known_seconds
 from scopes.conversation.list_rows import ConversationRefs
 from scopes.history.conversations import ParticipantCache, read_participants
 from scopes.history.messages import STATE_DIRECTORY
-from scopes.history.metadata import TITLE, decode_line, read_title_and_hidden
+from scopes.history.metadata import TITLE, decode_line, list_hidden
 from scopes.history.recorded_times import OWN_ADDRESS, RecordedTimes
-from scopes.ids import AgentName, Oid
+from scopes.ids import AgentName, ConversationId, Oid
 from scopes.index.conversation_table import ConversationRow
 from scopes.store.objects import id_finder, parse_tip
 from scopes.store.read_once import ReadOnce
 
 _NOBODY: Final[frozenset[AgentName]] = frozenset()
+_Tip: TypeAlias = tuple[frozenset[AgentName], int, int]
+"""The participants, the time of a tip, and when it was written if that is another time, otherwise 0."""
 
 
 class BriefRows:
@@ -32,60 +35,71 @@ class BriefRows:
         self._find_state = id_finder(STATE_DIRECTORY, is_tree=True)
         self._find_title = id_finder(TITLE, is_tree=False)
 
-    def read(self, refs_of: ConversationRefs) -> ConversationRow:
-        """Return a row with what the tips of the branches and the metadata have.
+    def read(self, conversations: Sequence[ConversationRefs]) -> list[ConversationRow]:
+        """Return rows with what the tips of the branches and the metadata have.
+
+        All objects of a kind are read one after the other, which takes less time.
 
         Raises:
-            NotFound, Corrupt: an object is missing or damaged.
+            NotFound, Corrupt: an object of one of the conversations is missing or damaged.
         """
-        conversation, tips, meta, _ = refs_of
-        if len(tips) > 1:
-            return self._read_branches(refs_of)
-        [tip] = tips.values()
-        names, time, recorded = self._read_tip(tip)
-        title = None if meta is None else self._read_title(meta)
+        tips = self._read_tips(list({tip: None for refs_of in conversations for tip in refs_of.tips.values()}))
+        metas = [Oid(refs_of.meta) for refs_of in conversations if refs_of.meta is not None]
+        trees = dict(zip(metas, self._once.read_trees_of(metas), strict=True))
+        titles = self._read_titles(trees)
+        rows = []
+        for refs_of in conversations:
+            meta = None if refs_of.meta is None else Oid(refs_of.meta)
+            title = None if meta is None else titles.get(meta)
+            if len(refs_of.tips) == 1:  # it is counted, whatever its status
+                [tip] = refs_of.tips.values()
+                rows.append(self._make_row(refs_of.conversation, tips[tip], 1, title))
+            else:
+                hidden = () if meta is None else list_hidden(self._once, trees[meta])
+                branches = sum(name not in hidden for name in refs_of.tips)
+                together = _join([tips[tip] for tip in refs_of.tips.values()])
+                rows.append(self._make_row(refs_of.conversation, together, branches, title))
+        return rows
+
+    def _make_row(self, conversation: ConversationId, tip: _Tip, branches: int, title: str | None) -> ConversationRow:
+        """Return the row of a conversation with so many branches that are not hidden (S4-8)."""
+        names, time, recorded = tip
         return ConversationRow(
             id=conversation,
             participants=self._sort(names),
-            branches=1,
+            branches=branches,
             last_activity=known_seconds(time),
             title=title,
             recorded_at=known_seconds(recorded) if recorded > time else None,
         )
 
-    def _read_branches(self, refs_of: ConversationRefs) -> ConversationRow:
-        """Return the row of a conversation with several branches; those that are hidden are not counted (S4-8)."""
-        conversation, tips, meta, _ = refs_of
-        found = [self._read_tip(tip) for tip in set(tips.values())]
-        newest, recorded = max(time for _, time, _ in found), max(time for _, _, time in found)
-        title, hidden = (None, _NOBODY) if meta is None else read_title_and_hidden(self._once, Oid(meta))
-        return ConversationRow(
-            id=conversation,
-            participants=self._sort(_NOBODY.union(*(names for names, _, _ in found))),
-            branches=sum(name not in hidden for name in tips),
-            last_activity=known_seconds(newest),
-            title=title,
-            recorded_at=known_seconds(recorded) if recorded > newest else None,
-        )
-
-    def _read_tip(self, tip: Oid) -> tuple[frozenset[AgentName], int, int]:
-        """Return the participants, the time of a tip, and when it was written if that is another time, otherwise 0."""
+    def _read_tips(self, tips: list[Oid]) -> dict[Oid, _Tip]:
         once = self._once
-        tree, time, email = parse_tip(tip, once.read_commit(tip))
-        recorded = (self._times.find_newest([(tip, time, email)]) or 0) if email == OWN_ADDRESS else 0
-        state = self._find_state(once.read_tree(tree))
-        if state is None:
-            return _NOBODY, time, recorded
-        names = self._cache.get(state)
-        return read_participants(once, state, self._cache) if names is None else names, time, recorded
+        stubs = list(map(parse_tip, tips, once.read_commits(tips)))
+        states = map(self._find_state, once.read_trees([tree for tree, _, _ in stubs]))
+        found: dict[Oid, _Tip] = {}
+        for tip, (_, time, email), state in zip(tips, stubs, states, strict=True):
+            recorded = (self._times.find_newest([(tip, time, email)]) or 0) if email == OWN_ADDRESS else 0
+            names = _NOBODY if state is None else self._cache.get(state)
+            if names is None and state is not None:
+                names = read_participants(once, state, self._cache)
+            found[tip] = names or _NOBODY, time, recorded
+        return found
 
-    def _read_title(self, meta: str) -> str | None:
-        """Return the title; the branches of the metadata are not read, because the only branch is counted."""
-        title = self._find_title(self._once.read_tree_of(Oid(meta)))
-        return None if title is None else decode_line(self._once.read_blob(title))
+    def _read_titles(self, trees: Mapping[Oid, bytes]) -> dict[Oid, str]:
+        """Return the titles in trees of metadata."""
+        found = zip(trees, map(self._find_title, trees.values()), strict=True)
+        blobs = {meta: blob for meta, blob in found if blob is not None}
+        return dict(zip(blobs, map(decode_line, self._once.read_blobs(list(blobs.values()))), strict=True))
 
     def _sort(self, names: frozenset[AgentName]) -> tuple[AgentName, ...]:
         found = self._sorted.get(names)
         if found is None:
             found = self._sorted[names] = tuple(sorted(names))
         return found
+
+
+def _join(tips: Sequence[_Tip]) -> _Tip:
+    """Return the participants of several tips, and their latest times."""
+    names, times, recorded = zip(*tips, strict=True)
+    return _NOBODY.union(*names), max(times), max(recorded)

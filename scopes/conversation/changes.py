@@ -28,7 +28,12 @@ from scopes.conversation.operation_changes import (
 )
 from scopes.conversation.participants import keep_changes
 from scopes.conversation.recording_order import Position, RecordingOrder
-from scopes.conversation.registry_changes import list_registry_files, walk_agent_changes, walk_inbox_changes
+from scopes.conversation.registry_changes import (
+    list_registry_files,
+    walk_agent_changes,
+    walk_allowed_changes,
+    walk_inbox_changes,
+)
 from scopes.errors import Invalid
 from scopes.history.conversations import read_uuid
 from scopes.history.messages import headers_of
@@ -45,7 +50,7 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 
 _MAX_NAMED = 10
-_OF_REGISTRY = frozenset({"agents", "context_keys"})  # fields
+_OF_REGISTRY = frozenset({"agents", "context_keys", "allowed_secrets"})  # fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +97,7 @@ def registry_changes(
     cause: str | None = None,
     operation: str | None = None,
 ) -> ChangeLog:
-    """Derive the change log of what belongs to no conversation, registered agents and context keys, and filter it.
+    """Derive the change log of what belongs to no conversation: agents, context keys, allowed secrets; and filter it.
 
     The filters and what is raised are those of `changes`.
     """
@@ -101,8 +106,9 @@ def registry_changes(
     found: list[tuple[Position, Change]] = []
     for number, record in enumerate(order.records):
         files = list_registry_files(repository, record, AGENT_FILES)
-        agent_and_key_changes = (*walk_agent_changes(files), *walk_key_changes(repository, record))
-        found += _rows_of(order, number, agent_and_key_changes, causes.find(record, files))
+        changed = (*walk_agent_changes(files), *walk_key_changes(repository, record))
+        changed += tuple(walk_allowed_changes(repository, record))
+        found += _rows_of(order, number, changed, causes.find(record, files))
     return _filtered(None, [change for _, change in found], wanted)
 
 

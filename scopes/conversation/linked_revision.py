@@ -26,7 +26,7 @@ class RevisionRequest:
     revision: the commit, as git names it, in the project around `directory`
     index_directory: where the index of edits is
     conversation: only links with this conversation count; None for all
-    on_progress: is told the conversations that are read into the index
+    on_progress: gets the conversations that are read into the index
     """
 
     revision: str

@@ -6,27 +6,37 @@ Summaries are cached in the index; a conversation is read again only if its refs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.conversation.brief_rows import BriefRows
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, newest_first, refs_digest, sorted_list
 from scopes.conversation.list_filter import ALL, ListFilter
 from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
+from scopes.conversation.shared_tasks import Tasks, do_tasks
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
 from scopes.history.first_prompts import WrittenPrompts
 from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import CachedRow, States, brief_row, open_conversation_table
+from scopes.index.conversation_table import (
+    BRIEF_LENGTH,
+    CachedRow,
+    ConversationRow,
+    States,
+    brief_row,
+    open_conversation_table,
+)
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.raw_refs import RefFiles
 from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Repository
 
+_MANY_ROWS: Final = 1000  # that many are read by several processes sooner, although it takes some time to start one
+_PARTS: Final = 64
 _REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
@@ -35,6 +45,7 @@ class _Options(NamedTuple):
     wanted: ListFilter
     on_progress: Callable[[int], None]
     written: WrittenPrompts | None
+    processes: int
 
     @property
     def needs_complete_rows(self) -> bool:
@@ -62,6 +73,7 @@ def list_conversations(
     wanted: ListFilter = ALL,
     on_progress: Callable[[int], None] = lambda _count: None,
     written: WrittenPrompts | None = None,
+    processes: int = 1,
 ) -> ConversationList:
     """List conversations.
 
@@ -72,8 +84,9 @@ def list_conversations(
         wanted: which conversations to list.
         on_progress: called with 1 for each conversation.
         written: first prompts of conversations that were just written, which need no walk.
+        processes: how many may read very many conversations; only one where this process has threads.
     """
-    options = _Options(complete, wanted, on_progress, written)
+    options = _Options(complete, wanted, on_progress, written, processes)
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
@@ -142,21 +155,52 @@ class _Readers:
         self.finishes_all = wanted.needs_complete_rows or wanted == ALL
         self._walks_all = self.finishes_all and options.needs_complete_rows
 
-    def read(self, refs_of: ConversationRefs, cached: CachedRow | None, state: str) -> CachedRow:
-        """Return the row of a conversation: the cached one if it has this state, otherwise a new one."""
-        reader = None
-        if cached is None or cached.state != state:
-            if self._walks_all:
-                reader = self._open(refs_of)
-                cached = CachedRow(reader.read_brief(), state, complete=False)
-            else:
-                cached = CachedRow(self._brief_rows.read(refs_of), state, complete=False)
-        if self._walks_all or (self.finishes_all and cached.summary.heading is None):
-            return _finish(reader or self._open(refs_of), cached, complete=self._walks_all)
-        return cached
+    def read_all(
+        self, conversations: Sequence[ConversationRefs], cached: Mapping[ConversationId, CachedRow] | None
+    ) -> _Rows:
+        """Return rows: the cached ones if their refs are unchanged, otherwise new ones; those that are damaged apart.
+
+        `cached` is None if rows are not kept.
+        """
+        states = ["" if cached is None else refs_of.state for refs_of in conversations]
+        known = [None if cached is None else cached.get(refs_of.conversation) for refs_of in conversations]
+        new = [
+            refs_of
+            for refs_of, row, state in zip(conversations, known, states, strict=True)
+            if row is None or row.state != state
+        ]
+        try:
+            brief = {} if self._walks_all else {row.id: row for row in self._brief_rows.read(new)}
+        except (Corrupt, NotFound):  # of one of them, which is found out below
+            brief = {}
+        found = _Rows({}, {}, [])
+        for refs_of, row, state in zip(conversations, known, states, strict=True):
+            name = refs_of.conversation
+            try:
+                if row is None or row.state != state:
+                    found.rows[name] = self._read(refs_of, brief.get(name), state)
+                else:
+                    found.rows[name] = self._finish_now(None, refs_of, row)
+            except (Corrupt, NotFound) as error:
+                _note_damage(name, error, found)
+        return found
+
+    def _read(self, refs_of: ConversationRefs, brief: ConversationRow | None, state: str) -> CachedRow:
+        if self._walks_all:
+            reader = self._open(refs_of)
+            return self._finish_now(reader, refs_of, CachedRow(reader.read_brief(), state, complete=False))
+        if brief is None:
+            [brief] = self._brief_rows.read([refs_of])
+        return self._finish_now(None, refs_of, CachedRow(brief, state, complete=False))
+
+    def _finish_now(self, reader: ConversationReader | None, refs_of: ConversationRefs, row: CachedRow) -> CachedRow:
+        """Add the fields that the list needs, unless that is done only for those that are listed."""
+        if self._walks_all or (self.finishes_all and row.summary.heading is None):
+            return _finish(reader or self._open(refs_of), row, complete=self._walks_all)
+        return row
 
     def finish(self, refs_of: ConversationRefs, row: CachedRow) -> CachedRow:
-        """Add the fields that the list needs to a row of `read`."""
+        """Add the fields that the list needs to a row of `read_all`."""
         return _finish(self._open(refs_of), row, complete=self._options.needs_complete_rows)
 
     def _open(self, refs_of: ConversationRefs) -> ConversationReader:
@@ -180,15 +224,9 @@ def _make_rows(
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
     readers = _Readers(repository, ReadOnce(repository, len(refs_by_name)), options)
-    for name, refs_of in refs_by_name.items():
-        try:
-            if cached is None:
-                summaries.rows[name] = readers.read(refs_of, None, "")
-            else:
-                summaries.rows[name] = readers.read(refs_of, cached.get(name), refs_of.state)
-        except (Corrupt, NotFound) as error:
-            _note_damage(name, error, summaries)
-        options.on_progress(1)
+    for found in _read_parts(list(refs_by_name.values()), readers, cached, options):
+        summaries.rows.update(found.rows)
+        damaged.update(found.damaged)
     _add_moments(repository, refs_by_name, summaries)
     if readers.finishes_all:
         return summaries._replace(finished=list(summaries.rows))
@@ -201,6 +239,40 @@ def _make_rows(
         except (Corrupt, NotFound) as error:
             _note_damage(name, error, summaries)
     return summaries._replace(more=more)
+
+
+def _read_parts(
+    conversations: Sequence[ConversationRefs],
+    readers: _Readers,
+    cached: Mapping[ConversationId, CachedRow] | None,
+    options: _Options,
+) -> list[_Rows]:
+    """Read the rows of all conversations, very many new ones in several processes."""
+
+    def read(number: int) -> _Rows:
+        return readers.read_all(parts[number], cached)
+
+    def report(found: _Rows) -> None:
+        options.on_progress(len(found.rows) + len(found.damaged))
+
+    new = len(conversations) - len(cached or ())
+    size = max(-(-len(conversations) // _PARTS), 1)
+    parts = [conversations[start : start + size] for start in range(0, len(conversations), size)]
+    return do_tasks(Tasks(len(parts), read, _pack, _unpack, report), options.processes if new >= _MANY_ROWS else 1)
+
+
+def _pack(found: _Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Make plain values of the rows of a part; fields at the end that are None are left out of brief ones."""
+    rows = [
+        (row.state, row.complete, *(row.summary if row.complete else row.summary[:BRIEF_LENGTH]))
+        for row in found.rows.values()
+    ]
+    return rows, [(name, *note) for name, note in found.damaged.items()]
+
+
+def _unpack(packed: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]) -> _Rows:
+    rows = [CachedRow(ConversationRow(*summary), state, complete) for state, complete, *summary in packed[0]]
+    return _Rows({row.summary.id: row for row in rows}, {name: Note(*note) for name, *note in packed[1]}, [])
 
 
 def _note_damage(name: ConversationId, error: ScopesError, summaries: _Rows) -> None:

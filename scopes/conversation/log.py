@@ -33,7 +33,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import header_safe
+from scopes.store.objects import Commit, header_safe
 from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
@@ -107,6 +107,11 @@ class LogFilter:
         return self.path is not None or self.conditional_without_path
 
     @property
+    def reads_bodies(self) -> bool:
+        """Return True if a condition is about more than the header of a message."""
+        return self.path is not None or self.body is not None
+
+    @property
     def conditional_without_path(self) -> bool:
         """Return True if there is a condition besides the path."""
         return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
@@ -140,7 +145,7 @@ def log(
         oldest_first: reverse the order, after the limit was applied.
         limit: the number of messages, counted from the newest.
         only: the filter.
-        bodies: read bodies as the log is iterated; None reads only those of messages whose commit has no subject text.
+        bodies: read bodies as the log is iterated; None reads those of messages whose commit has no subject text.
         results: read also the results of tool calls.
         fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
             kinds asked for by name.
@@ -157,13 +162,9 @@ def log(
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
-    if graph:
-        heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
-    else:
-        heads = headers_of(commits)
+    heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
-    is_read_again = results or fold_results or criteria.path is not None or criteria.body is not None
-    read = BodyReader(repository, keeps=is_read_again)
+    read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
     heads = map(RecordedTimes(repository).add_to, heads)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
@@ -191,12 +192,11 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
         entries = _with_bodies(entries, bodies_of)
-    notes: tuple[Note, ...] = ()
-    if criteria.conditional and limit != 0:
-        first = next(entries, None)
-        notes = (_none_found_note(criteria, conversation_id, seen),) if first is None else ()
-        entries = entries if first is None else chain((first,), entries)
-    return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
+    if not criteria.conditional or limit == 0:
+        return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first)
+    first = list(islice(entries, 1))
+    notes = () if first else (_none_found_note(criteria, conversation_id, seen),)
+    return Log(items=chain(first, entries), conversation=conversation_id, oldest_first=oldest_first, notes=notes)
 
 
 def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
@@ -430,9 +430,9 @@ def _with_prefixes(entries: Iterable[LogEntry], lengths: Mapping[str, int]) -> I
         yield replace(entry, prefix=lengths.get(entry.head.id))
 
 
-def _record_parents(heads: Iterable[MessageHeader], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
-    """Pass messages on and record the parents of each."""
-    for head in heads:
+def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
+    """Yield the headers of the messages in commits, and record their parents; one with two commits comes twice."""
+    for head in (header_of(commit) for commit in commits if not is_root(commit)):
         parents_of[head.oid] = head.parents
         yield head
 

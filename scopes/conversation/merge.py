@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.clock import now
 from scopes.conversation.merge_outcomes import (
@@ -84,6 +84,7 @@ class MergeOptions:
         allow_unrelated: Allow histories that have no message in common.
         message: The text of the merge message.
         record_copies: Write a merge message even if the target has copies of all messages; it completes a request.
+        keep_active: Leave the active branch as it is: an agent merges while its user works in the conversation.
     """
 
     strategy: str = "automatic"
@@ -93,6 +94,7 @@ class MergeOptions:
     allow_unrelated: bool = False
     message: str | None = None
     record_copies: bool = False
+    keep_active: bool = False
 
 
 _DEFAULT_OPTIONS = MergeOptions()
@@ -130,7 +132,7 @@ def merge(
             return _preview(objects, request, plan, chosen)
     with exclusive_write(repository):
         check()
-        request = _resolve(repository, conversation, source, target)
+        request = replace(_resolve(repository, conversation, source, target), keep_active=chosen.keep_active)
         _require_not_in_progress(repository, request)
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
@@ -200,6 +202,7 @@ class _Request:
     target_tip: Oid
     source: str
     source_tip: Oid
+    keep_active: bool = False
 
 
 def _resolve(repository: Repository, conversation: str, source: str, target: str | None) -> _Request:
@@ -317,14 +320,14 @@ def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
 def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: Oid) -> BranchName | None:
     """Make the target active if `active` is the source and `tip` has all its messages; return the target, else None."""
     own = list_branch_tips(tx.repository, request.conversation).get(active)
-    if active != request.source or own is None or not is_ancestor(tx.repository, own, tip):
+    if request.keep_active or active != request.source or own is None or not is_ancestor(tx.repository, own, tip):
         return None
     tx.activate(request.target)
     return request.target
 
 
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
-    """Put the merge commit on a new conflict-resolution branch and make that the active branch."""
+    """Put the merge commit on a new conflict-resolution branch, which becomes active unless the request keeps it."""
     conversation, target, target_tip = request.conversation, request.target, request.target_tip
     notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
     parents = notice, request.source_tip
@@ -336,7 +339,8 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx = Transaction(repository, conversation)
     tx.create_branch(name, tip)
     tx.set_branch_entry(name, _entry_in_progress(entry, request, before, tip))
-    tx.activate(name)
+    if not request.keep_active:
+        tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
     fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)

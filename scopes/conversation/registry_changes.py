@@ -1,4 +1,4 @@
-"""The rows of the registry in the change log: registered agents, and their inboxes."""
+"""The rows of the registry in the change log: registered agents, their inboxes, and allowed secrets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import header_of
 from scopes.history.shared_refs import (
     AGENT_FILES,
+    ALLOWED_FILES,
     INBOX_FILES,
     ConversationFilter,
     read_json,
@@ -19,7 +20,7 @@ from scopes.history.shared_refs import (
 )
 from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, RefChange
-from scopes.store.refs import AGENTS
+from scopes.store.refs import AGENTS, SECRETS
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry
 
@@ -66,6 +67,14 @@ def walk_agent_changes(files: Sequence[RegistryFile]) -> Iterator[FieldChange]:
                 yield FieldChange(f"agents.{name}.{field}", before.get(field), after.get(field), "UPDATE")
 
 
+def walk_allowed_changes(repository: Repository, record: Operation) -> Iterator[FieldChange]:
+    """Yield what an operation changed in the allow-list of secrets: `allowed_secrets.ID`."""
+    for move in record.changes:
+        for path, *blobs in walk_changes_below(repository, move, ALLOWED_FILES) if move.ref == SECRETS else ():
+            before, after = (None if blob is None else _shown_allowed(read_json(repository, blob)) for blob in blobs)
+            yield FieldChange(f"allowed_secrets.{path.removesuffix('.json')}", before, after)
+
+
 def walk_inbox_changes(
     repository: Repository, files: Sequence[RegistryFile], conversation: ConversationFilter
 ) -> Iterator[FieldChange]:
@@ -85,6 +94,10 @@ def walk_inbox_changes(
 def _shown_agent(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what is known about an agent; None if there is none."""
     return {name: value for name, value in document.items() if name not in _NOT_SHOWN} or None
+
+
+def _shown_allowed(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: document[name] for name in ("rule", "reason") if name in document}
 
 
 def _shown_entry(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,168 +1,99 @@
 """Export the commits of a conversation as records of Agent Trace 0.1 (agent-trace.dev), one for each commit.
 
-A record names the lines of the commit that the conversation wrote, the same ones that `why` calls certain or likely,
-or those of another session than the one that committed. How sure the links are is in `metadata`,
-the only place where a record may have fields of its own. On request the records become notes of the project's
-repository, under a ref of scopes and never under that of another program.
+A record names the lines of the commit that the conversation wrote (`commit_lines`). How sure the links are is in
+`metadata`, the only place where a record may have fields of its own. On request the records become notes of the
+project's repository (`commit_notes`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
 from scopes import __version__
 from scopes.clock import format_seconds
-from scopes.code_links.commit_lines import lines_of, match_commit
-from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.link import CommitId
-from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, open_linker
+from scopes.code_links.linked_commits import LinkedCommit
 from scopes.code_links.project_commits import AddedLine
-from scopes.code_links.project_git import ProjectGitFailed
-from scopes.code_links.turns import list_turn_messages
-from scopes.conversation.show_commits import show_commits
-from scopes.errors import Corrupt, Inaccessible, NotFound
+from scopes.exporters.commit_lines import CommitRequest, ConversationCommits, open_commits
+from scopes.exporters.commit_notes import NOTES_REF, TracesNoted, write_notes
 from scopes.exporters.export import Exported, ExportedFile
 from scopes.history.conversations import read_uuid
-from scopes.history.messages import read_body
-from scopes.history.revisions import list_branch_tips
-from scopes.ids import ConversationId, MessageId
-from scopes.result import Result
+from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 
 AGENT_TRACE: Final = "agent-trace"
-NOTES_REF: Final = "refs/notes/scopes"
 VERSION: Final = "0.1"
 METADATA: Final = "dev.scopes"
 _PROVIDERS: Final = {"claude": "anthropic", "gpt": "openai", "gemini": "google", "qwen": "alibaba"}
-_IDENTITY: Final = ("-c", "user.name=scopes", "-c", "user.email=scopes@localhost")
-Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracesNoted(Result):
-    """Records were written as notes into the repository of the project.
-
-    ref: where they are; `git log --notes=scopes` shows them
-    commits: the commits that have one now
-    """
-
-    conversation: ConversationId
-    ref: str
-    commits: tuple[CommitId, ...]
-
-
-def export_traces(
-    repository: Repository,
-    conversation: str,
-    *,
-    directory: str,
-    index_directory: str,
-    on_progress: Progress = lambda _done, _all: None,
-) -> Exported:
+def export_traces(repository: Repository, request: CommitRequest) -> Exported:
     """Export a record for each commit of the project around a directory that a conversation made or wrote lines of.
 
     Raises:
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read the project.
+        SecretsFound: a record has possible secrets, and they are refused.
     """
-    name, records = _make_records(repository, conversation, directory, index_directory, on_progress)
-    lines = [
-        json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for _, record in records
-    ]
-    file = ExportedFile(f"{name}.{AGENT_TRACE}.jsonl", None, lines)
-    return Exported(conversation=name, format=AGENT_TRACE, messages=None, files=(file,))
+    with open_commits(repository, request) as (commits, linked):
+        gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
+        lines = [_clear(commits, uuid, each, gate) for each in linked]
+    file = ExportedFile(f"{commits.name}.{AGENT_TRACE}.jsonl", None, lines)
+    return Exported(conversation=commits.name, format=AGENT_TRACE, messages=None, files=(file,), gate=gate)
 
 
-def note_traces(
-    repository: Repository,
-    conversation: str,
-    *,
-    directory: str,
-    index_directory: str,
-    on_progress: Progress = lambda _done, _all: None,
-) -> TracesNoted:
+def note_traces(repository: Repository, request: CommitRequest, ref: str = NOTES_REF) -> TracesNoted:
     """Write these records as notes of the commits into the project's repository; a note of scopes is replaced.
 
     Raises:
-        As `export_traces`.
+        As `export_traces`; Inaccessible also if git cannot write notes.
     """
-    name, records = _make_records(repository, conversation, directory, index_directory, on_progress)
-    with open_linker(repository, index_directory, directory) as linker:
-        for commit, record in records:
-            words = ("notes", f"--ref={NOTES_REF}", "add", "-f", "-F", "-", commit)
-            try:
-                linker.git.run(*_IDENTITY, *words, stdin=_encode(record, indent=1))
-            except ProjectGitFailed as error:
-                raise Inaccessible(f"git cannot write the note: {error}", hint="see: git notes") from error
-    return TracesNoted(conversation=name, ref=NOTES_REF, commits=tuple(commit for commit, _ in records))
+    with open_commits(repository, request) as (commits, linked):
+        gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
+        records = [(each.facts.commit, _clear(commits, uuid, each, gate, indent=1)) for each in linked]
+        return write_notes(commits.git, commits.name, ref, records, gate)
 
 
-def _make_records(
-    repository: Repository, conversation: str, directory: str, index_directory: str, on_progress: Progress
-) -> tuple[ConversationId, list[tuple[CommitId, dict[str, Any]]]]:
-    shown = show_commits(
-        repository, conversation, directory=directory, index_directory=index_directory, on_progress=on_progress
-    )
-    commits = [row.commit for row in shown.commits if not row.is_gone]
-    with open_linker(repository, index_directory, directory) as linker:
-        writer = _RecordWriter(repository, linker, shown.conversation)
-        return shown.conversation, [(each.facts.commit, writer.record(each)) for each in linker.link(commits)]
+def _record(commits: ConversationCommits, uuid: str, linked: LinkedCommit) -> dict[str, Any]:
+    """Return the record of a commit."""
+    contributor = {"type": "ai"}
+    model = _with_provider(commits.model(linked))
+    if model is not None:
+        contributor["model_id"] = model
+    conversation = {"url": f"urn:uuid:{uuid}", "contributor": contributor}
+    return {
+        "version": VERSION,
+        "id": _record_id(linked.facts.commit, uuid),
+        "timestamp": linked.facts.authored or format_seconds(0),
+        "vcs": {"type": "git", "revision": linked.facts.commit},
+        "tool": {"name": "scopes", "version": __version__},
+        "files": [
+            {"path": path, "conversations": [{**conversation, "ranges": ranges}]}
+            for path, lines in commits.lines_by_path(linked)
+            if (ranges := list(_ranges(lines)))
+        ],
+        "metadata": {METADATA: {"links": [{"role": each.role, "level": each.level} for each in commits.links(linked)]}},
+    }
 
 
-class _RecordWriter:
-    def __init__(self, repository: Repository, linker: CommitLinker, conversation: ConversationId) -> None:
-        self._repository = repository
-        self._index: EditIndex = linker.index
-        self._name = conversation
-        self._uuid = read_uuid(repository, conversation)
-        tips = list_branch_tips(repository, conversation).values()
-        self._heads = {each.head.id: each.head for each in list_turn_messages(repository, tips)}
-
-    def record(self, linked: LinkedCommit) -> dict[str, Any]:
-        """Return the record of a commit."""
-        links = [link for link in best_links(linked.links) if link.conversation == self._name]
-        contributor = {"type": "ai"}
-        model = next((model for link in links if (model := self._model(link.message)) is not None), None)
-        if model is not None:
-            contributor["model_id"] = model
-        conversation = {"url": f"urn:uuid:{self._uuid}", "contributor": contributor}
-        return {
-            "version": VERSION,
-            "id": _record_id(linked.facts.commit, self._uuid),
-            "timestamp": linked.facts.authored or format_seconds(0),
-            "vcs": {"type": "git", "revision": linked.facts.commit},
-            "tool": {"name": "scopes", "version": __version__},
-            "files": [
-                {"path": path, "conversations": [{**conversation, "ranges": ranges}]}
-                for path, lines in self._lines_by_path(linked)
-                if (ranges := list(_ranges(lines)))
-            ],
-            "metadata": {METADATA: {"links": [{"role": each.role, "level": each.level} for each in links]}},
-        }
-
-    def _lines_by_path(self, linked: LinkedCommit) -> Iterator[tuple[str, Iterator[AddedLine]]]:
-        """Yield the files of a commit with the lines that the conversation wrote, as `why` tells it."""
-        if linked.added is not None:
-            for path, matched in match_commit(self._index, linked.added, linked.links):
-                yield path, lines_of(matched, self._name)
-
-    def _model(self, message: str | None) -> str | None:
-        """Return the model of a message with its provider, as models.dev names it; None if that is not known."""
-        head = None if message is None else self._heads.get(MessageId(message))
-        try:
-            model = None if head is None else read_body(self._repository, head).model
-        except (Corrupt, NotFound):
-            return None
-        provider = next((name for start, name in _PROVIDERS.items() if (model or "").startswith(start)), None)
-        return f"{provider}/{model}"[:250] if provider is not None else None
+def _with_provider(model: str | None) -> str | None:
+    """Return a model with its provider, as models.dev names it; None if that is not known."""
+    provider = next((name for start, name in _PROVIDERS.items() if (model or "").startswith(start)), None)
+    return f"{provider}/{model}"[:250] if provider is not None else None
 
 
-def _encode(record: dict[str, Any], indent: int | None = None) -> bytes:
-    return json.dumps(record, ensure_ascii=False, indent=indent).encode("utf-8", "backslashreplace")
+def _clear(
+    commits: ConversationCommits, uuid: str, linked: LinkedCommit, gate: Gate, indent: int | None = None
+) -> Cleared:
+    """Return the record of a commit as it may leave, in one line, or indented."""
+    place = f"the record of commit {linked.facts.commit[:8]}"
+    record = gate.clear_document(_record(commits, uuid, linked), place)
+    text = json.dumps(record, ensure_ascii=False, indent=indent) + ("\n" if indent is None else "")
+    return gate.clear(text.encode("utf-8", "backslashreplace"), place)
 
 
 def _ranges(lines: Iterable[AddedLine]) -> Iterator[dict[str, Any]]:

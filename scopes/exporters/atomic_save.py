@@ -9,10 +9,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scopes.clock import new_id
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.ids import ConversationId
+from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.result import Result
+from scopes.secret_scan.clearance import Cleared
+from scopes.secrets.gates import redacted_notes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported
@@ -64,7 +66,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
         messages=exported.messages,
         size_bytes=size,
         files=tuple(file.name for file in exported.files) if into_directory else (),
-        notes=exported.notes,
+        notes=(*exported.notes, *(() if exported.gate is None else redacted_notes(exported.gate.redacted))),
     )
 
 
@@ -96,7 +98,7 @@ def _check_target(path: str, *, force: bool) -> None:
         raise _exists(path)
 
 
-def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
+def write_file(path: str, pieces: Iterable[Cleared], *, force: bool) -> int:
     """Write a temporary file, rename it to `path`, and return its size.
 
     Raises:
@@ -107,17 +109,29 @@ def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise Invalid(f"{path!a} is not a regular file", hint="a device or a pipe would be replaced: name a file")
     final = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(final), f".scopes-{new_id()}.part")
+    remove_leftovers(path)
+    temporary = part_of(_part_prefix(path))
     size = 0
     with _translate_errors(path), ExitStack() as cleanup:
         with open(temporary, "xb") as file:
             cleanup.callback(_remove, os.unlink, temporary)
+            lock_part(file.fileno())
             for piece in pieces:
-                size += file.write(piece)
+                size += file.write(piece.data)
             file.flush()
             os.fsync(file.fileno())
         _rename(temporary, final, force=force)
     return size
+
+
+def remove_leftovers(path: str) -> None:
+    """Delete what killed processes left where they were writing a file, or another one of its directory."""
+    remove_parts(_part_prefix(path))
+
+
+def _part_prefix(path: str) -> str:
+    """Return the beginning of temporary names: not that of the file, which may be as long as a name can be."""
+    return os.path.join(os.path.dirname(os.path.realpath(path)), ".scopes")
 
 
 def _rename(temporary: str, final: str, *, force: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
+from scopes.exporters.cleared_pieces import clear_names, clear_pieces, clear_source, inspect_selection, inspect_source
 from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
@@ -16,6 +17,8 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
+from scopes.secret_scan.clearance import Cleared, Gate, Mode
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
@@ -41,17 +44,21 @@ class ExportedFile:
 
     name: str
     source: str | None
-    pieces: Iterable[bytes]
+    pieces: Iterable[Cleared]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported(RawDocument):
-    """An exported conversation; `messages` is their number, None for original bytes, which may be several files."""
+    """An exported conversation; `messages` is their number, None for original bytes, which may be several files.
+
+    `gate` counts what it replaces while the content is iterated.
+    """
 
     conversation: ConversationId
     format: str
     messages: int | None
     files: tuple[ExportedFile, ...]
+    gate: Gate | None = None
 
     @property
     def pieces(self) -> Iterable[bytes]:
@@ -66,7 +73,7 @@ class Exported(RawDocument):
                 f"{self.conversation} was imported from {len(self.files)} files, and output is one",
                 hint=f"write them into a directory with --output, or choose with --source: {names}",
             )
-        return self.files[0].pieces
+        return (piece.data for piece in self.files[0].pieces)
 
 
 def export(
@@ -76,17 +83,20 @@ def export(
     format_name: str,
     all_branches: bool = False,
     source: str | None = None,
+    secrets: Mode = "refuse",
 ) -> Exported:
     """Export the history of the revision `where`, or every branch; message bodies are read as the content is iterated.
 
-    `source` chooses one of several original files.
+    `source` chooses one of several original files. `secrets` says what becomes of an export that has some.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the format or the source cannot be resolved.
         Refused: there are no original bytes.
+        SecretsFound: there are possible secrets, and they are refused.
     """
+    gate = gate_of(repository, secrets)
     if format_name == ORIGINAL:
-        return _export_original(repository, where, source)
+        return _export_original(repository, where, source, gate)
     if format_name not in _WRITERS:
         raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
@@ -95,19 +105,29 @@ def export(
         raise Invalid("a list of OpenAI messages holds one branch", hint="name the branch: CONV/BRANCH")
     selection = select_messages(repository, where, all_branches=all_branches)
     write, extension = _WRITERS[format_name]
-    file = ExportedFile(selection.view.id + extension, None, write(repository, selection))
+    inspect_selection(repository, selection, gate)
+    clear_names(selection, gate)
+    pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
+    file = ExportedFile(selection.view.id + extension, None, pieces)
     revision = resolve_revision(repository, where)
     return Exported(
         conversation=selection.view.id,
         format=format_name,
         messages=selection.size,
         files=(file,),
+        gate=gate,
         notes=() if all_branches else resolution_branch_notes(repository, revision, where, "export"),
     )
 
 
-def _export_original(repository: Repository, where: str, source_name: str | None) -> Exported:
+def _export_original(repository: Repository, where: str, source_name: str | None, gate: Gate) -> Exported:
     revision = resolve_revision(repository, where)
     sources = choose_sources(list_sources(repository, revision), revision.conversation, source_name)
-    files = [ExportedFile(name, source.label, walk_bytes(repository, source)) for name, source in name_files(sources)]
-    return Exported(conversation=revision.conversation, format=ORIGINAL, messages=None, files=tuple(files))
+    for source in sources if gate.mode == "refuse" else ():
+        inspect_source(walk_bytes(repository, source), source.label, gate)
+    gate.refuse_leaks()
+    files = (
+        ExportedFile(name, source.label, clear_source(walk_bytes(repository, source), source.label, gate))
+        for name, source in name_files(sources)
+    )
+    return Exported(conversation=revision.conversation, format=ORIGINAL, messages=None, files=tuple(files), gate=gate)

@@ -1,6 +1,6 @@
 """The programs of agents: a cycle as JSON on standard input, effects as JSON on standard output, in any language.
 
-Input, one JSON object:
+Input, one JSON object, in which secrets are replaced:
     {"scopes": 1, "conversation", "cycle", "version", "agent": {"number", "name", "dependencies"}, "dirty": [KEY],
      "facts": [FACT of the dirty keys that the agent depends on], "decisions": [{"subject", "decision", "rationale"}]}
 Output, one JSON object, each field optional; nothing at all means no effects:
@@ -26,6 +26,7 @@ from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_i
 from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
 from scopes.loading import load
+from scopes.secret_scan.clearance import Gate
 
 MAX_OUTPUT_BYTES: Final = 10_000_000
 DEFAULT_SECONDS: Final = 60
@@ -56,7 +57,8 @@ class UnreadableEffects(Exception):
 class ProgramRunner:
     """Runs the programs of agents, up to eight at once; each sees the context as it was before the cycle."""
 
-    def __init__(self, conversation: ConversationId, programs: Mapping[int, Program]) -> None:
+    def __init__(self, conversation: ConversationId, programs: Mapping[int, Program], gate: Gate) -> None:
+        self._gate = gate
         self._conversation = conversation
         self._programs = programs
         self._stopped = Event()
@@ -99,7 +101,8 @@ class ProgramRunner:
                 for each in context.stored.walk_decisions()
             ],
         }
-        return (json.dumps(document, ensure_ascii=True) + "\n").encode()
+        cleared = self._gate.clear_document(document, "a fact")
+        return (json.dumps(cleared, ensure_ascii=True) + "\n").encode()
 
     def _run(self, agent: FactAgent, data: bytes) -> Effects:
         program = self._programs[agent.number]
@@ -167,7 +170,7 @@ def _read_fact(value: object, agent: FactAgent) -> ProposedFact:
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         raise UnreadableEffects(f"wrote the confidence {str(confidence)[:40]!a}, which is not a number")
     if not isinstance(sources, list) or not all(isinstance(each, str) and is_oid(each) for each in sources):
-        raise UnreadableEffects("wrote sources that are no commits: they are object ids of 40 digits")
+        raise UnreadableEffects("wrote sources that are not commits: object ids of 40 digits")
     return ProposedFact(
         key=key,
         id=_text(value, "id") or derive_id(key, content),
@@ -196,7 +199,7 @@ def _read_question(value: object, agent: FactAgent) -> Question:
         raise UnreadableEffects(f"wrote a question of over {MAX_CONTENT_CHARACTERS:,} characters")
     name = _text(value, "id") or derive_id(key, text)
     if not is_id(name):
-        raise UnreadableEffects(f"wrote {name[:100]!a}, which is no id of a question: letters, digits and ._:@+-")
+        raise UnreadableEffects(f"wrote {name[:100]!a}, which is not the id of a question: letters, digits and ._:@+-")
     return Question(id=name, key=key, text=text, agent=agent.name)
 
 
@@ -222,5 +225,5 @@ def _check_fields(what: str, document: Mapping[str, Any], known: frozenset[str])
 def _text(document: Mapping[str, Any], name: str) -> str | None:
     value = document.get(name)
     if value is not None and not isinstance(value, str):
-        raise UnreadableEffects(f"wrote {name!a} that is no text")
+        raise UnreadableEffects(f"wrote {name!a} that is not text")
     return value

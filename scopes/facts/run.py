@@ -38,6 +38,7 @@ from scopes.history.shared_refs import NamesOfUuids
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -130,7 +131,7 @@ def run_programs(
     if not agents:
         hint = 'scopes agents register NAME --depends-on KEY, then --agent NAME="COMMAND"'
         raise Invalid("no registered agent depends on a key and has a command", hint=hint)
-    runner = ProgramRunner(conversation_id, programs)
+    runner = ProgramRunner(conversation_id, programs, gate_of(repository, "redact"))
     others = [*without, *away]
     with claim_run(repository, conversation_id):
         run = Runner(repository, conversation_id, agents, runner.ask, limits, others=others, on_rename=runner.use_name)

@@ -37,7 +37,7 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (bool(fact.content.strip()), "the content is empty"),
         (len(fact.content) <= MAX_CONTENT_CHARACTERS, f"the content has over {MAX_CONTENT_CHARACTERS:,} characters"),
         (context.known_key(fact.key) == fact.key, f"the key {fact.key[:100]!a} is unknown, known are {known}"),
-        (is_id(fact.id), f"{fact.id[:100]!a} is no id: letters, digits and ._:@+- are allowed"),
+        (is_id(fact.id), f"{fact.id[:100]!a} is not an id: letters, digits and ._:@+- are allowed"),
         (_is_confidence(fact.confidence), f"the confidence {fact.confidence} is not between 0 and 1"),
         (bool(fact.provenance.agent.strip()), "the provenance names no agent"),
         (_is_short(fact.provenance.model), f"the model has over {MAX_PROVENANCE_CHARACTERS:,} characters"),
@@ -48,7 +48,7 @@ def find_problems(fact: ProposedFact, context: FactContext) -> list[str]:
         (fact.state == "pending", f"it was rejected: {fact.reason}"),
         (
             _has_target(fact, context),
-            f"it takes back {target!a}, which is no fact of {fact.key}",
+            f"it takes back {target!a}, which is not a fact of {fact.key}",
         ),
     )
     return [problem for holds, problem in checks if not holds]

@@ -12,14 +12,16 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history, message_limit
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.latest import list_latest
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_directory, find_root_commit, list_latest
+from scopes.history.revisions import find_directory, find_root_commit, walk_directories
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
 from scopes.store.projects import is_of_project
@@ -133,9 +135,9 @@ def _find_newest(repository: Repository, directory: str) -> ConversationId:
     project = repository.caller.find_project()
     if project is not None and project.store == repository.path:
         return latest[0]  # all in the store of a project are of that project
-    for each in latest:
-        found = find_directory(repository, each)
-        if found is not None and is_of_project(project, directory, found):
+    is_here = cache(lambda found: is_of_project(project, directory, found))  # thousands began in a few directories
+    for each, found in walk_directories(repository, latest):
+        if found is not None and is_here(found):
             return each
     where = find_directory(repository, latest[0])
     newest = f"the newest of all is {latest[0]}{f', of {where}' if where else ''}: scopes resume {latest[0]}"
@@ -240,7 +242,8 @@ def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest
     limit = message_limit(request.messages, request.max_tokens)
     size = [*([] if limit is None else ["-n", str(limit)]), "--max-tokens", str(tokens)]
     memory = ["--with-memory"] if request.memory == MEMORY[0] else ["--memory", request.memory]
-    command = shlex.join(["scopes", *user.store_options, "history", str(branch), "--for-prompt", *memory, *size])
+    words = ["history", str(branch), "--for-prompt", *memory, "--redact", *size]
+    command = shlex.join(["scopes", *user.store_options, *words])
     asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
     *options, last = agent.prompt_words("\0")
     before, _, _ = last.partition("\0")

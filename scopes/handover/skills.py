@@ -18,10 +18,11 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.exporters.atomic_save import write_file
-from scopes.hosts.agents import AGENTS, UserDirectories, config_directory
+from scopes.exporters.atomic_save import remove_leftovers, write_file
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, target_named
 from scopes.hosts.config_file import require_inside
 from scopes.result import Result
+from scopes.secret_scan.clearance import without_store
 
 SHARED = ".agents"
 FOLDERS: Mapping[str, str] = MappingProxyType(
@@ -70,6 +71,7 @@ def install_skill(
             leads out of the project.
         Inaccessible: the file cannot be read or written.
     """
+    agent = target_named(agent)
     path = path_of(agent, directories, project=project)
     text = _read_shipped()
     if only_show:
@@ -87,7 +89,7 @@ def install_skill(
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
         raise Inaccessible(f"cannot make {os.path.dirname(path)}: {error.strerror}") from error
-    write_file(path, [text.encode()], force=before is not None)
+    _write(path, text, force=before is not None)
     state = "added" if before is None else "replaced"
     return SkillChanged(agent=agent, file=path, state=state, text=text, advice=_START_AGAIN)
 
@@ -97,6 +99,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
 
     A file that was installed for other agents too stays for them, unless `force` is given.
     """
+    agent = target_named(agent)
     path = path_of(agent, directories, project=project)
     if project:
         require_inside(path, directories.project)
@@ -109,6 +112,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
         if others:
             return _keep_for(others, agent, path, before, project=project)
         _check_unedited(path, before)
+    remove_leftovers(path)
     try:
         os.unlink(path)
     except OSError as error:
@@ -124,11 +128,15 @@ def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, proj
     """Keep the file for other targets, and remove one from the list in it."""
     text = _with_users(before, agent, others)
     if text != before:
-        write_file(path, [text.encode("utf-8", "surrogateescape")], force=True)
+        _write(path, text, force=True)
     option = " --project" if project else ""
     commands = " && ".join(f"scopes skills remove {name}{option}" for name in sorted(others))
     advice = f"it stays for {', '.join(sorted(others))}; to delete it: {commands}"
     return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
+
+
+def _write(path: str, text: str, *, force: bool) -> None:
+    write_file(path, [without_store().clear(text.encode("utf-8", "surrogateescape"), "the skill")], force=force)
 
 
 def _agents_of_folder(agent: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_message_bytes
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_stored_body
 from scopes.ids import MessageId, Oid
 from scopes.model import encoding
 from scopes.model.claims import content_hash
@@ -32,7 +32,7 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
     claims = read_claims(repository, tip)
     found: dict[MessageId, Amendment] = {}
     for head in heads if claims else ():
-        data = read_message_bytes(repository, head.oid)
+        data = read_stored_body(repository, head)
         if not any(field in data for field in _FIELDS):
             continue
         message = decode(data)
@@ -41,8 +41,13 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
         if claim == {"retracted": True} and message.retracts is not None:
             found[target] = Amendment(message, retracted=True)
         elif message.amends is not None and claim == {"amended": content_hash(message)}:
-            found[target] = Amendment(message, retracted=False)
+            found[target] = Amendment(_cleared(repository, message, data), retracted=False)
     return found
+
+
+def _cleared(repository: Repository, message: Message, data: bytes) -> Message:
+    """Return a message as it is read while text leaves redacted; its hash is that of what is stored."""
+    return message if repository.clear_message is None else decode(repository.clear_message(data))
 
 
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:

@@ -33,10 +33,11 @@ from scopes.store.objects import (
     format_commit,
     format_tree,
     header_safe,
+    is_hash_of,
     parse_tree_id,
 )
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
-from scopes.store.trees import BlobChange, find_blob, update_tree
+from scopes.store.trees import BlobChange, find_blob, find_entry, update_tree
 
 MESSAGE_FILE = "message.json"
 STATE_DIRECTORY = "state"
@@ -233,7 +234,18 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
 
 
 def read_message_bytes_at(objects: Objects, tree: Oid) -> bytes:
-    """Return the stored JSON line of the message in the tree of a commit."""
+    """Return the stored JSON line of the message in the tree of a commit; redacted, if the repository says so."""
+    data = _read_stored_bytes(objects, tree)
+    clear = objects.clear_message if isinstance(objects, Repository) else None
+    return data if clear is None else clear(data)
+
+
+def read_stored_body(objects: Objects, head: MessageHeader) -> bytes:
+    """Return the JSON line of the message of a header as it is stored, also while text leaves redacted."""
+    return _read_stored_bytes(objects, head.tree or parse_tree_id(head.oid, read_data(objects, head.oid, COMMIT)))
+
+
+def _read_stored_bytes(objects: Objects, tree: Oid) -> bytes:
     if isinstance(objects, Repository):
         found = objects.find_first_blob(tree, _MESSAGE_ENTRY)
         if found is not None:
@@ -402,11 +414,23 @@ def _next_state(
         known = frozenset()
     elif known.issuperset(claims.items()):
         return state, known
-    changes = {path: claim for path, claim in claims.items() if (path, claim) not in known and previous(path) != claim}
+    changes = {
+        path: claim
+        for path, claim in claims.items()
+        if (path, claim) not in known and not _is_claimed(objects, state, path, claim)
+    }
     added = [(p, claim) for p, claim in claims.items() if p.startswith(_PARTICIPANT) and isinstance(claim, bytes)]
     if not known.issuperset(added):
         known = frozenset((dict(known) | dict(added)).items())
     return update_tree(objects, state, changes) if changes else state, known
+
+
+def _is_claimed(objects: Objects, state: Oid | None, path: str, claim: BlobChange) -> bool:
+    """Return True if a state has a claim already; the claim is hashed, which takes less time than to read that one."""
+    entry = None if state is None else find_entry(objects, state, path)
+    if entry is None or entry.is_tree:
+        return claim is None
+    return isinstance(claim, bytes) and is_hash_of(entry.oid, BLOB, claim)
 
 
 def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:

@@ -17,9 +17,9 @@ from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit, parse_tree
+from scopes.store.objects import COMMIT, Identity, find_in_tree, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
-from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 if TYPE_CHECKING:
     from scopes.model.merge_request import MergeRequest
@@ -31,6 +31,7 @@ _HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
+_MAIN = encode_component("main")
 _REQUESTS = "merge-requests/"
 _DISMISSED = "dismissed-decisions/"
 
@@ -98,6 +99,14 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     )
 
 
+def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
+    """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
+    tree = read_commit_stub(objects, commit).tree
+    directory, main = find_blob(objects, tree, _DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
+    fork = None if main is None else decode_branch_entry(main).fork
+    return None if directory is None else decode_line(directory), fork
+
+
 def _decode_request(data: bytes) -> MergeRequest | None:
     """Decode a merge request; None if it is damaged."""
     try:
@@ -121,18 +130,15 @@ def _decode_tag(data: bytes) -> Oid:
     return Oid(data.decode("ascii", "replace").strip())
 
 
-def read_title_and_hidden(once: ReadOnce, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
-    """Read only the title and the names of branches that lists leave out; raises as `read_metadata_at` does."""
-    title, hidden = None, set()
-    for entry in parse_tree(once.read_tree_of(commit)).values():
-        if entry.name == TITLE and not entry.is_tree:
-            title = decode_line(once.read_blob(entry.oid))
-        elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
-            for path, oid in walk_blobs(once, entry.oid):
-                data = once.read_blob(oid)
-                if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden:
-                    hidden.add(BranchName(decode_component(path)))
-    return title, frozenset(hidden)
+def list_hidden(once: ReadOnce, tree: bytes) -> set[BranchName]:
+    """Return the names of branches that lists leave out, given the tree of a commit; raises as `read_metadata_at`."""
+    entry = find_in_tree(tree, _BRANCHES.removesuffix("/"))
+    blobs = list(walk_blobs(once, entry.oid)) if entry is not None and entry.is_tree else []
+    return {
+        BranchName(decode_component(path))
+        for (path, _), data in zip(blobs, once.read_blobs([oid for _, oid in blobs]), strict=True)
+        if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden
+    }
 
 
 def decode_line(data: bytes) -> str:

@@ -16,12 +16,14 @@ User text is never passed to the revision parser of libgit2: that has had memory
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.history.latest import list_latest
 from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.name_syntax import (
@@ -34,13 +36,12 @@ from scopes.history.name_syntax import (
     split_steps,
     split_time,
 )
-from scopes.history.recorded_times import RecordedTimes
+from scopes.history.origins import Origin, walk_origins
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.projects import Project
 from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
 
@@ -103,27 +104,15 @@ def _check_not_deleted(repository: Repository, text: str) -> None:
         raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
 
-def list_latest(repository: Repository, among: Container[ConversationId] | None = None) -> list[ConversationId]:
-    """Return conversations by the time at which their last message was written, newest first; by default all."""
-    times: dict[ConversationId, int] = {}
-    recorded = RecordedTimes(repository)
-    for ref, oid in repository.list_refs(refs.HEADS).items():
-        pair = refs.split_branch_ref(ref)
-        if pair is not None and (among is None or pair[0] in among):
-            commit = read_commit(repository, Oid(oid))
-            written = recorded.find_newest([(commit.oid, commit.time, commit.author.email)]) or 0
-            times[pair[0]] = max(times.get(pair[0], 0), commit.time, written)
-    return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
-
-
 def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     """Resolve `@{position}`: among the conversations of the caller's project if there are any, else of the store."""
     latest = list_latest(repository)
     project = repository.caller.find_project()
     if project is not None and project.store != repository.path:
         in_project: list[ConversationId] = []
-        for conversation in latest:
-            if _belongs_to(repository, conversation, project):
+        contains = cache(project.contains)  # thousands of conversations began in a few directories
+        for conversation, directory in walk_directories(repository, latest):
+            if directory is not None and contains(directory):
                 in_project.append(conversation)
             if len(in_project) > position:
                 return conversation
@@ -138,19 +127,27 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     raise NotFound(f"there is no conversation {name}", hint=known)
 
 
-def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
-    directory = find_directory(repository, conversation)
-    return directory is not None and project.contains(directory)
-
-
 def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
     """Return the directory in which a conversation began; None if it is not recorded."""
+    return _find_origin(repository, conversation).directory
+
+
+def walk_directories(
+    repository: Repository, conversations: Sequence[ConversationId]
+) -> Iterator[tuple[ConversationId, str | None]]:
+    """Yield conversations with the directories in which they began; None if it is not recorded."""
+    for conversation, origin in walk_origins(repository, conversations, partial(_find_origin, repository)):
+        yield conversation, origin.directory
+
+
+def _find_origin(repository: Repository, conversation: ConversationId) -> Origin:
     root = _find_root(repository, conversation)
-    return read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
+    directory = read_metadata(repository, conversation).directory
+    return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
 
 
 def _find_by_root(
-    repository: Repository, prefix: str, conversations: Iterable[ConversationId]
+    repository: Repository, prefix: str, conversations: Sequence[ConversationId]
 ) -> ConversationId | None:
     """Find a conversation by a prefix of its UUID or of its session's id; unlike numbers, they are the same everywhere.
 
@@ -160,9 +157,8 @@ def _find_by_root(
     if len(prefix) < MIN_PREFIX_LENGTH:
         return None
     found: dict[str, ConversationId] = {}
-    for conversation in conversations:
-        root = _find_root(repository, conversation)
-        names = () if root is None else (root.uuid, root.native_id or "")
+    for conversation, origin in walk_origins(repository, conversations, partial(_find_origin, repository)):
+        names = (origin.uuid or "", origin.native_id or "")
         found |= {name: conversation for name in names if name.startswith(prefix)}
     return found[match_prefix(prefix, found, "conversation", None)] if found else None
 

@@ -73,6 +73,12 @@ def find_agent_named(name: str) -> Agent | None:
     return next((agent for agent in AGENTS.values() if folded in {agent.name, *agent.others}), None)
 
 
+def target_named(name: str) -> str:
+    """Return the name in the table of an agent that is given by one of its names; other names unchanged."""
+    agent = find_agent_named(name)
+    return name if agent is None else agent.name
+
+
 def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:
     """Return the configuration directory of an agent that a variable names; None if none does.
 

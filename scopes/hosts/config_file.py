@@ -8,7 +8,6 @@ The file is replaced in one step, and only if it is still what was read, because
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -18,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scopes.clock import new_id
 from scopes.errors import Busy, Inaccessible, Refused
+from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 
 State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
@@ -30,7 +29,6 @@ _MAX_BYTES = 64 << 20
 _MAX_DIGITS = 300  # of an integer; Python refuses to convert more than some thousand
 _MARK = secrets.token_hex(16)  # before a number that Python would write in another way, so that its text stays
 _NUMBER = re.compile(f'"{_MARK}([^"]*)"')
-_ID = "[a-z2-7]{26}"  # of a file that is being written
 
 
 class FileChange(NamedTuple):
@@ -49,11 +47,7 @@ class FileChange(NamedTuple):
 def read_to_change(path: str) -> str | None:
     """Return the text of a file that will be changed, as `read_text`; what a killed process left next to it goes."""
     for final in (os.path.realpath(path), backup_of(path), _copy_of(path)):
-        folder, name = os.path.split(final)
-        part = re.compile(rf"{re.escape(name)}\.{_ID}\.part")
-        with suppress(OSError):
-            for found in filter(part.fullmatch, os.listdir(folder)):
-                _remove_unlocked(os.path.join(folder, found))
+        remove_parts(final)
     return read_text(path)
 
 
@@ -249,25 +243,14 @@ def _float(text: str) -> float | str:
     return float(text) if repr(float(text)) == text else _MARK + text
 
 
-def _remove_unlocked(path: str) -> None:
-    """Delete a file that was being written, unless a process still writes it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(path)
-    finally:
-        os.close(descriptor)
-
-
 def _write(path: str, text: str, mode: int, check: Callable[[], None] = lambda: None) -> None:
     """Write a file in one step; `check` is called directly before the old one is replaced."""
-    temporary = f"{path}.{new_id()}.part"
+    temporary = part_of(path)
     with ExitStack() as cleanup:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         cleanup.callback(_remove, temporary)
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock_part(descriptor)
             os.fchmod(descriptor, mode)  # whatever the umask is
             file.write(text)
             file.flush()

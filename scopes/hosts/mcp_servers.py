@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, Refused
-from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, moved_directory
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, moved_directory, target_named
 from scopes.hosts.config_file import (
     State,
     advise_removal,
@@ -193,11 +193,12 @@ def _configured(host: Host, path: str, old: object, text: str, backup: str | Non
 
 
 def find_host(name: str) -> Host:
-    """Return a host.
+    """Return a host by one of the names of the agent.
 
     Raises:
         Invalid: there is none of this name.
     """
+    name = target_named(name)
     if name not in HOSTS:
         raise Invalid(f"{name!a} is not a host that can be configured", hint=f"hosts: {', '.join(HOSTS)}")
     return HOSTS[name]

@@ -75,7 +75,7 @@ def list_conversation_roots(repository: Repository, index_directory: str | None)
     for conversation in conversations:
         if conversation in metadata:
             data: bytes = known[metadata[conversation]]
-        else:  # it has no metadata, or they are damaged, which is told here
+        else:  # it has no metadata, or they are damaged, which is reported here
             data = _encode(repository, read_metadata(repository, conversation).branches)
         root, sessions = Oid(data[:_OID_LENGTH].decode("ascii").strip()), data[_OID_LENGTH:]
         if root:

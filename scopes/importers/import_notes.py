@@ -1,14 +1,17 @@
-"""What an import tells the user beside its result: files that were skipped, records and parents that are missing."""
+"""What an import tells the user beside its result: skipped files, missing records and parents, possible secrets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.results import GroupedNote, SessionJoined, Skipped
 from scopes.importers.run_state import ImportRun
 from scopes.importers.targets import ImportTarget
 from scopes.result import Note, plural
+from scopes.secrets.count import NOT_SCANNED, import_note, is_wanted
+
+_SCANNED_BYTES = 1 << 20  # of sources; of fewer nothing is said
 
 
 def notes_of_skipped(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
@@ -75,3 +78,12 @@ def note_unparsed(run: ImportRun) -> list[Note]:
             "to see what every byte became, repeat the command with --report",
         )
     ]
+
+
+def note_secrets(run: ImportRun, targets: Iterable[ImportTarget]) -> list[Note]:
+    """Return the note about possible secrets in new messages, or that a large import was not scanned for them."""
+    if run.find_secrets is not None:
+        found = ({name for session in target.sessions for name in session.secrets} for target in targets)
+        return [*import_note(run.repository, found)]
+    size = sum(source.size for source in run.sources if source.new)
+    return [NOT_SCANNED] if size >= _SCANNED_BYTES and is_wanted(run.repository) else []

@@ -200,6 +200,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         shared={} if parent is None else parent.open,
         own=match.own,
         sub_agent_fields=sub_agent_fields,
+        secrets=None if run.find_secrets is None else run.find_secrets(),
     )
     contained = False
     if session.is_stream:
@@ -218,7 +219,17 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     replaces = () if match.parent is not None else tuple(run.targets.tracked.get(stream_key(session), ()))
     complete = status.grown and not contained
     target.sessions.append(
-        CommittedSession(key, tips, imported.title, complete, moved, replaces=replaces, contained=contained, join=join)
+        CommittedSession(
+            key,
+            tips,
+            imported.title,
+            complete,
+            moved,
+            replaces=replaces,
+            contained=contained,
+            join=join,
+            secrets=frozenset() if imported.secrets is None else imported.secrets.ids(),
+        )
     )
     return imported
 

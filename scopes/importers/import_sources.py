@@ -7,11 +7,11 @@ Sources are never written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scopes.errors import Busy, CannotImport, Invalid
+from scopes.errors import Busy, CannotImport, Invalid, ScopesError
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
@@ -29,15 +29,16 @@ from scopes.importers.import_notes import (
     note_deleted,
     note_joined,
     note_missing_parents,
+    note_secrets,
     note_unparsed,
     notes_of_skipped,
 )
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.repeated_import import is_repeatable, repeat_of, state_of_refs
+from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
 from scopes.importers.run_state import ImportRun
-from scopes.importers.shared_prefix import find_joins
+from scopes.importers.shared_prefix import find_joins, keep_what_sessions_are_compared_with
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
@@ -46,6 +47,7 @@ from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.result import Note, plural
+from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -57,11 +59,12 @@ if TYPE_CHECKING:
     from scopes.importers.index_feed import IndexFeed
 
 OnProgress = Callable[[int], None]
-Remember = Callable[[Imported, str], None]
+Remember = Callable[[Imported, StoreState], None]
 ChangedSources = Mapping[ConversationId, Sequence[str]]
 NOTHING_CHANGED: ChangedSources = {}
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
+MANY_CONVERSATIONS = 100  # new ones; fewer are read soon enough by the next import
 LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
@@ -195,6 +198,7 @@ def _import_queue(
                     result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
                 _keep_digests(repository, result)
+                _keep_comparisons(repository, result, index_directory)
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
@@ -219,6 +223,14 @@ def _keep_digests(repository: Repository, result: Imported) -> None:
         if each.new_messages >= LONG_MESSAGES:
             tips = list_branch_tips(repository, each.id).values()
             load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
+
+
+def _keep_comparisons(repository: Repository, result: Imported, index_directory: str | None) -> None:
+    """Keep what the next new session is compared with, so that the hook of an agent need not read all of it at once."""
+    added = sum(1 for each in result.conversations if each.messages == each.new_messages)
+    if index_directory is not None and result.operation is not None and added >= MANY_CONVERSATIONS:
+        with suppress(ScopesError):  # the next import will report it
+            keep_what_sessions_are_compared_with(repository, index_directory)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
@@ -301,7 +313,7 @@ def _import_all(
     sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
     keys = [source_key_of(queued.session) for queued in queue]
     targets = ImportTargets(repository, objects, keys, formats, index_directory)
-    run = ImportRun(repository, objects, targets, options.again, feed, notes=list(notes))
+    run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
     run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):
@@ -368,7 +380,8 @@ def _update_refs(
     if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
         again = [*note_unparsed(run), *notes, *copies, *note_missing_parents(run)]
-        remember(repeat_of(result, again), state_of_refs(run.repository))
+        keys = {conversation: tuple(target.keys) for conversation, target in conversations.items()}
+        remember(repeat_of(result, again, keys), read_store_state(run.repository))
     return result
 
 
@@ -431,7 +444,13 @@ def _build_result(
 ) -> Imported:
     joined = tuple(_list_joined(conversations))
     notes, details = group_notes(
-        [*note_unparsed(run), *run.notes, *note_missing_parents(run), *map(note_joined, joined)]
+        [
+            *note_unparsed(run),
+            *run.notes,
+            *note_missing_parents(run),
+            *map(note_joined, joined),
+            *note_secrets(run, conversations.values()),
+        ]
     )
     return Imported(
         sources=tuple(run.sources),
@@ -443,6 +462,7 @@ def _build_result(
         dry_run=options.dry_run,
         operation=operation,
         notes=notes,
+        stay_deleted=len(list(run.targets)) - len(conversations),
         missing_parents=run.missing_parents,
         joined=joined,
         details=details,
@@ -473,4 +493,5 @@ def _describe(
         new_messages=target.new_messages,
         branches=unchanged + sum(len(session.tips) for session in target.sessions),
         source=next(iter(paths), None),
+        keys=() if target.sessions else tuple(target.unchanged),
     )

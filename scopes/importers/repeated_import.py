@@ -1,9 +1,11 @@
 """Answer an import that would find nothing new from the cache, without reading the sources.
 
-The result of such an import is kept with what it depends on: the arguments, all refs of the store, and size, times and
-inode of each source. If all of these are the same again, so is the result. As in git's index, a file that was written
-shortly before it was read is not trusted: a later write may leave its time unchanged. An import that finds something
-new keeps the result of the next one, if that is certain, so that no import only reads what the one before it has read.
+The result of such an import is kept with what it depends on: the arguments, the size, times and inode of each source,
+the refs of the imported sources, and those of each conversation that the sources are in. If all of these are the same
+again, so is the result. If only a conversation is another one, its row of the result is counted again, and if it was
+deleted, the sources are read. As in git's index, a file that was written shortly before it was read is not trusted: a
+later write may leave its time unchanged. An import that finds something new keeps the result of the next one, if that
+is certain, so that no import only reads what the one before it has read.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from typing import Any, NamedTuple
 
 import scopes
 from scopes.clock import wall_nanoseconds
+from scopes.history.sources import SOURCES, TRACKING
+from scopes.ids import ConversationId
 from scopes.importers.formats.base import Source
 from scopes.importers.identity import PARSER_VERSION, source_key_of
 from scopes.importers.results import (
@@ -30,24 +34,56 @@ from scopes.importers.results import (
     group_notes,
 )
 from scopes.importers.stale_copy import StoredCopy
+from scopes.importers.unchanged_sources import count_again
 from scopes.importers.work_queue import QueuedSource
 from scopes.result import Note
+from scopes.store.refs import HEADS, META, conversation_of
 from scopes.store.repository import Repository
 from scopes.tokens.cache_files import read_cache_file, write_file
 
-_VERSION = 1
+_VERSION = 2
 _MIN_BYTES = 1 << 20  # of sources; fewer are read sooner than all refs of a large store
 _RACY_NANOSECONDS = 2_000_000_000  # the coarsest time of a file system is FAT's
 _MAX_ENTRIES = 8
 _DIGEST_BYTES = 32
+_SHORT_DIGEST = 32
 _ROWS: Mapping[str, Any] = {"sources": SourceImported, "conversations": ConversationImported, "skipped": Skipped}
+
+
+class StoreState(NamedTuple):
+    """The refs of a store at one moment.
+
+    digest: changes whenever a ref changes
+    """
+
+    digest: str
+    refs: Mapping[str, str]
+
+    def digest_of_sources(self) -> str:
+        """Return a digest of what imports have recorded: the sources, and where their branches were."""
+        return _hash([item for item in self.refs.items() if item[0].startswith((SOURCES, TRACKING))])
+
+    def digest_each(self, conversations: Iterable[ConversationId]) -> dict[str, str | None]:
+        """Return a digest of the branches and the metadata of each conversation; None if it does not exist."""
+        found: dict[str, list[tuple[str, str]]] = {conversation: [] for conversation in conversations}
+        for ref, value in self.refs.items():
+            if ref.startswith((HEADS, META)) and (conversation := conversation_of(ref)) in found:
+                found[conversation].append((ref, value))
+        return {conversation: _hash(refs)[:_SHORT_DIGEST] if refs else None for conversation, refs in found.items()}
+
+
+class KnownResult(NamedTuple):
+    """The result of an import from the cache; `refreshed` if a conversation has changed since it was kept."""
+
+    result: Imported
+    refreshed: bool
 
 
 class RepeatedImport(NamedTuple):
     """The cache entry of one import.
 
     path: its file
-    inputs: a hash of all that it depends on, except the refs of the store
+    inputs: a hash of all that it depends on, except the store
     is_trusted: whether the times of its sources can be trusted
     """
 
@@ -55,37 +91,67 @@ class RepeatedImport(NamedTuple):
     inputs: str
     is_trusted: bool
 
-    def find(self, state: str) -> Imported | None:
-        """Return the result of the same import into a store whose refs have this state; None if it is not known."""
+    def find(self, repository: Repository, state: StoreState) -> KnownResult | None:
+        """Return the result of the same import into the store in this state; None if it is not known.
+
+        The first prompts of conversations that have changed since it was kept are missing in it.
+        """
         data = read_cache_file(self.path)
         if data is None or sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
         try:
             document = json.loads(zlib.decompress(data[_DIGEST_BYTES:]))
-            return _restore(document["result"]) if document["key"] == self._key(state) else None
+            if document["inputs"] != self.inputs:
+                return None
+            result, before = _restore(document["result"]), document["state"]
         except (zlib.error, ValueError, TypeError, KeyError):  # written by another version
             return None
+        if before["digest"] == state.digest:
+            return KnownResult(result, False)
+        if result.stay_deleted or before["sources"] != state.digest_of_sources():
+            return None
+        rows = _refresh(repository, state, result.conversations, before["conversations"])
+        return None if rows is None else KnownResult(replace(result, conversations=rows), True)
 
-    def save(self, result: Imported, state: str) -> None:
-        """Keep the result for this state of the refs, if nothing is new in it and no file could not be read."""
+    def save(self, result: Imported, state: StoreState) -> None:
+        """Keep the result for this state of the store, if nothing is new in it and no file could not be read."""
         if not self.is_trusted or result.operation is not None or any(found.error for found in result.skipped):
             return
         stored = {field.name: getattr(result, field.name) for field in fields(result)}
         stored |= {name: [asdict(row) for row in stored[name]] for name in _ROWS}
-        data = zlib.compress(
-            json.dumps({"key": self._key(state), "result": stored}).encode("utf-8", "surrogatepass"), 1
-        )
+        depends = {
+            "digest": state.digest,
+            "sources": state.digest_of_sources(),
+            "conversations": state.digest_each(row.id for row in result.conversations),
+        }
+        document = {"inputs": self.inputs, "state": depends, "result": stored}
+        data = zlib.compress(json.dumps(document).encode("utf-8", "surrogatepass"), 1)
         with suppress(OSError):
             write_file(self.path, sha256(data).digest() + data)
             _prune(os.path.dirname(self.path))
 
-    def _key(self, state: str) -> str:
-        return _hash([self.inputs, state])
+
+def read_store_state(repository: Repository) -> StoreState:
+    """Return the refs of a store."""
+    files, refs = repository.read_refs("refs/")
+    return StoreState(files.state_of(("refs/",)), refs)
 
 
-def state_of_refs(repository: Repository) -> str:
-    """Return a digest that changes whenever a ref of a store changes."""
-    return repository.read_refs("refs/")[0].state_of(("refs/",))
+def _refresh(
+    repository: Repository,
+    state: StoreState,
+    rows: Sequence[ConversationImported],
+    before: Mapping[str, str | None],
+) -> tuple[ConversationImported, ...] | None:
+    """Return the rows of an import as they are now; None if a conversation is gone, or was imported into again."""
+    now = state.digest_each(row.id for row in rows)
+    fresh = []
+    for row in rows:
+        new = row if now[row.id] == before.get(row.id) else count_again(repository, row)
+        if new is None:
+            return None
+        fresh.append(new)
+    return tuple(fresh)
 
 
 def is_repeatable(queue: Sequence[QueuedSource]) -> bool:
@@ -104,13 +170,20 @@ def is_repeatable(queue: Sequence[QueuedSource]) -> bool:
     return True
 
 
-def repeat_of(result: Imported, notes: Iterable[Note | GroupedNote]) -> Imported:
-    """Return the result of the same import at once after the one with `result`; `notes` are those that come again."""
+def repeat_of(
+    result: Imported, notes: Iterable[Note | GroupedNote], keys: Mapping[ConversationId, tuple[str, ...]]
+) -> Imported:
+    """Return the result of the same import at once after the one with `result`.
+
+    `notes` are those that come again, `keys` those of the sources of each conversation.
+    """
     shown, details = group_notes(notes)
     return replace(
         result,
         sources=tuple(replace(source, new=False) for source in result.sources),
-        conversations=tuple(replace(found, new_messages=0, source=None) for found in result.conversations),
+        conversations=tuple(
+            replace(found, new_messages=0, source=None, keys=keys[found.id]) for found in result.conversations
+        ),
         operation=None,
         joined=(),
         notes=shown,
@@ -164,7 +237,9 @@ def _restore(stored: dict[str, Any]) -> Imported:
         **{
             **stored,
             "sources": tuple(map(_restore_source, stored["sources"])),
-            "conversations": tuple(ConversationImported(**row) for row in stored["conversations"]),
+            "conversations": tuple(
+                ConversationImported(**{**row, "keys": tuple(row["keys"])}) for row in stored["conversations"]
+            ),
             "skipped": tuple(skipped),
             "joined": (),
             "details": tuple(stored["details"]),

@@ -63,7 +63,8 @@ class ConversationImported:
     """A conversation that sources were imported into; `new_messages` were not in it before.
 
     `first_prompt` is its first prompt on one line, cut if it is very long, if there is no title and the result is shown
-    as text. `source` is the path of the source that changed it, the first one of several; None if nothing did.
+    as text. `source` is the path of the source that changed it, the first one of several; None if nothing did. `keys`
+    are those of its sources of this import if the store has all of them as they are; else empty.
     """
 
     id: ConversationId
@@ -74,6 +75,7 @@ class ConversationImported:
     branches: int
     first_prompt: str | None = None
     source: str | None = None
+    keys: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,7 @@ class Imported(Result):
     unchanged: in a dry run, the number of conversations that would stay as they are; they are not in `conversations`.
     other_sessions: the number of sessions that were left out because they belong to other projects.
     older_sources: the number of transcripts that were left out because all their messages are older.
+    stay_deleted: the number of conversations that were deleted here, and that the import has left so.
     missing_parents: sessions that continue one which is not imported, and that one.
     joined: new sessions that begin with the messages of another one, and belong to its conversation.
     details: the texts of the notes of which `notes` have only the number.
@@ -138,6 +141,7 @@ class Imported(Result):
     unchanged: int = 0
     other_sessions: int = 0
     older_sources: int = 0
+    stay_deleted: int = 0
     missing_parents: Mapping[str, str] = field(default_factory=dict)
     joined: tuple[SessionJoined, ...] = ()
     details: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
 from scopes.result import Note
+from scopes.secrets.count import SecretFinder
 from scopes.store.packs.bulk import BulkObjects
 from scopes.store.repository import Repository
 
@@ -32,6 +33,7 @@ class ImportRun:
     records: ref changes of the sources' records
     feed: receives the messages for the search index
     paths: path of each source, by source key
+    find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
 
@@ -40,6 +42,7 @@ class ImportRun:
     targets: ImportTargets
     again: bool = False
     feed: IndexFeed | None = None
+    find_secrets: SecretFinder | None = None
     parents: dict[str, ParentSession] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)

@@ -14,6 +14,7 @@ from scopes.importers.identity import content_bytes, message_id
 from scopes.model.codec import encode
 from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, Message, Part
+from scopes.secrets.count import NewSecrets
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects
 
@@ -84,6 +85,7 @@ class ImportedSession:
     sides: name of the sub-agent, by draft key, for drafts off the main line
     below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
+    secrets: counts those in new messages; None: they are not counted
     """
 
     session: Session
@@ -103,6 +105,7 @@ class ImportedSession:
     below: dict[Oid, Below] = field(default_factory=dict)
     has_own: bool = False
     last: str | None = None
+    secrets: NewSecrets | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
 
     @property
@@ -176,7 +179,10 @@ def _write_draft(
         message = _build_message(draft, identity, imported)
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
-        blob = objects.write(BLOB, encode(message, foreign))
+        data = encode(message, foreign)
+        if imported.secrets is not None:
+            imported.secrets.add(data)
+        blob = objects.write(BLOB, data)
         below = imported.below.pop(parent_oid, None) or read_below(objects, parent_oid)
         existing, above = write_message_over(objects, parent_oid, below, message, blob, imported.session.cwd)
         imported.below = {parent_oid: below, existing: above}

@@ -53,6 +53,7 @@ class CommittedSession:
     replaces: where main was left by the event stream of the session, which its file replaces now
     contained: it is an event stream whose calls are all in the session file
     join: where a new session joined the conversation of one that begins with the same messages
+    secrets: the ids of the possible secrets in its new messages
     """
 
     key: str
@@ -63,6 +64,7 @@ class CommittedSession:
     replaces: tuple[Oid, ...] = ()
     contained: bool = False
     join: JoinPoint | None = None
+    secrets: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Final
-from zlib import crc32
 
 import scopes
 from scopes.ids import Oid
@@ -27,13 +26,11 @@ from scopes.index.database import (
     READ_ERRORS,
     Layout,
     UnusableIndex,
+    checksum_of,
     connect,
-    create_tables,
     identity_of,
-    is_damage,
-    is_empty,
-    is_ours,
-    remove,
+    prepare_rows,
+    remove_unusable,
 )
 from scopes.store.objects import Commit, Identity
 
@@ -124,7 +121,7 @@ class CommitCache:
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
-                rows = [(key, crc32(data, crc32(key)), data) for key, data in digests.items()]
+                rows = [(key, checksum_of(key, data), data) for key, data in digests.items()]
                 self._connection.executemany("INSERT OR REPLACE INTO digest VALUES (?, ?, ?)", rows)
             self._digests.update(digests)
         except _FAILURES as error:
@@ -150,7 +147,7 @@ class CommitCache:
             found = self._connection.execute("SELECT checksum, items FROM work_items WHERE tip = ?", (name,)).fetchone()
             if found is None:
                 return None
-            if crc32(found[1], crc32(name)) != found[0]:
+            if checksum_of(name, found[1]) != found[0]:
                 raise UnusableIndex("was damaged")
             items: dict[str, int] = marshal.loads(found[1])  # noqa: S302 - our own file
         except _FAILURES as error:
@@ -165,7 +162,7 @@ class CommitCache:
         if self._connection is None:
             return
         data = [(bytes.fromhex(tip), marshal.dumps(dict(found))) for tip, found in items.items()]
-        rows = [(name, crc32(value, crc32(name)), value) for name, value in data]
+        rows = [(name, checksum_of(name, value), value) for name, value in data]
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
@@ -178,7 +175,7 @@ class CommitCache:
         try:
             with contextlib.ExitStack() as stack:
                 connection = stack.enter_context(contextlib.closing(connect(self._directory, LAYOUT, _BUSY_SECONDS)))
-                _prepare(connection, f"{identity_of(self._store)} {_MARSHAL} {_version_of_code()}")
+                prepare_rows(connection, LAYOUT, f"{identity_of(self._store)} {_MARSHAL} {_version_of_code()}")
                 if os.path.getsize(os.path.join(self._directory, LAYOUT.file)) > MAX_BYTES:
                     raise UnusableIndex(None)
                 self._keys = {Oid(key.hex()) for (key,) in connection.execute("SELECT key FROM chunk")}
@@ -196,30 +193,12 @@ class CommitCache:
         self._keys.clear()
         self._digests.clear()
         self._tips = set()
-        if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
-            remove(self._directory, LAYOUT)
+        remove_unusable(self._directory, LAYOUT, error)
 
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
-
-
-def _prepare(connection: sqlite3.Connection, identity: str) -> None:
-    """Create the table if the file is new.
-
-    Raises:
-        UnusableIndex: the file is of another store, layout or Python.
-    """
-    connection.execute("PRAGMA synchronous = OFF")  # a lost chunk costs time only, and damage is detected
-    connection.execute("PRAGMA journal_mode = MEMORY")
-    if is_empty(connection):
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            if is_empty(connection):  # no other process has created it in the meantime
-                create_tables(connection, LAYOUT, identity)
-    if not is_ours(connection, LAYOUT, identity):
-        raise UnusableIndex(None)
 
 
 def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, int, bytes]:
@@ -244,7 +223,7 @@ def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, int, bytes]:
         },
     ))  # fmt: skip
     name = bytes.fromhex(key)
-    return name, crc32(data, crc32(name)), data
+    return name, checksum_of(name, data), data
 
 
 def _unpack(key: Oid, checksum: int, data: bytes) -> Sequence[Commit]:
@@ -267,7 +246,7 @@ def _checked(key: bytes, checksum: int, data: bytes) -> bytes:
     Raises:
         UnusableIndex: the checksum is wrong.
     """
-    if crc32(data, crc32(key)) != checksum:
+    if checksum_of(key, data) != checksum:
         raise UnusableIndex("was damaged")
     return data
 

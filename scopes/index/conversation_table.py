@@ -24,7 +24,7 @@ from scopes.index.database import (
     Layout,
     UnusableIndex,
     connect,
-    create_tables,
+    create_if_empty,
     identity_of,
     is_empty,
     is_ours,
@@ -91,6 +91,7 @@ class ConversationRow(NamedTuple):
 _FIELDS: Final = ConversationRow._fields
 _BRIEF_FIELDS: Final = _FIELDS[: _FIELDS.index("active_branch")]
 _OTHER_FIELDS: Final = _FIELDS[len(_BRIEF_FIELDS) :]
+BRIEF_LENGTH: Final = len(_BRIEF_FIELDS)  # of a row without the fields that need a walk
 _NAMES: Final = _FIELDS.index("participants")
 _TAGS: Final = _FIELDS.index("tags")
 _TYPES: Final = {
@@ -126,7 +127,7 @@ LAYOUT: Final = Layout(
 
 
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
-_LISTS: Final = {"brief": len(_BRIEF_FIELDS), "complete": len(_FIELDS)}  # the number of fields of their rows
+_LISTS: Final = {"brief": BRIEF_LENGTH, "complete": len(_FIELDS)}  # the number of fields of their rows
 _MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on the values alone
 _SHARING_VERSION: Final = 4  # every Python reads it, and equal values are written once if they are one object
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
@@ -293,10 +294,7 @@ def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId,
         with translate_damage():
             if is_empty(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    if is_empty(connection):  # no other process has created them in the meantime
-                        create_tables(connection, LAYOUT, store)
+            create_if_empty(connection, LAYOUT, store)
             if not is_ours(connection, LAYOUT, store):
                 raise UnusableIndex("belonged to another store or another version")
             connection.execute("PRAGMA synchronous = NORMAL")

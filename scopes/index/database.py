@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeAlias
+from zlib import crc32
 
 from scopes.regular_file import UnusableFile, check_regular
 
@@ -74,6 +75,33 @@ def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) ->
     connection.execute("INSERT INTO property VALUES ('store', ?)", (store,))
 
 
+def create_if_empty(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
+    """Create the tables of a new file, unless another process has done so in the meantime."""
+    if is_empty(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:  # commits, or rolls back
+            if is_empty(connection):
+                create_tables(connection, layout, store)
+
+
+def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
+    """Prepare a file of rows that have checksums of their own (`checksum_of`): a lost one costs time only.
+
+    Raises:
+        UnusableIndex: the file is of another layout or store.
+    """
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA journal_mode = MEMORY")
+    create_if_empty(connection, layout, store)
+    if not is_ours(connection, layout, store):
+        raise UnusableIndex(None)
+
+
+def checksum_of(key: bytes, data: bytes) -> int:
+    """Return the checksum of a row."""
+    return crc32(data, crc32(key))
+
+
 def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:
     """Return True if a database has this layout and version and belongs to this store."""
     if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
@@ -104,6 +132,12 @@ def remove(directory: str, layout: Layout) -> None:
     for suffix in SUFFIXES:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, layout.file + suffix))
+
+
+def remove_unusable(directory: str, layout: Layout, error: Exception) -> None:
+    """Delete a file of the index if an error means that it is damaged or not ours; not if it cannot be used now."""
+    if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
+        remove(directory, layout)
 
 
 def has_regular_files(path: str) -> bool:

@@ -1,9 +1,10 @@
-"""What an import has to know of every conversation and stored source, so that it reads each of them once.
+"""What a command has to know of every conversation, tip and stored source, so that it reads each of them once.
 
-A new session is compared with all others: it may begin like one, or be in the store already. What that needs of a
-conversation depends on the commit of its metadata alone, and what it needs of a source on the commit of its record; so
-a row has one of these as its key, the bytes that were made of it, and a checksum of both. A row never is outdated. Rows
-of commits that no ref has any more are deleted when others are added.
+A new session is compared with all others: it may begin like one, or be in the store already. `@` is the conversation
+with the newest tip, perhaps among those of a project. What that needs of a conversation depends on the commit of its
+metadata alone, what it needs of a tip on that commit, and of a source on the commit of its record; so a row has one of
+these as its key, the bytes that were made of it, and a checksum of both. A row never is outdated. Rows of commits that
+no ref has any more are deleted when others are added.
 
 Nothing here raises: if the file is missing, locked, damaged or of another store, the objects are read again.
 """
@@ -16,29 +17,27 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
-from zlib import crc32
 
 from scopes.ids import Oid
 from scopes.index.database import (
     READ_ERRORS,
     Layout,
     UnusableIndex,
+    checksum_of,
     connect,
-    create_tables,
     identity_of,
-    is_damage,
-    is_empty,
-    is_ours,
-    remove,
+    prepare_rows,
+    remove_unusable,
 )
 
+TABLES: Final = ("conversation", "source", "origin", "tip")
 LAYOUT: Final = Layout(
     "sessions.sqlite",
-    version=1,
-    tables="""
-        CREATE TABLE conversation (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
-        CREATE TABLE source (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT
-    """,
+    version=2,
+    tables=";".join(
+        f"CREATE TABLE {name} (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT"
+        for name in TABLES
+    ),
 )
 _BUSY_SECONDS: Final = 0.05  # without the lock nothing is kept, and the next import tries again
 _FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)
@@ -50,7 +49,7 @@ def find_or_compute(
 ) -> dict[Oid, bytes]:
     """Return the bytes of each object; those that are not kept in the index in `directory` are computed, and kept.
 
-    rows: the table, `conversation` or `source`
+    rows: the table, one of TABLES
 
     Raises:
         As `compute`.
@@ -69,8 +68,8 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
     if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
         return {}
     with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
-        found = connection.execute(f"SELECT key, checksum, data FROM {rows}")  # noqa: S608 - one of two names
-        return {Oid(key.hex()): data for key, checksum, data in found if crc32(data, crc32(key)) == checksum}
+        found = connection.execute(f"SELECT key, checksum, data FROM {rows}")  # noqa: S608 - one of TABLES
+        return {Oid(key.hex()): data for key, checksum, data in found if checksum_of(key, data) == checksum}
     return {}
 
 
@@ -81,11 +80,11 @@ def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], go
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany(
-                f"INSERT OR REPLACE INTO {rows} VALUES (?, ?, ?)",  # noqa: S608 - one of two names
-                [(key, crc32(data, crc32(key)), data) for key, data in new],
+                f"INSERT OR REPLACE INTO {rows} VALUES (?, ?, ?)",  # noqa: S608 - one of TABLES
+                [(key, checksum_of(key, data), data) for key, data in new],
             )
             connection.executemany(
-                f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of two names
+                f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
                 [(bytes.fromhex(oid),) for oid in gone],
             )
 
@@ -99,18 +98,8 @@ def _open(directory: str, store: str) -> Iterator[sqlite3.Connection]:
     """
     try:
         with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # a lost row costs time only, and damage is detected
-            connection.execute("PRAGMA journal_mode = MEMORY")
-            identity = identity_of(store)
-            if is_empty(connection):
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:
-                    if is_empty(connection):  # no other process has created the tables in the meantime
-                        create_tables(connection, LAYOUT, identity)
-            if not is_ours(connection, LAYOUT, identity):
-                raise UnusableIndex(None)
+            prepare_rows(connection, LAYOUT, identity_of(store))
             yield connection
     except _FAILURES as error:
-        if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
-            remove(directory, LAYOUT)
+        remove_unusable(directory, LAYOUT, error)
         raise

@@ -57,9 +57,8 @@ def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     kept = {name: value for name, value in document.items() if name in _KEPT}
     line = json.dumps({MARK: NAME, "time": now(), "input": kept}).encode("ascii") + b"\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = _open_locked(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         size = os.fstat(descriptor).st_size
         if os.write(descriptor, line) < len(line):  # a full disk: no half line stays before the next one
             os.ftruncate(descriptor, size)
@@ -67,3 +66,19 @@ def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
     finally:
         os.close(descriptor)
     return bool(document.get("hook_event_name") == STOP)
+
+
+def _open_locked(path: str) -> int:
+    """Open the file to append, and lock it; again if it was renamed meanwhile, because its conversation was deleted."""
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)

@@ -66,7 +66,7 @@ class EventLog:
         self._fields = {**self._fields, **fields}
 
     def write(self, event: str, **fields: Any) -> None:
-        """Add a line; a disk that is full or not writable is no reason to stop."""
+        """Add a line; a disk that is full or not writable is not a reason to stop."""
         document = {"time": now(), "event": event, "pid": os.getpid(), **self._fields, **fields}
         line = json.dumps({key: _short(value) for key, value in document.items() if value is not None}) + "\n"
         with self._lock:

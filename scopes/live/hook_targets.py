@@ -8,6 +8,7 @@ from __future__ import annotations
 from scopes.code_links.git_hooks import GitHooks
 from scopes.errors import Invalid
 from scopes.hosts.agent_hooks import AGENT_HOOKS
+from scopes.hosts.agents import target_named
 from scopes.hosts.hook_target import HookTarget
 from scopes.hosts.opencode_plugin import OpenCodePlugin
 
@@ -15,11 +16,12 @@ TARGETS: dict[str, HookTarget] = {target.name: target for target in (*AGENT_HOOK
 
 
 def find_target(name: str) -> HookTarget:
-    """Return a target.
+    """Return a target by one of the names of the agent.
 
     Raises:
         Invalid: there is none of this name.
     """
+    name = target_named(name)
     if name not in TARGETS:
         raise Invalid(f"{name!a} is not a target of hooks", hint=f"targets: {', '.join(TARGETS)}")
     return TARGETS[name]

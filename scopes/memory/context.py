@@ -8,7 +8,7 @@ instructions in an entry; it does not remove it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -20,6 +20,8 @@ from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
 from scopes.result import Note, Result
 from scopes.sanitize import line_for_prompt
+from scopes.secret_scan.clearance import Gate, Mode, count_placeholders
+from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
 
 MAX_CHARACTERS = 8192
@@ -45,14 +47,17 @@ def context(
     agent: str | None = None,
     mark: str | None = None,
     members: ProjectMembers | None = None,
+    secrets: Mode = "redact",
 ) -> MemoryContext:
     """Write the newest `limit` entries, or those of one agent, each whole or not at all, within `max_characters`.
 
     members: use only entries of this project.
     mark: the mark of the fence; None: a random one.
+    secrets: what becomes of possible secrets: they are replaced, let pass, or the text is refused.
 
     Raises:
         Invalid: a number is less than one, or the mark is not valid or occurs in an entry.
+        SecretsFound: there are possible secrets, and they are refused.
     """
     for name, number in (("characters", max_characters), ("entries", limit)):
         if number < 1:
@@ -64,8 +69,17 @@ def context(
     memory = Memory(repository)
     wanted = (e for e in memory.walk() if agent in (None, e.agent) and (members is None or _is_of(e, members)))
     newest = list(islice(wanted, min(limit, sys.maxsize)))
-    result = write_context(walk_current_entries(repository, newest), max_characters, mark)
-    return replace(result, notes=(*memory.notes, *_notes(result)))
+    gate = gate_of(repository, secrets)
+    result = write_context(walk_current_entries(repository, newest), max_characters, mark, _clear_with(gate))
+    if secrets == "refuse":
+        gate.inspect_text(result.text, "the memory")
+        gate.refuse_leaks()
+    return replace(result, notes=(*memory.notes, *_notes(result), *redacted_notes(count_placeholders(result.text))))
+
+
+def _clear_with(gate: Gate) -> Callable[[str], str]:
+    """Return the function that redacts an entry before its characters are counted, if the gate redacts."""
+    return (lambda text: gate.clear_text(text, "the memory")) if gate.mode == "redact" else str
 
 
 def _is_of(entry: MemoryEntry, members: ProjectMembers) -> bool:
@@ -82,13 +96,18 @@ def _notes(result: MemoryContext) -> Iterator[Note]:
         yield Note(text, "more: --max-chars 8192")
 
 
-def write_context(newest_first: Iterable[MemoryEntry], max_characters: int, mark: str | None = None) -> MemoryContext:
-    """Write the entries that fit; one that does not is omitted, and shorter ones after it may still fit."""
+def write_context(
+    newest_first: Iterable[MemoryEntry],
+    max_characters: int,
+    mark: str | None = None,
+    clear: Callable[[str], str] = str,
+) -> MemoryContext:
+    """Write the entries that fit, as `clear` returns them; after one that does not, shorter ones may still fit."""
     remaining = max_characters - len(_with_heading("", mark or PLACEHOLDER))
     chosen: list[tuple[MemoryEntry, str]] = []
     omitted = 0
     for entry in newest_first:
-        text = "".join(f"{line}\n" for line in _lines(entry)) + "\n"
+        text = clear("".join(f"{line}\n" for line in _lines(entry))) + "\n"
         if len(text) <= remaining:
             remaining -= len(text)
             chosen.append((entry, text))

@@ -21,6 +21,7 @@ from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.sanitize import clip, line_for_prompt
+from scopes.secret_scan.clearance import Mode
 from scopes.store.repository import Repository
 
 MAX_EXCHANGES = 3
@@ -55,15 +56,19 @@ def build_preface(
     limit: int = LIMIT,
     mark: str | None = None,
     members: ProjectMembers | None = None,
+    secrets: Mode = "redact",
 ) -> Preface:
     """Write the preface for an agent in a conversation; `max_characters` and `limit` apply to the memory.
 
     mark: the mark of both fences; None: a random one for each. members: use only what is of this project.
+    secrets: what becomes of possible secrets in the memory.
 
     Raises:
         Invalid: a number is less than one, or the mark is not valid or occurs in a text.
     """
-    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark, members=members)
+    memory = context(
+        repository, max_characters=max_characters, limit=limit, mark=mark, members=members, secrets=secrets
+    )
     by_agent: dict[str, str] = {}
     for other, answer, texts in _walk_exchanges(repository, conversation, members):
         if answer.author != agent and answer.author not in by_agent:

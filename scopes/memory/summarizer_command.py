@@ -1,13 +1,14 @@
 """The user's summarizer: a shell command that reads a prompt on standard input and writes a summary.
 
-Its time and its output are limited, and no process that it started survives it. The setting scopes.summarizer names it.
+It may be a model somewhere else, so secrets in the prompt are replaced. Its time and its output are limited, and no
+process that it started survives it. The setting scopes.summarizer names it.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from scopes.errors import Refused
 from scopes.fence import fenced
 from scopes.memory.source_messages import SourceMessage
 from scopes.sanitize import for_prompt, line_for_prompt
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 
 BY_RULES, BY_COMMAND = "textrank", "command"
@@ -40,10 +42,11 @@ class Summary(NamedTuple):
 
 
 class SummarizerCommand(NamedTuple):
-    """A shell command and its time limit."""
+    """A shell command, its time limit, and what makes of a prompt what may leave."""
 
     command: str
     timeout_seconds: int
+    clear: Callable[[str], str] = str
 
 
 def find_summarizer_command(repository: Repository) -> SummarizerCommand | None:
@@ -52,7 +55,8 @@ def find_summarizer_command(repository: Repository) -> SummarizerCommand | None:
     if not command or not command.strip():
         return None
     timeout = repository.config.find_integer("scopes.summarizerTimeout", _DEFAULT_TIMEOUT_SECONDS)
-    return SummarizerCommand(command, timeout)
+    gate = gate_of(repository, "redact")
+    return SummarizerCommand(command, timeout, lambda prompt: gate.clear_text(prompt, "the prompt"))
 
 
 def summarize_by_command(
@@ -60,7 +64,7 @@ def summarize_by_command(
 ) -> Summary:
     """Let the command summarize messages after an `earlier` summary; raises as `run_summarizer` does."""
     line = command.command
-    text = run_summarizer(line, write_prompt(messages, ratio, earlier), command.timeout_seconds)
+    text = run_summarizer(line, command.clear(write_prompt(messages, ratio, earlier)), command.timeout_seconds)
     program = (line.split() or [line])[0]
     with suppress(ValueError):  # shlex does not accept everything that a shell does
         program = shlex.split(line)[0]

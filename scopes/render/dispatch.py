@@ -71,7 +71,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.undo": "operations",
     "scopes.conversation.verify": "store",
     "scopes.conversation.withdraw": "claims",
-    "scopes.exporters.agent_trace": "import_export",
+    "scopes.exporters.commit_notes": "import_export",
     "scopes.exporters.atomic_save": "import_export",
     "scopes.proposals.apply": "proposals",
     "scopes.proposals.create": "proposals",
@@ -96,6 +96,9 @@ NOUN_OF: dict[str, str] = {
     "scopes.live.hook_status": "hooks",
     "scopes.server.mcp.address": "mcp",
     "scopes.search.hits": "search",
+    "scopes.secrets.allow": "secrets",
+    "scopes.secrets.list": "secrets",
+    "scopes.secrets.scan": "secrets",
 }
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.

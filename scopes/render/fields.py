@@ -20,6 +20,8 @@ Row = Mapping[str, Any]
 
 # The key with the rows of a document; of other documents it is the last list of a kind that ends in `-list`.
 _ROWS = {
+    "acp-log": "events",
+    "acp-stats": "agents",
     "blame": "rows",
     "change-log": "changes",
     "conversation-list": "conversations",

@@ -16,7 +16,7 @@ from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation, walk_directories
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.tokenize import tokenize
@@ -134,6 +134,7 @@ def search(
     since: str | None = None,
     until: str | None = None,
     progress: Progress | None = None,
+    reading: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
@@ -145,6 +146,7 @@ def search(
     count_only: count the messages and read no hit.
     since, until: dates; only messages of that time.
     progress: called for each message that is added to the index, and with the number of them.
+    reading: makes what is entered while hits are read, but not while the index is updated.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
@@ -166,8 +168,13 @@ def search(
         context=context, count_only=count_only, notes=() if regex else tuple(_unknown_field_notes(query)),
     )  # fmt: skip
     describe = describe_from(repository, progress)
+
+    def run(index: Index) -> Search:
+        with reading():
+            return _run(repository, index, request)
+
     with _directory_for(repository, index_directory) as directory:
-        found = _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
+        found = _with_index(repository, directory, describe, run)
     if regex or conversation_id is not None or not limit:
         return found
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word)
@@ -337,9 +344,8 @@ def _names_in(repository: Repository) -> Names:
 
 def _conversations_of(repository: Repository, name: str) -> Iterable[ConversationId]:
     """Yield the conversations that began in a project, given by its name or by a directory in it."""
-    directories = {id_: find_directory(repository, id_) for id_ in conversation_ids(repository)}
     project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
-    for conversation, directory in directories.items():
+    for conversation, directory in walk_directories(repository, conversation_ids(repository)):
         if directory is None:
             continue
         own = find_project(directory) if project is None else None

@@ -43,6 +43,7 @@ _KEY = re.compile(
         (
             r"scopes\.[a-z][a-z0-9-]*",
             r"scopes\.merge\.reuse",
+            r"scopes\.secrets\.onimport",
             r"scopes\.check\.(?:hookfailure|hookunread)",
             rf"{re.escape(_RULE)}[a-z-]+",
             rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}",
@@ -55,6 +56,7 @@ _KEY = re.compile(
 _VALUES = {
     "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
     "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.secrets.onimport": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),

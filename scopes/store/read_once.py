@@ -57,18 +57,6 @@ class ReadOnce:
             return self._repository.read(oid)
         return (kind.name, data) if _hash(kind.header, data) == oid else self._repository.read(oid)
 
-    def read_commit(self, oid: Oid) -> bytes:
-        """Return the bytes of a commit, or raise NotFound or Corrupt."""
-        return self._read_as(_COMMIT, oid)
-
-    def read_tree(self, oid: Oid) -> bytes:
-        """Return the bytes of a tree, or raise NotFound or Corrupt."""
-        return self._read_as(_TREE, oid)
-
-    def read_blob(self, oid: Oid) -> bytes:
-        """Return the bytes of a blob, or raise NotFound or Corrupt."""
-        return self._read_as(_BLOB, oid)
-
     def _read_as(self, kind: _Kind, oid: Oid) -> bytes:
         name, expected, header = kind
         try:
@@ -81,17 +69,46 @@ class ReadOnce:
             return data
         return read_data(self._repository, oid, name)
 
-    def read_tree_of(self, commit: Oid) -> bytes:
-        """Return the bytes of the tree of a commit, or raise NotFound or Corrupt.
+    def read_commits(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many commits, or raise NotFound or Corrupt; this is faster than one after the other."""
+        return self._read_all(_COMMIT, oids)
 
-        A packed commit is not read if the commit graph has it.
+    def read_trees(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many trees, or raise NotFound or Corrupt."""
+        return self._read_all(_TREE, oids)
+
+    def read_blobs(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many blobs, or raise NotFound or Corrupt."""
+        return self._read_all(_BLOB, oids)
+
+    def _read_all(self, kind: _Kind, oids: list[Oid]) -> list[bytes]:
+        try:
+            found = list(map(self._read, oids))
+        except _ERRORS:
+            return [self._read_as(kind, oid) for oid in oids]
+        _, expected, header = kind
+        names = []
+        for _, data in found:
+            digest = _SHA1.copy()
+            digest.update(header % len(data) + data)
+            names.append(digest.hexdigest())
+        if names == oids and {code for code, _ in found} <= {expected}:
+            return [data for _, data in found]
+        return [self._read_as(kind, oid) for oid in oids]
+
+    def read_trees_of(self, commits: list[Oid]) -> list[bytes]:
+        """Return the bytes of the trees of many commits, or raise NotFound or Corrupt.
+
+        Packed commits are not read if the commit graph has them.
         """
         graph = self._graph
         try:
-            tree = graph.find_tree(commit) if graph is not None and self._has(commit) else None
+            known = [graph.find_tree(oid) if self._has(oid) else None for oid in commits] if graph is not None else []
         except _ERRORS:
-            tree = None
-        return self.read_tree(parse_tree_id(commit, self.read_commit(commit)) if tree is None else tree)
+            known = []
+        if known and None not in known:
+            return self.read_trees([tree for tree in known if tree is not None])
+        return self.read_trees(list(map(parse_tree_id, commits, self.read_commits(commits))))
 
     def write(self, kind: str, data: bytes) -> Oid:
         """Store an object and return its id."""

@@ -25,6 +25,7 @@ from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, find_loose
+from scopes.store.loose_writer import write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
@@ -69,11 +70,12 @@ class Objects(Protocol):
 class Repository:
     """One open store.
 
-    `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none. `index_directory`
-    is where what was derived from the store is kept, if the caller has such a place. `report_wrong_graph` gets what is
-    wrong with the commit graph.
-    `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
-    of the present command that the next one belongs to; `history.transaction.same_command` sets them.
+    `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
+    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use;
+    None: there are none. `index_directory` is where what was derived from the store is kept, if the caller has such a
+    place. `report_wrong_graph` gets what is wrong with the commit graph. `committed` describes the last commit, for the
+    message after an interrupt. `command_operations` are the operations of the present command that the next one belongs
+    to; `history.transaction.same_command` sets them.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -91,6 +93,7 @@ class Repository:
         self._objects = os.path.join(path, "objects")
         self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
+        self.clear_message: Callable[[bytes], bytes] | None = None
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
         self.report_wrong_graph: Callable[[str], None] = lambda _text: None
@@ -252,14 +255,11 @@ class Repository:
         return self._odb.exists(oid)
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Store one loose object and return its id.
-
-        Raises:
-            Inaccessible: disk full, read-only, permission.
-        """
+        """Store one loose object and return its id; raise Inaccessible if the disk is full or cannot be written."""
         for tries_left in reversed(range(_TRIES)):
             try:
-                oid = Oid(str(self.git.write(CODES[kind], data)))
+                oid = write_large(self._objects, kind, data, is_known=self.has, durable=self.durable)
+                oid = oid or Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
                 # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):
@@ -373,14 +373,15 @@ class Repository:
         except OSError as error:
             raise refusal(f"move the ref {names[0]}", self.path, error) from error
 
-    def find_reference(self, name: str) -> pygit2.Reference | None:
-        """Return libgit2's object for a ref; None if the ref does not exist.
+    def find_reference(self, name: str, *, checked: bool = False) -> pygit2.Reference | None:
+        """Return libgit2's object for a ref, None if it does not exist; `checked`: by `check_ref_updates`, just now.
 
         Raises:
             Corrupt: the ref is damaged, or one of its files is not a regular file.
         """
         try:
-            check_ref(self.path, name)
+            if not checked:
+                check_ref(self.path, name)
             return self.git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error

@@ -32,6 +32,7 @@ SETTINGS = {
     "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
     "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
+    "scopes.secrets.onImport": "'false': possible secrets in what is imported or appended are not told (default: true)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
@@ -50,6 +51,7 @@ DEFAULTS = {
     "scopes.summarizerTimeout": "60",
     "scopes.check.hookFailure": "closed",
     "scopes.check.hookUnread": "ask",
+    "scopes.secrets.onImport": "true",
     "scopes.memoryEvery": "4",
 }
 CHOICES = {
@@ -58,6 +60,7 @@ CHOICES = {
     "scopes.color": ("auto", "always", "never"),
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
     "scopes.merge.reuse": ("show", "apply", "off"),
+    "scopes.secrets.onImport": ("true", "false"),
     "scopes.check.hookFailure": ("closed", "open"),
     "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),

@@ -95,7 +95,7 @@ def _try_append(
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
     repository.check_ref_updates(ref)
-    reference = repository.find_reference(ref)
+    reference = repository.find_reference(ref, checked=True)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))

@@ -265,7 +265,7 @@ def test_a_name_that_no_setting_can_have_stops_no_run(repository, name):
     git(repository, "update-ref", AGENTS, forged)
     run = run_programs(open_repository(repository.path, FAST), "conv-001", {"ann": "true"}, RunLimits())
     assert run.ending == "converged"
-    assert "files of the registry that are no agents were ignored: 000002.json" in [each.text for each in run.notes]
+    assert "files of the registry that are not agents were ignored: 000002.json" in [each.text for each in run.notes]
 
 
 def test_a_file_that_is_no_agent_is_a_note_and_stays(repository, tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.shared_tasks import count_processes
 from scopes.index.location import index_directory
 from tests.benchmarks.libgit2_reads import read_tips
 from tests.benchmarks.startup import entries
@@ -24,11 +25,13 @@ def measure(work: Workspace) -> Iterator[Row]:
         store = work.store_of(conversations, 3, 300)
         amount = f"{work.amount(conversations):,}"
         tips = list(open_store(store, FULL).list_refs("refs/heads/").values())
-        yield _row(work, f"list {amount}", store, lambda s=store: list_conversations(open_store(s, FULL)), budget=2.0)
+        for processes, budget in dict.fromkeys([(count_processes(), 2.0), (1, None)]):
+            name = f"list {amount}, processes: {processes}"
+            yield _row(work, name, store, lambda s=store, p=processes: _list(s, processes=p), budget)
         yield _row(
             work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
         )
-        yield _row(work, "  with counts", store, lambda s=store: list_conversations(open_store(s, FULL), complete=True))
+        yield _row(work, "  with counts", store, lambda s=store: _list(s, complete=True, processes=count_processes()))
         yield from _from_index(work, store)
         for name, begin in entries(work):
             ours, theirs = by_turns(
@@ -49,6 +52,11 @@ def _from_index(work: Workspace, store: str) -> Iterator[Row]:
     yield _row(
         work, "  with counts", store, lambda: _known(find_cached_list(store, directory, complete=True)), budget=0.5
     )
+
+
+def _list(store: str, *, complete: bool = False, processes: int) -> None:
+    """List the conversations of a store without an index."""
+    list_conversations(open_store(store, FULL), complete=complete, processes=processes)
 
 
 def _known(found: object) -> None:

@@ -19,6 +19,7 @@ import pytest
 from scopes.cli.man_pages import read_manual
 from tests.check.headless_runs import CWD, codex_rollout, codex_stream
 from tests.cli.running import ROOT, environment
+from tests.support import fork_server
 
 MANUAL = read_manual(("conversations", "check"))
 README = (Path(ROOT) / "README.md").read_text(encoding="utf-8")
@@ -65,6 +66,7 @@ def job(tmp_path):
     for words in (["init", "-q"], ["commit", "-qm", "base", "--allow-empty"]):
         subprocess.run([*git, *words], check=True)
     subprocess.run([*git, "update-ref", "refs/remotes/origin/main", "HEAD"], check=True)
+    client = f"{sys.executable} -I -S {ROOT}/tests/support/fork_client.py {tmp_path}/forks"
 
     def make(*steps):
         day = time.strftime("%Y-%m-%dT%H", time.gmtime())
@@ -73,7 +75,7 @@ def job(tmp_path):
         (tmp_path / "stream").write_text(codex_stream(*steps).replace(CWD, str(repository)))
         sessions = home / ".codex" / "sessions"
         scripts = {
-            "scopes": f'exec "{sys.executable}" -m scopes "$@"',
+            "scopes": f'exec {client} "$@"',
             "codex": f'cat "{tmp_path}/stream"; cp "{tmp_path}/rollout" "{sessions}/rollout-1.jsonl"; exit 1',
         }
         for name, line in scripts.items():
@@ -82,7 +84,8 @@ def job(tmp_path):
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         return repository, environment(HOME=str(home), PATH=path, RUNNER_TEMP=str(repository))
 
-    return make
+    with fork_server.listen(tmp_path / "forks", "from scopes.cli.main import main; main()"):
+        yield make
 
 
 def run_lines(shell, lines, directory, env):

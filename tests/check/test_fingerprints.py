@@ -184,7 +184,7 @@ def test_a_baseline_is_read_from_both_reports_whatever_else_is_in_them(document,
 )
 def test_another_document_is_no_baseline(data):
     """An empty baseline would let nothing pass, and a wrong one would hide that it is wrong."""
-    with pytest.raises(Invalid, match=r"old\.json is no report of scopes check"):
+    with pytest.raises(Invalid, match=r"old\.json is not a report of scopes check"):
         read_baseline(data, "old.json")
 
 
@@ -200,7 +200,7 @@ def test_another_document_is_no_baseline(data):
 def test_the_reason_why_a_baseline_cannot_be_read_is_in_plain_words(data, reason):
     with pytest.raises(Invalid) as caught:
         read_baseline(data, "old.json")
-    assert caught.value.message == f"old.json is no report of scopes check: {reason}"
+    assert caught.value.message == f"old.json is not a report of scopes check: {reason}"
 
 
 def test_a_missing_run_has_a_fingerprint_of_its_name_and_no_baseline_accepts_it(tmp_path, capsys, monkeypatch):

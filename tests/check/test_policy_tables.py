@@ -248,9 +248,9 @@ def test_an_unknown_rule_names_the_nearest_one(name, hint):
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ('[[suppress]]\nuntil = 2099-13-01\n', "p.toml:2:9: 2099-13-01 is no date"),
-        ('[[suppress]]\nuntil = 2099-02-30\n', "p.toml:2:9: 2099-02-30 is no date"),
-        ('[[suppress]]\nuntil = 2099-1-1\n', "p.toml:2:9: 2099-1-1 is no date"),
+        ('[[suppress]]\nuntil = 2099-13-01\n', "p.toml:2:9: 2099-13-01 is not a date"),
+        ('[[suppress]]\nuntil = 2099-02-30\n', "p.toml:2:9: 2099-02-30 is not a date"),
+        ('[[suppress]]\nuntil = 2099-1-1\n', "p.toml:2:9: 2099-1-1 is not a date"),
         ('fail_on = "error" x\n', "p.toml:1:19: "),
         ('fail_on = \n', "p.toml:1:11: "),
         ("[[suppress]\n", "p.toml:1:"),

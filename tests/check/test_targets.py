@@ -125,7 +125,7 @@ def zipped(data):
         (lambda data: data.decode().encode("utf-16-be").join([b"\xfe\xff", b""]), "it is UTF-16: convert it to UTF-8"),
         (lambda _: b'{"type": "us', "it begins like JSON; it may be cut off"),
         (lambda _: b"\xef\xbb\xbf [1", "it begins like JSON; it may be cut off"),
-        (lambda _: b"Reading prompt from stdin...\n", "unknown format: it is no transcript of claude-code, codex, "),
+        (lambda _: b"Reading prompt from stdin...\n", "unknown format: it is not a transcript of claude-code, codex, "),
         (lambda _: b"", "the file is empty"),
     ],
     ids=[

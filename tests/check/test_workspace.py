@@ -142,6 +142,6 @@ def test_the_root_directory_is_no_workspace():
     run = make_run(write("/home/dev/a.py"), write("/tmp/a"), shell("rm -rf /home/dev/a"), directory="/")
     assert run.workspaces == ()
     (finding,) = judge("files/outside-workspace", run, allow=["/tmp/**"]).findings
-    assert finding.message == "writes /home/dev/a.py, and /, in which the run began, is no workspace"
+    assert finding.message == "writes /home/dev/a.py, and /, in which the run began, is not a workspace"
     (finding,) = judge("shell/recursive-delete", run, allow=[]).findings
     assert finding.message == "deletes a path outside of the workspace: /home/dev/a"

@@ -9,10 +9,12 @@ import shlex
 import pytest
 
 from scopes import clock
-from scopes.cli.table import AGENTS, FACTS, PROPOSE, TABLE
+from scopes.cli.table import AGENTS, FACTS, PROPOSE, SECRETS, TABLE
 from tests.cli.conversation import Conversation
+from tests.support.planted import MIXED
 from tests.support.random_ids import hashed_counter
 
+KEY = f"sk_live_{MIXED[:24]}"
 CARD = '{"name": "imported", "description": "", "skills": []}'
 OUTPUT = {
     "facts": [{"key": "Signals", "content": "x", "id": "x"}],
@@ -50,6 +52,10 @@ STEPS = [
      "UPDATE proposals.ID user:carol", "UPDATE proposals.ID user:carol", f"CREATE {STATUS} user:carol"),
     ("proposals create CONV task/42 status=e --as ann", "CREATE proposals.ID agent:ann"),
     ("proposals reject CONV LAST --reason too-risky --as carol", "UPDATE proposals.ID user:carol"),
+    ("append CONV 'key KEY' --as bob",),
+    ("secrets allow SECRET --reason sample", "CREATE allowed_secrets.ID user:user"),
+    ("secrets allow SECRET --reason other", "UPDATE allowed_secrets.ID user:user"),
+    ("secrets allow SECRET --remove", "DELETE allowed_secrets.ID user:user"),
     ("facts key add Risks", "CREATE context_keys.Risks user:user"),
     ("facts propose CONV Seeds slow --id one --as ann", "CREATE proposed_facts.Seeds.one agent:ann"),
     ("facts promote CONV one", "CREATE facts.Seeds.one user:user", "DELETE proposed_facts.Seeds.one user:user"),
@@ -91,7 +97,7 @@ STEPS = [
      f"UPDATE {MERGED} user:carol"),
 ]  # fmt: skip
 STATE = re.compile(r"(messages|participants|active_branch)\b|branches\.(?!.*\.status$)")
-ID = re.compile(r"(?<=\.)([a-z2-7]{26}|[0-9a-f]{12})(?=\.|$)")
+ID = re.compile(r"(?<=\.)([a-z2-7]{26}|[0-9a-f]{12}|[0-9a-f]{32})(?=\.|$)")
 OPPOSITE = {"CREATE": "DELETE", "DELETE": "CREATE", "UPDATE": "UPDATE"}
 
 
@@ -117,12 +123,31 @@ class Log:
             self.known[name] = rows
         return list(found.values())
 
-    def run(self, line):
-        words = [word.replace("CONV", self.store.id).replace("LAST", self.last) for word in shlex.split(line)]
+    def do(self, line):
+        words = [
+            word.replace("CONV", self.store.id).replace("LAST", self.last).replace("KEY", KEY)
+            for word in shlex.split(line)
+        ]
+        if "SECRET" in words:
+            found = json.loads(self.store.run_main("secrets", "scan", "--json").stdout)["secrets"]
+            words[words.index("SECRET")] = found[0]["id"]
         done = self.store.run_main(*words, given=CARD)
         assert done.returncode == (3 if "--source" in words else 0), done.stderr
         self.last = done.stdout.strip() if line.startswith("proposals create") else self.last
+        return done.stdout
+
+    def run(self, line):
+        self.do(line)
         return self.take_new()
+
+    def undo_and_redo(self, line):
+        """Return the new rows of a command, of its undoing and of its redoing; all are read at the end, which is faster."""
+        self.do(line)
+        later = [json.loads(self.do(f"{verb} --json"))["operation"] for verb in ("undo", "redo")]
+        new = self.take_new()
+        return [row for row in new if row["source"] not in later], *(
+            [r for r in new if r["source"] == i] for i in later
+        )
 
 
 def added(row):
@@ -156,7 +181,7 @@ def log(tmp_path, monkeypatch):
 
 def test_the_table_has_every_command_that_writes():
     writing = {path: each.section for path, each in TABLE.commands.items() if not each.pages}
-    names = {" ".join(path) for path, section in writing.items() if section in {AGENTS, PROPOSE, FACTS}}
+    names = {" ".join(path) for path, section in writing.items() if section in {AGENTS, PROPOSE, FACTS, SECRETS}}
     names |= {" ".join(path[1:]) for path in writing if "conflicts" in path} | {"inbox"}
     assert {name for name in names if not any(step[0].startswith(f"{name} ") for step in STEPS)} == set()
 
@@ -172,11 +197,10 @@ def test_every_command_leaves_the_rows_of_what_it_changed(log):
 
 def test_what_is_undone_and_redone_has_rows_of_the_opposite_and_of_the_same(log):
     for line, *expected in STEPS:
-        done = shown(log.run(line), with_cause=False)
+        rows, undone, redone = log.undo_and_redo(line)
+        done = shown(rows, with_cause=False)
         assert len(done) == len(expected)
-        undone = log.run("undo")
         assert sorted(map(opposite_of, shown(undone, with_cause=False))) == sorted(map(added, done)), line
-        redone = log.run("redo")
         assert shown(redone, with_cause=False) == done, line
         assert {row["cause"] for row in undone + redone} <= {"user:user"}, line
         assert participants(undone) == sorted(map(opposite_of, participants(redone))), line

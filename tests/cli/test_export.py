@@ -126,10 +126,29 @@ def test_writing_out_needs_neither_the_importers_nor_the_terminals_libraries(sto
         (("conv-001", "--source", "a"), "only original bytes have a source"),
     ],
 )
-def test_what_records_of_agent_trace_do_not_heed_is_refused(store, tmp_path, words, problem):
+@pytest.mark.parametrize("form", ["agent-trace", "git-ai"])
+def test_what_records_of_commits_do_not_heed_is_refused(store, tmp_path, words, problem, form):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    done = export(store, *words, "--format", "agent-trace", cwd=tmp_path)
+    done = export(store, *words, "--format", form, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert problem in done.stderr
     assert not os.path.exists(tmp_path / "x")
+    assert not os.path.exists(tmp_path / ".git/refs/notes")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--format", "git-ai"), "add --notes to write them there"),
+        (("--format", "agent-trace", "--notes-ref", "ai"), "--notes-ref names where --notes writes"),
+        (("--format", "git-ai", "--notes", "--notes-ref", "a b"), "is not the name of a ref of notes"),
+        (("--format", "json", "--notes"), "only records of commits become notes"),
+        (("--notes-ref", "ai"), "only records of commits become notes"),
+    ],
+)
+def test_notes_are_written_only_where_they_were_asked_for(store, tmp_path, words, problem):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    done = export(store, "conv-001", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem in done.stderr
     assert not os.path.exists(tmp_path / ".git/refs/notes")

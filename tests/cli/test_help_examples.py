@@ -18,6 +18,7 @@ from tests.cli.contract import copy_world
 from tests.cli.conversation import Conversation
 from tests.support.code_sessions import Project
 from tests.support.examples import sample
+from tests.support.planted import MIXED
 from tests.support.random_ids import hashed_counter
 
 TRANSCRIPT = Path(__file__).parent.parent / "faults" / "transcript.jsonl"
@@ -88,14 +89,15 @@ BEFORE = {
     "scopes config get": (("config", "set", "scopes.author", "carol"),),
     "scopes config scopes.author": (("config", "set", "scopes.author", "carol"),),
     "scopes undo conv-001": (("tag", "conv-001", "x"),),
+    "scopes secrets allow 3f2a91c0 --remove": (("secrets", "allow", "3f2a91c0"),),
 }
 # The exit code is the answer: the two sides differ, or nothing was found.
 ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "merge": {0, 3}, "rebase": {0, 3},
-           "cherry-pick": {0, 3}, "why": {0, 1}}  # fmt: skip
+           "cherry-pick": {0, 3}, "why": {0, 1}, "scan": {0, 1}}  # fmt: skip
 # What needs something that a test has not: a network, a session of an agent, commits of it (see test_commits.py), rank files of a tokenizer, another program, a compressor.
 NOT_RUN = re.compile(
     r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|scopes resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
-    r"|--commit |agent-trace|hooks install git"
+    r"|--commit |agent-trace|--format git-ai|hooks install git"
 )
 
 
@@ -127,6 +129,9 @@ def make_store(directory):
         store.run("new", "--id", name)
         store.run("append", name, f"This is {name}.")
     store.imported = store.run("cat", "conv-002", "--json")["id"]
+    store.run("new", "--id", "leaky")
+    store.run("append", "leaky", f"sk_live_{MIXED[:24]}")
+    store.secret = json.loads(store.run_main("secrets", "scan", "--json").stdout)["secrets"][0]["id"]
     for name in ("reviewer", "tester", "carol"):
         store.run("agents", "register", name, "--capability", "review", "--json")
     store.fork("The login fails on Safari.")
@@ -232,6 +237,7 @@ def with_names(store, path, words):
         "p7q2": store.proposal,
         "k3x9.2": f"{store.entry}.2",
         "conv-042": store.id,
+        "3f2a91c0": store.secret,
         "3f2a9c1e": store.candidates[1],
         "3f2a9c1e.1": f"{store.candidates[0]}.1",
         "3f2a9c1e.2": f"{store.candidates[0]}.2",

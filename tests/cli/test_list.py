@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
 from tests.cli.running import imported
+from tests.support.store import git
 
 LIST = ("conv", "list")
 
@@ -33,6 +35,27 @@ def test_the_list_is_the_same_with_and_without_the_index(conversation, cache):
     assert (first.stdout, first.returncode) == (second.stdout, 0)
     assert first.stdout.startswith("conv-001\t")
     assert conversation.run_main(*LIST, "--json").stdout == conversation.run_main(*LIST, "--json").stdout
+
+
+def add_branches(conversation, amount):
+    """Add conversations whose only branch is that of the first one."""
+    tip = git(conversation.store, "rev-parse", "conv-001/main").strip()
+    refs = (f"create refs/heads/more-{number}/main {tip}\n" for number in range(amount))
+    git(conversation.store, "update-ref", "--stdin", stdin="".join(refs).encode())
+    git(conversation.store, "pack-refs", "--all")
+
+
+@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="nothing is forked here")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_very_many_conversations_are_read_by_several_processes_once(conversation, cache, monkeypatch, options):
+    """Later the index has them."""
+    add_branches(conversation, 1200)
+    forked, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: forked.append(None) or fork())
+    first, second = conversation.run_main(*LIST, *options), conversation.run_main(*LIST, *options)
+    assert (first.stdout, first.returncode) == (second.stdout, 0)
+    assert first.stdout.count("more-1199") == 1
+    assert len(forked) == min(len(os.sched_getaffinity(0)), 4) - 1
 
 
 def test_a_damaged_index_is_a_note_and_the_list_is_right(conversation, cache):

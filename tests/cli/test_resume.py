@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.cli.conversation import Conversation
-from tests.cli.running import PRODUCT, command_line, environment
+from tests.cli.running import PRODUCT, command_line, environment, scopes
 from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.support.store import open_store
@@ -46,8 +46,7 @@ def on_terminal(shop, *words):
 
 
 def in_pipe(shop, *words):
-    line = command_line("--store", shop.run.store, *words, table=PRODUCT)
-    return subprocess.run(line, capture_output=True, text=True, env=shop.environ, stdin=subprocess.DEVNULL, check=False)
+    return scopes("--store", shop.run.store, *words, table=PRODUCT, env=shop.environ)
 
 
 def test_on_a_terminal_the_agent_takes_over(shop):
@@ -67,6 +66,7 @@ def test_a_program_that_is_not_installed_is_an_error(shop):
     code, shown = on_terminal(shop, shop.conversation, "--in", "codex")
     assert code == 4
     assert f"error: cannot resume {shop.conversation}/main: codex is not in PATH" in shown
+    assert "repeat the command with --print to see what to run" in " ".join(shown.split())
 
 
 def test_in_a_pipe_the_line_is_printed_and_nothing_is_started(shop):

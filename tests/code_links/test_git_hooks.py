@@ -11,6 +11,7 @@ from scopes.code_links.git_hook_scripts import make_script
 from scopes.code_links.git_hooks import GitHooks
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.hosts.hook_target import HookEnvironment
+from scopes.part_files import part_of
 from tests.code_links.hooked import CODEX, Hooked, read_file, write_program
 from tests.support.worktrees import Project
 
@@ -259,3 +260,17 @@ def test_a_link_where_scopes_keeps_its_files_is_refused(project, tmp_path, name)
         project.target.install(project.place())
     assert (tmp_path / "own").read_text() == "own"
     assert not os.path.exists(os.path.join(project.directory, ".git/hooks"))
+
+
+@pytest.mark.parametrize("verb", ["install", "remove"])
+def test_what_a_killed_installation_left_goes_with_the_next_one(project, verb):
+    project.target.install(project.place())
+    part = part_of(hook(project, "post-rewrite.own"))
+    left = [
+        part_of(os.path.join(project.directory, ".git/hooks", name)) for name in ("post-commit", "prepare-commit-msg")
+    ]
+    for each in (part, *left):
+        write_program(each, "")
+    getattr(project.target, verb)(project.place())
+    assert not any(map(os.path.exists, left))
+    assert os.path.exists(part)

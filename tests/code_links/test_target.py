@@ -1,4 +1,4 @@
-"""`FILE`, `FILE:LINE`, `FILE:FIRST-LAST`, and where a file is in its repository."""
+"""`FILE`, `FILE:LINE`, and other ways to name lines, and where a file is in its repository."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scopes.code_links.target import find_file, parse_target
 from scopes.errors import Invalid, NotFound
 
-FILES = {"src/app.py", "app.py", "a:b.py", "log:7", "C"}
+FILES = {"src/app.py", "app.py", "a:b.py", "log:7", "C", "x.py", "x.py:1-3,5", "x.py#L2"}
 
 
 def parse(text, files=FILES):
@@ -20,15 +20,23 @@ def parse(text, files=FILES):
     ("text", "file", "lines"),
     [
         ("src/app.py", "src/app.py", None),
-        ("src/app.py:42", "src/app.py", (42, 42)),
-        ("src/app.py:42-50", "src/app.py", (42, 50)),
-        ("src/app.py:42,50", "src/app.py", (42, 50)),
-        ("app.py:3:12", "app.py", (3, 3)),
-        ("app.py:3-9:12", "app.py", (3, 9)),
-        ("app.py:5:", "app.py", (5, 5)),
-        ("app.py:3:12:", "app.py", (3, 3)),
+        ("src/app.py:42", "src/app.py", ((42, 42),)),
+        ("src/app.py:42-50", "src/app.py", ((42, 50),)),
+        ("src/app.py:42,50", "src/app.py", ((42, 42), (50, 50))),
+        ("app.py:1-3,5", "app.py", ((1, 3), (5, 5))),
+        ("app.py:9,1-3:", "app.py", ((9, 9), (1, 3))),
+        ("app.py:3:12", "app.py", ((3, 3),)),
+        ("app.py:3-9:12", "app.py", ((3, 9),)),
+        ("app.py:5:", "app.py", ((5, 5),)),
+        ("app.py:3:12:", "app.py", ((3, 3),)),
+        ("app.py:12:5-14:2", "app.py", ((12, 14),)),
+        ("app.py:12:5-9", "app.py", ((12, 12),)),
+        ("app.py#L12", "app.py", ((12, 12),)),
+        ("app.py#L12-L20", "app.py", ((12, 20),)),
+        ("app.py#L12-20", "app.py", ((12, 20),)),
+        ("app.py#L12C5-L14C2", "app.py", ((12, 14),)),
         ("app.py:", "app.py", None),
-        ("C:7", "C", (7, 7)),
+        ("C:7", "C", ((7, 7),)),
     ],
 )
 def test_an_argument_names_a_file_and_perhaps_lines_as_editors_and_compilers_do(text, file, lines):
@@ -39,26 +47,33 @@ def test_an_argument_names_a_file_and_perhaps_lines_as_editors_and_compilers_do(
     ("text", "file", "lines"),
     [
         ("a:b.py", "a:b.py", None),
-        ("a:b.py:7", "a:b.py", (7, 7)),
-        ("a:b.py:7:1", "a:b.py", (7, 7)),
+        ("a:b.py:7", "a:b.py", ((7, 7),)),
+        ("a:b.py:7:1", "a:b.py", ((7, 7),)),
         ("log:7", "log:7", None),
-        ("log:7:3", "log:7", (3, 3)),
+        ("log:7:3", "log:7", ((3, 3),)),
+        ("x.py:1-3,5", "x.py:1-3,5", None),
+        ("x.py:1-3,5:2", "x.py:1-3,5", ((2, 2),)),
+        ("x.py#L2", "x.py#L2", None),
+        ("x.py#L2:4", "x.py#L2", ((4, 4),)),
+        ("x.py#L2#L4", "x.py#L2", ((4, 4),)),
     ],
 )
-def test_a_file_whose_name_has_a_colon_is_meant_if_it_exists(text, file, lines):
+def test_a_file_whose_name_looks_like_a_file_with_lines_is_meant_if_it_exists(text, file, lines):
     assert parse(text) == (file, lines)
 
 
 def test_the_longest_name_that_is_a_file_is_meant():
-    assert parse("app.py:3:4", {"app.py", "app.py:3"}) == ("app.py:3", (4, 4))
+    assert parse("app.py:3:4", {"app.py", "app.py:3"}) == ("app.py:3", ((4, 4),))
     assert parse("app.py:3:", {"app.py", "app.py:3:"}) == ("app.py:3:", None)
 
 
 @pytest.mark.parametrize(
     ("text", "file", "lines"),
     [
-        ("gone.py:7", "gone.py", (7, 7)), ("gone.py:7:1:", "gone.py", (7, 7)), ("gone.py:x", "gone.py:x", None),
-        ("x:gone.py:7", "x:gone.py", (7, 7)), (":7", ":7", None),
+        ("gone.py:7", "gone.py", ((7, 7),)), ("gone.py:7:1:", "gone.py", ((7, 7),)), ("gone.py:x", "gone.py:x", None),
+        ("gone.py#L7-L9", "gone.py", ((7, 9),)), ("gone.py:7,9", "gone.py", ((7, 7), (9, 9))),
+        ("gone.py#Lx", "gone.py#Lx", None), ("gone.py:7#L9", "gone.py:7", ((9, 9),)),
+        ("x:gone.py:7", "x:gone.py", ((7, 7),)), (":7", ":7", None),
     ],
 )  # fmt: skip
 def test_if_there_is_no_file_what_looks_like_lines_is_not_part_of_its_name(text, file, lines):
@@ -68,15 +83,20 @@ def test_if_there_is_no_file_what_looks_like_lines_is_not_part_of_its_name(text,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("app.py:abc", "'abc' in 'app.py:abc' is not a line"),
-        ("app.py:3-", "'3-' in 'app.py:3-' is not a line"),
-        ("app.py:-3", "'-3' in 'app.py:-3' is not a line"),
-        ("app.py:1.5", "'1.5' in 'app.py:1.5' is not a line"),
-        ("app.py:9999999999999", "'9999999999999' in 'app.py:9999999999999' is not a line"),
-        ("app.py:\N{ARABIC-INDIC DIGIT THREE}", "is not a line"),
+        ("app.py:abc", "'abc' in 'app.py:abc' is not a line number"),
+        ("app.py:3-", "'3-' in 'app.py:3-' is not a line number"),
+        ("app.py:-3", "'-3' in 'app.py:-3' is not a line number"),
+        ("app.py:1.5", "'1.5' in 'app.py:1.5' is not a line number"),
+        ("app.py:9999999999999", "'9999999999999' in 'app.py:9999999999999' is not a line number"),
+        ("app.py:\N{ARABIC-INDIC DIGIT THREE}", "is not a line number"),
+        ("app.py:1-3,", "'' in 'app.py:1-3,' is not a line number"),
+        ("app.py:1-3,x", "'x' in 'app.py:1-3,x' is not a line number"),
+        ("app.py:1,2:3-4:5", "'1,2' in 'app.py:1,2:3-4:5' is not a line number"),
+        ("app.py#Lx", "'#Lx' in 'app.py#Lx' is not a line number"),
+        ("app.py#L3-", "'#L3-' in 'app.py#L3-' is not a line number"),
         ("app.py:3:x", "'x' in 'app.py:3:x' is not a column"),
         ("app.py:3:12:error", "'12:error' in 'app.py:3:12:error' is not a column"),
-        ("log:7:x", "'x' in 'log:7:x' is not a line"),
+        ("log:7:x", "'x' in 'log:7:x' is not a line number"),
     ],
 )
 def test_what_is_no_number_is_named_by_the_error(text, message):
@@ -86,7 +106,9 @@ def test_what_is_no_number_is_named_by_the_error(text, message):
     assert "FILE:LINE:COLUMN" in error.value.hint
 
 
-@pytest.mark.parametrize("text", ["", "app.py:0", "app.py:9-3"])
+@pytest.mark.parametrize(
+    "text", ["", "app.py:0", "app.py:9-3", "app.py:1,9-3", "app.py#L0", "app.py#L9-L3", "app.py:9:1-3:4"]
+)
 def test_an_argument_without_a_file_or_with_impossible_lines_is_refused(text):
     with pytest.raises(Invalid) as error:
         parse(text)
@@ -94,7 +116,7 @@ def test_an_argument_without_a_file_or_with_impossible_lines_is_refused(text):
 
 
 def test_the_second_place_is_asked_only_if_the_first_one_knows_no_file():
-    assert parse_target("app.py:3", {"app.py"}.__contains__, {"app.py:3"}.__contains__) == ("app.py", (3, 3))
+    assert parse_target("app.py:3", {"app.py"}.__contains__, {"app.py:3"}.__contains__) == ("app.py", ((3, 3),))
     assert parse_target("app.py:3", set().__contains__, {"app.py:3"}.__contains__) == ("app.py:3", None)
 
 

@@ -213,6 +213,9 @@ def test_a_line_of_a_revision_is_asked_for_with_the_numbers_of_that_revision(wor
     assert world.line("app.py:9", session, revision="v1").level == "certain"
     with pytest.raises(Invalid, match="has 5 lines, not 9"):
         world.line("app.py:9", revision="v1~1")
+    project.write("one.py", "value_of_one_line = 1\n")
+    with pytest.raises(Invalid, match=r"one.py has 1 line, not 2"):
+        world.line("one.py:2")
 
 
 def test_a_moved_line_leads_to_where_it_was_written(world, project):
@@ -263,6 +266,24 @@ def test_a_range_of_lines_ends_at_the_end_of_the_file(world, project):
     begin(project)
     found = world.why("app.py:9-99", work(world))
     assert [(each.line, each.last_line) for each in found.items] == [(9, 12)]
+
+
+def test_of_a_list_of_lines_all_are_explained_once_and_in_order(world, project):
+    begin(project)
+    found = world.why("app.py:11-99,8,2-3,8-9", work(world))
+    assert [(each.line, each.last_line) for each in found.items] == [(2, 3), (8, 9), (11, 12)]
+    assert not found.whole
+
+
+def test_a_list_with_a_line_that_the_file_lacks_is_refused(world, project):
+    begin(project)
+    with pytest.raises(Invalid, match=r"app.py has 12 lines, not 40"):
+        world.why("app.py:3,40-50", work(world))
+
+
+def test_the_fragment_of_a_link_names_lines(world, project):
+    begin(project)
+    assert [(each.line, each.last_line) for each in world.why("app.py#L9-L10", work(world)).items] == [(9, 10)]
 
 
 def test_the_exit_code_is_one_if_no_line_has_an_answer(world, project):

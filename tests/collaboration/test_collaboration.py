@@ -201,7 +201,7 @@ def test_a_conversation_alone_names_its_only_open_collaboration(team):
     with pytest.raises(Ambiguous, match="2 collaborations are open in conv-001"):
         show_collaboration(team, CONV)
     assert show_collaboration(team, CONV, "collaboration/handoff").collaboration.type == "handoff"
-    with pytest.raises(NotFound, match="conv-001/main is no collaboration"):
+    with pytest.raises(NotFound, match="conv-001/main is not a collaboration"):
         show_collaboration(team, CONV, "main")
 
 
@@ -247,7 +247,7 @@ def test_who_is_asked_to_decide_finds_it_in_the_inbox(team):
 def test_a_branch_of_that_purpose_without_a_request_is_no_collaboration(team):
     branch(team, CONV, purpose="collaboration", name="talk")
     assert list_collaborations(team, everything=True).rows == ()
-    with pytest.raises(NotFound, match="conv-001/talk is no collaboration"):
+    with pytest.raises(NotFound, match="conv-001/talk is not a collaboration"):
         show_collaboration(team, CONV, "talk")
 
 

@@ -17,6 +17,7 @@ from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.model import codec
+from scopes.model.message import Author
 from scopes.model.validation import check_message
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
@@ -235,3 +236,20 @@ def test_two_stores_with_the_same_messages_have_the_same_commits(repository, tmp
     assert drawn[0].oids == drawn[1].oids
     assert drawn[0].root == drawn[1].root
     assert list_branch_tips(other, drawn[1].conversation) == {"main": drawn[0].oids["c"], "repair": drawn[0].oids["d"]}
+
+
+def test_the_claim_of_a_known_participant_is_compared_by_its_hash_and_not_read(repository, monkeypatch):
+    new(repository)
+    state = [state_of(repository, say(repository, "conv-001", text).oid) for text in "ab"]
+    opened = open_store(repository)
+    monkeypatch.setattr("scopes.store.trees.read_blob", lambda _objects, oid: pytest.fail(f"{oid} was read"))
+    assert state_of(opened, say(opened, "conv-001", "c").oid) == state[0] == state[1]
+
+
+def test_an_author_of_another_kind_changes_the_claim_of_a_participant(repository):
+    new(repository)
+    before, after = (
+        append(repository, "conv-001", plain_message(Author("carol", kind), "a")).oid for kind in ("agent", "human")
+    )
+    changed = git(repository, "diff-tree", "-r", "--name-only", before, after, "--", "state").splitlines()
+    assert changed == ["state/participants/carol="]

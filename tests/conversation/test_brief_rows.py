@@ -60,7 +60,7 @@ def test_a_brief_row_has_the_same_fields_as_one_that_is_completed(repository, pa
         say(repository, "conv-003", "after the gc")
         rename_title(repository, "conv-004", "Newer than the graph")
     opened = make_store(repository.path)
-    brief = rows_of(opened, lambda refs_of, once, times: BriefRows(once, times, {}).read(refs_of))
+    brief = rows_of(opened, lambda refs_of, once, times: BriefRows(once, times, {}).read([refs_of])[0])
     full = rows_of(
         opened,
         lambda refs_of, once, times: ConversationReader(opened, refs_of, {}, times, once).read_brief(),
@@ -88,7 +88,7 @@ def count_reads(repository):
     rows = BriefRows(once, RecordedTimes(opened), {})
     for refs_of in group_by_conversation(opened.list_refs("refs/")):
         before = len(read)
-        rows.read(refs_of)
+        rows.read([refs_of])
         counts.append(len(read) - before)
     return counts
 
@@ -110,7 +110,7 @@ def test_only_tips_that_scopes_wrote_are_looked_up_in_the_operation_log(reposito
     asked = []
     real = RecordedTimes.find_newest
     monkeypatch.setattr(RecordedTimes, "find_newest", lambda self, tips: asked.extend(tips) or real(self, tips))
-    rows_of(repository, lambda refs_of, once, times: BriefRows(once, times, {}).read(refs_of))
+    rows_of(repository, lambda refs_of, once, times: BriefRows(once, times, {}).read([refs_of])[0])
     assert {email for _, _, email in asked} == {"scopes@systems.scopes"}
     assert git(repository, "rev-parse", "conv-004/main").strip() in {oid for oid, _, _ in asked}
 

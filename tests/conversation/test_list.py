@@ -18,6 +18,7 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.shared_tasks import do_tasks
 from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
@@ -265,3 +266,44 @@ def test_a_project_is_also_found_by_a_directory_in_it(three, tmp_path):
     project = find_project(str(tmp_path / "shop"), "/home/nobody")
     rows = list_conversations(three, wanted=ListFilter(projects=(project,))).conversations
     assert [row.id for row in rows] == ["conv-003", "conv-001"]
+
+
+@pytest.fixture
+def shared(repository, monkeypatch):
+    """Four conversations, with branches and without titles; so few are read by several processes."""
+    monkeypatch.setattr("scopes.conversation.list._MANY_ROWS", 2)
+    new(repository, title="Login", directory="/home/carol/shop")
+    for line in ("main: a b", "main: c", "main: d"):
+        history(repository, line, "fix: e")
+    return repository
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_several_processes_list_the_same_as_one(shared, tmp_path, complete):
+    remove_object(shared, git(shared, "rev-parse", "conv-004/main").strip())
+    with_one = list_conversations(shared, complete=complete)
+    assert with_one.damaged == ("conv-004",)
+    assert list_conversations(shared, complete=complete, processes=3) == with_one
+    assert list_conversations(shared, str(tmp_path), complete=complete, processes=3) == with_one
+
+
+def test_several_processes_report_each_conversation_once(shared):
+    counts = []
+    list_conversations(shared, processes=3, on_progress=counts.append)
+    assert sum(counts) == 4
+
+
+def test_rows_that_several_processes_read_are_kept_in_the_index(shared, tmp_path):
+    listed = list_conversations(shared, str(tmp_path), complete=True, processes=3)
+    kept = find_cached_list(shared.path, str(tmp_path), complete=True)
+    assert (kept.conversations, len(kept.conversations)) == (listed.conversations, 4)
+
+
+def test_few_new_conversations_are_read_by_one_process(shared, tmp_path, monkeypatch):
+    list_conversations(shared, str(tmp_path))
+    new(shared)
+    asked = []
+    real = "scopes.conversation.list.do_tasks"
+    monkeypatch.setattr(real, lambda tasks, processes: asked.append(processes) or do_tasks(tasks, processes))
+    list_conversations(shared, str(tmp_path), processes=3)
+    assert asked == [1]

@@ -26,6 +26,8 @@ from scopes.history.conversations import resolve_scope
 from scopes.memory.decision_candidates import list_candidates
 from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
+from scopes.secrets.list import list_secrets
+from scopes.secrets.scan import scan as scan_secrets
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say
@@ -51,6 +53,8 @@ READERS = {
     "merge requests": lambda r: list_merge_requests(r, state="all"),
     "merge request": lambda r: show_merge_request(r, "conv-001", "1"),
     "proposals": lambda r: list_proposals(r, "conv-001", include_closed=True),
+    "secrets": lambda r: scan_secrets(r, index_directory=r.path + "-index").secrets,
+    "list of secrets": lambda r: list_secrets(r, index_directory=r.path + "-index"),
     "operations": list_operations,
     "operation": lambda r: show_operation(r, list_operations(r).operations[0].id),
     "settings": lambda r: list_settings(r.config),

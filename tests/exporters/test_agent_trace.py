@@ -10,7 +10,9 @@ from jsonschema import Draft202012Validator
 
 from scopes.code_links.why import WhyRequest, why
 from scopes.errors import NotFound
-from scopes.exporters.agent_trace import NOTES_REF, export_traces, note_traces
+from scopes.exporters.agent_trace import export_traces, note_traces
+from scopes.exporters.commit_lines import CommitRequest
+from scopes.exporters.commit_notes import NOTES_REF
 from scopes.history.conversations import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.store import make_store
@@ -80,14 +82,14 @@ def records_of(exported):
 
 
 def test_every_record_is_one_of_agent_trace(project, repository, session, places):
-    records = records_of(export_traces(repository, "conv-001", **places))
+    records = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     for record in records:
         Draft202012Validator(SCHEMA).validate(record)
     assert [record["vcs"]["revision"] for record in records] == [project.git("rev-parse", "HEAD~1"), project.head()]
 
 
 def test_a_record_has_the_lines_that_edits_have(project, repository, session, places):
-    one, two = records_of(export_traces(repository, "conv-001", **places))
+    one, two = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     ((first,), (second,)) = (record["files"] for record in (one, two))
     (whole,) = first["conversations"]
     assert [(each["start_line"], each["end_line"]) for each in whole["ranges"]] == [(1, 2)]
@@ -98,14 +100,14 @@ def test_a_record_has_the_lines_that_edits_have(project, repository, session, pl
 
 
 def test_exporting_again_gives_the_same_records(project, repository, session, places):
-    first, second = (records_of(export_traces(repository, "conv-001", **places)) for _ in range(2))
+    first, second = (records_of(export_traces(repository, CommitRequest("conv-001", **places))) for _ in range(2))
     assert first == second
     assert len({record["id"] for record in first}) == 2
 
 
 def test_notes_are_written_on_request_and_under_a_ref_of_scopes_only(project, repository, session, places):
     before = project.git("for-each-ref")
-    noted = note_traces(repository, "conv-001", **places)
+    noted = note_traces(repository, CommitRequest("conv-001", **places))
     assert (noted.ref, len(noted.commits)) == (NOTES_REF, 2)
     record = json.loads(project.git("notes", "--ref=scopes", "show", "HEAD"))
     assert record["vcs"]["revision"] == project.head()
@@ -117,7 +119,7 @@ def test_notes_are_written_on_request_and_under_a_ref_of_scopes_only(project, re
 
 def test_notes_that_are_written_again_are_replaced(project, repository, session, places):
     for _ in range(2):
-        note_traces(repository, "conv-001", **places)
+        note_traces(repository, CommitRequest("conv-001", **places))
     assert len(project.git("notes", "--ref=scopes", "list").splitlines()) == 2
 
 
@@ -125,7 +127,7 @@ def test_hooks_of_the_project_do_not_run_for_notes(project, repository, session,
     for name in ("reference-transaction", "post-commit", "pre-commit"):
         path = project.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
         subprocess.run(["chmod", "+x", path], check=True)
-    note_traces(repository, "conv-001", **places)
+    note_traces(repository, CommitRequest("conv-001", **places))
     assert not (tmp_path / "ran").exists()
 
 
@@ -134,13 +136,13 @@ def test_a_conversation_without_commits_has_no_records(project, repository, tmp_
     found.prompt("Say hello")
     found.say("Hello.")
     found.import_now(repository)
-    assert records_of(export_traces(repository, "conv-001", **places)) == []
-    assert note_traces(repository, "conv-001", **places).commits == ()
+    assert records_of(export_traces(repository, CommitRequest("conv-001", **places))) == []
+    assert note_traces(repository, CommitRequest("conv-001", **places)).commits == ()
 
 
 def test_outside_of_a_repository_there_is_nothing_to_export(repository, session, tmp_path):
     with pytest.raises(NotFound, match="is not in a git repository"):
-        export_traces(repository, "conv-001", directory=str(tmp_path), index_directory=str(tmp_path / "index"))
+        export_traces(repository, CommitRequest("conv-001", str(tmp_path), str(tmp_path / "index")))
 
 
 SHORT = """\
@@ -182,12 +184,12 @@ def short_lines(project, tmp_path, repository):
 
 def test_a_record_has_all_lines_for_which_why_has_an_answer(project, repository, short_lines, places):
     """Also short ones, such as `return`, at the end of a function and of the lines of a session."""
-    (record,) = records_of(export_traces(repository, "conv-001", **places))
+    (record,) = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     assert lines_of(record) == answered_lines(places, repository, "greeting.py") == list(range(3, 11))
 
 
 def test_a_record_has_every_short_line_that_why_calls_certain_alone(project, repository, short_lines, places):
-    (record,) = records_of(export_traces(repository, "conv-001", **places))
+    (record,) = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     alone = [n for n in range(1, 12) if answered_lines(places, repository, f"greeting.py:{n}")]
     assert set(alone) <= set(lines_of(record))
     assert {8, 10} & set(alone)
@@ -196,5 +198,5 @@ def test_a_record_has_every_short_line_that_why_calls_certain_alone(project, rep
 def test_a_commit_that_was_replaced_has_no_record(project, repository, session, places):
     old = project.head()
     project.git("commit", "-q", "--amend", "-m", "two functions, amended")
-    records = records_of(export_traces(repository, "conv-001", **places))
+    records = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     assert old not in [record["vcs"]["revision"] for record in records]

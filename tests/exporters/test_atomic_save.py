@@ -12,14 +12,19 @@ from scopes.errors import Corrupt, Inaccessible, Invalid, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import Exported, ExportedFile, export
 from scopes.importers.import_sample import import_sample
+from scopes.secret_scan.clearance import without_store
 from tests.exporters.building import exported
+
+
+def cleared(data):
+    return without_store().clear(data, "a test")
 
 
 def of(*pieces, name="a.md", failure=None):
     """Return an export of some bytes that may end with an exception."""
 
     def walk():
-        yield from pieces
+        yield from map(cleared, pieces)
         if failure is not None:
             raise failure
 
@@ -28,7 +33,7 @@ def of(*pieces, name="a.md", failure=None):
 
 def several(*names):
     """Return an export of several files whose content is their name."""
-    files = tuple(ExportedFile(name, name, iter([name.encode()])) for name in names)
+    files = tuple(ExportedFile(name, name, iter([cleared(name.encode())])) for name in names)
     return Exported(conversation="conv-001", format="original", messages=None, files=files)
 
 
@@ -176,7 +181,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(tmp_path, monkeypatch, link
     """Also on a file system without hard links."""
 
     def walk():
-        yield b"mine"
+        yield cleared(b"mine")
         (tmp_path / "out.md").write_bytes(b"theirs")
 
     if not links:

@@ -127,7 +127,7 @@ def test_several_sources_are_several_files(repository, session):
     exported = export(repository, "conv-001", format_name="original")
     assert [file.source for file in exported.files] == ["s1", "s1/helper-1", "s1/helper-2"]
     assert [file.name for file in exported.files] == ["s1.jsonl", "s1.helper-1.jsonl", "s1.helper-2.jsonl"]
-    assert [b"".join(file.pieces) for file in exported.files] == list(session.values())[:3]
+    assert [b"".join(piece.data for piece in file.pieces) for file in exported.files] == list(session.values())[:3]
 
 
 def test_several_sources_are_refused_as_one_document(repository, session):

@@ -110,7 +110,7 @@ def test_what_the_facts_contradict_is_noted_and_cannot_be_promoted(store):
         (" ", {}, "the content is empty"),
         ("x", {"confidence": 1.5}, "not between 0 and 1"),
         ("x", {"confidence": float("nan")}, "not between 0 and 1"),
-        ("x", {"fact_id": "../.."}, "is no id"),
+        ("x", {"fact_id": "../.."}, "is not an id"),
         ("x", {"expires_seconds": 0}, "cannot expire at once"),
         ("x", {"expires_seconds": -60}, "cannot expire at once"),
     ],
@@ -325,7 +325,7 @@ def test_a_proposal_that_takes_back_no_fact_says_which_it_could(store, target, c
     suggest(store, "30 days", fact_id="budget")
     promote(store, CONV, "budget")
     (note,) = suggest(store, "40 days", fact_id="more", invalidates=target).notes
-    assert note.text == f"it cannot be promoted as it is: it takes back '{target}', which is no fact of Seeds"
+    assert note.text == f"it cannot be promoted as it is: it takes back '{target}', which is not a fact of Seeds"
     first, second = note.hint.splitlines()
     assert first == cure
     assert second.endswith("reject this one: scopes facts reject conv-001 Seeds/more --reason TEXT")

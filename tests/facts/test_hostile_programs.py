@@ -60,9 +60,9 @@ def test_a_confidence_that_is_none_is_left_out_and_the_others_stay(run, number):
 @pytest.mark.parametrize(
     ("long", "reason"),
     [
-        ({"id": "a" * 5000}, "is no id"),
-        ({"id": "\N{SNOWMAN}" * 5000}, "is no id"),
-        ({"invalidates": "b" * 6000}, "which is no fact of Signals"),
+        ({"id": "a" * 5000}, "is not an id"),
+        ({"id": "\N{SNOWMAN}" * 5000}, "is not an id"),
+        ({"invalidates": "b" * 6000}, "which is not a fact of Signals"),
         ({"key": "k" * 5000}, "is unknown"),
         ({"key": "k" * 5000, "id": "a" * 5000}, "is unknown"),
     ],
@@ -82,11 +82,11 @@ def test_a_name_that_is_too_long_for_a_path_is_left_out_and_the_others_stay(run,
     [
         ({"key": "k" * 2_000_000}, "is unknown"),
         ({"key": "\N{SNOWMAN}" * 200_000}, "is unknown"),
-        ({"id": "i" * 2_000_000}, "is no id"),
+        ({"id": "i" * 2_000_000}, "is not an id"),
         ({"model": "m" * 2_000_000}, "the model has over 1,000 characters"),
         ({"prompt_hash": "p" * 2_000_000}, "the prompt hash has over 1,000 characters"),
         ({"sources": ["a" * 40] * 1001}, "it has over 1,000 sources"),
-        ({"invalidates": "b" * 2_000_000}, "which is no fact of Signals"),
+        ({"invalidates": "b" * 2_000_000}, "which is not a fact of Signals"),
     ],
 )
 def test_what_is_huge_is_not_stored_nor_repeated_in_the_record(run, huge, reason):
@@ -107,7 +107,7 @@ def test_a_huge_unknown_field_is_cut_in_the_problem():
 def test_a_proposal_of_a_person_has_the_same_limits(run):
     with pytest.raises(Invalid, match="the model has over 1,000 characters"):
         propose(run.repository, CONV, Proposal(key="Seeds", content="x", agent="ann", model="m" * 1001))
-    with pytest.raises(Invalid, match="is no id: letters, digits"):
+    with pytest.raises(Invalid, match="is not an id: letters, digits"):
         propose(run.repository, CONV, Proposal(key="Seeds", content="x", agent="ann", id="i" * 5000))
 
 
@@ -115,7 +115,7 @@ def test_a_proposal_of_a_person_has_the_same_limits(run):
 def test_a_question_has_an_id_that_a_person_can_type(run, name):
     """Otherwise nobody could answer it, and the conversation would wait for ever."""
     done = run({"questions": [{"key": "Seeds", "id": name, "text": "drop?"}], "facts": []})
-    assert "which is no id of a question" in done.cycles[0].ran[0].problem
+    assert "which is not the id of a question" in done.cycles[0].ran[0].problem
     assert (done.ending, list_proposed(run.repository, CONV).questions) == ("failed", ())
 
 

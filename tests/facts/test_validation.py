@@ -46,12 +46,12 @@ def test_a_valid_proposal_becomes_a_fact_with_all_that_it_says():
         (proposed(confidence=float("nan")), "the confidence nan is not between 0 and 1"),
         (proposed(agent=" "), "the provenance names no agent"),
         (proposed("other", id="taken"), "the id 'taken' is that of a fact with other content"),
-        (proposed(id="a b"), "'a b' is no id"),
-        (proposed(id=""), "'' is no id"),
-        (proposed(id="a/b"), "'a/b' is no id"),
+        (proposed(id="a b"), "'a b' is not an id"),
+        (proposed(id=""), "'' is not an id"),
+        (proposed(id="a/b"), "'a/b' is not an id"),
         (proposed(state="rejected", reason="too old"), "it was rejected: too old"),
-        (proposed(invalidates="missing"), "it takes back 'missing', which is no fact of Seeds"),
-        (proposed(id="me", invalidates="me"), "it takes back 'me', which is no fact of Seeds"),
+        (proposed(invalidates="missing"), "it takes back 'missing', which is not a fact of Seeds"),
+        (proposed(id="me", invalidates="me"), "it takes back 'me', which is not a fact of Seeds"),
     ],
 )
 def test_what_is_not_valid_stays_a_proposal_and_the_reason_is_named(proposal, reason):

@@ -92,7 +92,7 @@ def test_the_lists_of_agents_and_messages_name_what_they_left_out(store):
     assert note.text == "damaged files of the inbox of ann were left out: 000000000001.json"
     change_file(store, AGENTS, "agents/000001.json", b"{{{")
     (note,) = list_agents(store).notes
-    assert note.text == "files of the registry that are no agents were ignored: 000001.json"
+    assert note.text == "files of the registry that are not agents were ignored: 000001.json"
 
 
 @pytest.mark.parametrize(("ref", "end"), [(FACTS, "/s="), (PROPOSED_FACTS, "/p="), (AGENTS, "agents/000001.json")])

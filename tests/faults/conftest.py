@@ -11,6 +11,7 @@ import pytest
 from tests.faults.injection import compile_shim
 from tests.faults.sandbox import Sandbox
 from tests.faults.verbs import build_templates
+from tests.support.made_once import made_once
 
 MEMORY = "/dev/shm"  # a file system in memory: the sweeps make ten thousand stores, and the shim sees every call anyway
 NEEDS = {
@@ -59,6 +60,11 @@ def sandbox(fast_directory, shim):
 
 
 @pytest.fixture(scope="session")
-def templates(plain_sandbox, fast_directory):
-    """Make the stores that the commands find, once for all tests of this process."""
-    return build_templates(plain_sandbox, os.path.join(fast_directory, "templates"))
+def templates(request, tmp_path_factory):
+    """Make the stores that the commands find, once for all tests of the run: that takes a hundred commands."""
+
+    def make(directory):
+        sandbox = request.getfixturevalue("plain_sandbox")
+        return build_templates(sandbox, str(directory / "stores"))
+
+    return made_once(request, tmp_path_factory, "fault-templates", make)

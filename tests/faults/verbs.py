@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from dataclasses import dataclass
 
 from tests.faults.sandbox import Sandbox
 
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
+LARGE = random.Random(1).randbytes(40_000).hex()  # its object is not written by libgit2
 DECISION = '{"topic": "db", "decision": "SQLite"}'
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
 TAKEN_BACK, IMPORTED = "taken back", "imported"
@@ -59,6 +61,7 @@ def _on_both(name: str, words: str, template: str, code: int = 0) -> Verb:
 VERBS = (
     _conversation("new", "new --title Login --participant planner", "new --title Second"),
     _conversation("append", "append conv-001 --as carol first", "append conv-001 --as carol second"),
+    _conversation("append-large", f"append conv-001 --as carol {LARGE}", "append conv-001 --as carol second"),
     Verb(
         "append-decision",
         (

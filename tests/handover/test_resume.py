@@ -308,7 +308,9 @@ def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
     done = subprocess.run(
         ["sh", "-c", found.shell], check=True, capture_output=True, text=True, env={"PATH": f"{bin_}:/usr/bin:/bin"}
     )
-    words = "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(-n)(50)(--max-tokens)(20000)"
+    words = (
+        "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--redact)(-n)(50)(--max-tokens)(20000)"
+    )
     assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'
 
 

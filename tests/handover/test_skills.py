@@ -12,6 +12,7 @@ from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.handover import skills
 from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
 from scopes.hosts.agents import UserDirectories
+from scopes.part_files import part_of
 
 
 @pytest.fixture
@@ -293,3 +294,16 @@ def test_the_skill_is_where_the_variable_of_the_agent_says(tmp_path):
 def test_the_shared_folder_is_in_the_home_directory_whatever_codex_moves(tmp_path):
     moved = directories(tmp_path, CODEX_HOME=str(tmp_path / "elsewhere"))
     assert path_of("codex", moved, project=False) == str(tmp_path / ".agents/skills/scopes/SKILL.md")
+
+
+def test_what_a_killed_process_left_goes_with_the_next_change(top):
+    """It stayed for ever, and so did the folder of the skill after a removal."""
+    path = path_of("claude-code", top, project=False)
+    os.makedirs(os.path.dirname(path))
+    left = part_of(os.path.join(os.path.dirname(path), ".scopes"))
+    for change in (install_skill, remove_skill):
+        with open(left, "w") as file:
+            file.write("half")
+        change("claude-code", top, project=False)
+        assert not os.path.exists(left)
+    assert not os.path.exists(os.path.dirname(path))

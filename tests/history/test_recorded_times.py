@@ -15,9 +15,11 @@ from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge,
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
+from scopes.history import latest
+from scopes.history.latest import list_latest
 from scopes.history.messages import display_time, stored_time
 from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation
+from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.model.message import Author
 from scopes.store.operation_log import walk_operation_commits, walk_operations
 from scopes.store.refs import OPERATIONS
@@ -110,6 +112,19 @@ def test_a_list_is_sorted_by_the_time_of_the_merge_and_names_it(repository, fork
     assert (other.id, other.recorded_at) == ("d", None)
     assert list_latest(repository) == ["c", "d"]
     assert resolve_conversation(repository, "@") == "c"
+
+
+def test_a_merge_counts_from_when_it_was_written_also_if_the_times_come_from_the_index(
+    repository, forked, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(latest, "_MANY", 0)
+    repository.index_directory = str(tmp_path / "index")
+    history(repository, conversation="d")
+    say(repository, "d", "later", time="2025-07-01T00:00:00Z")
+    assert list_latest(repository) == ["d", "c"]
+    merge(repository, "c", "fix", target="main")
+    assert list_latest(repository) == list_latest(repository) == ["c", "d"]
+    assert (tmp_path / "index" / "sessions.sqlite").exists()
 
 
 def test_the_latest_conversation_is_the_first_of_the_list_if_the_clock_of_an_agent_is_ahead(repository):

@@ -11,15 +11,22 @@ from scopes.code_links.foreign_notes import format_of, note_keys
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.errors import Invalid
 from scopes.handover.agent_programs import PROGRAMS
-from scopes.handover.skills import FOLDERS, SHARED
+from scopes.handover.skills import FOLDERS, SHARED, install_skill, remove_skill
 from scopes.handover.skills import path_of as skill_of
-from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, find_agent_named, moved_directory
+from scopes.hosts.agents import (
+    AGENTS,
+    UserDirectories,
+    config_directory,
+    find_agent_named,
+    moved_directory,
+    target_named,
+)
 from scopes.hosts.hook_target import HookEnvironment
-from scopes.hosts.mcp_servers import HOSTS
+from scopes.hosts.mcp_servers import HOSTS, find_host
 from scopes.hosts.mcp_servers import path_of as servers_of
 from scopes.importers.formats.registry import FORMATS
 from scopes.live.hook_inputs import read_turn
-from scopes.live.hook_targets import TARGETS
+from scopes.live.hook_targets import TARGETS, find_target
 
 VARIABLES = {
     "claude-code": "CLAUDE_CONFIG_DIR",
@@ -134,3 +141,18 @@ def test_no_name_belongs_to_two_agents():
 
 def test_notes_of_git_ai_are_looked_for_under_each_name_of_an_agent():
     assert len(note_keys("claude-code", "s")) == 2 * (1 + len(AGENTS["claude-code"].others))
+
+
+@pytest.mark.parametrize("typed", ["claude", "Claude Code", "gemini-cli", "codex", "OpenCode"])
+def test_hooks_servers_and_skills_are_installed_by_each_name_of_an_agent(tmp_path, typed):
+    """As `resume --in` starts it by each of them."""
+    name = AGENTS[target_named(typed)].name
+    assert find_target(typed).name == find_host(typed).name == name
+    changed = install_skill(typed, UserDirectories(str(tmp_path), str(tmp_path), {}), project=False)
+    assert changed.agent == name
+    assert remove_skill(typed, UserDirectories(str(tmp_path), str(tmp_path), {}), project=False).state == "removed"
+
+
+@pytest.mark.parametrize("typed", ["git", "vscode", "agents", "nobody"])
+def test_targets_that_are_no_agents_keep_their_names(typed):
+    assert target_named(typed) == typed

@@ -155,20 +155,106 @@ def test_a_changed_file_is_read_again(folder, reads, change):
     assert len(reads) > before
 
 
+def change_store(folder, *words, store="store.git"):
+    """Run a command on the store as another program would."""
+    store = str(folder.parent / store)
+    changed = scopes("--store", store, *words, table=PRODUCT, env={"HOME": str(folder.parent)})
+    assert changed.returncode == 0, changed.stderr
+
+
+OTHER_WRITES = [
+    ("new",),
+    ("append", "conv-001", "hello"),
+    ("branch", "conv-001", "try"),
+    ("rename", "conv-001", "--title", "Tea"),
+    ("rewind", "conv-001"),
+    ("tag", "conv-003", "good"),
+    ("gc",),
+]
+
+
+@pytest.mark.parametrize("words", OTHER_WRITES, ids=lambda words: words[0])
+def test_after_another_write_the_sources_are_not_read_and_the_result_is_as_if_they_were(folder, reads, words):
+    for _ in range(2):
+        run(folder)
+    before = len(reads)
+    change_store(folder, *words)
+    now = run(folder)
+    assert len(reads) == before
+    assert run(folder, reread=True) == now == run(folder)
+
+
+def test_each_of_several_writes_changes_its_row(folder, reads):
+    for _ in range(2):
+        first = run(folder)
+    before = len(reads)
+    change_store(folder, "append", "conv-001", "hello")
+    change_store(folder, "rename", "conv-002", "--title", "Tea")
+    rows = {row.id: row for row in run(folder).conversations}
+    assert len(reads) == before
+    counts = {row.id: row.messages for row in first.conversations}
+    assert {name: row.messages - counts[name] for name, row in rows.items() if row.messages != counts[name]} == {
+        "conv-001": 1
+    }
+    assert (rows["conv-002"].title, rows["conv-002"].first_prompt) == ("Tea", None)
+    change_store(folder, "undo")
+    assert run(folder).conversations[1] == first.conversations[1]
+    assert len(reads) == before
+
+
 @pytest.mark.parametrize(
-    "words", [("new",), ("append", "conv-001", "hello"), ("rename", "conv-001", "--title", "Tea"), ("delete", "conv-002", "--yes")],
+    "words",
+    [("delete", "conv-002", "--yes"), ("rename", "conv-002", "tea")],
     ids=lambda words: words[0],
-)  # fmt: skip
-def test_a_changed_store_is_read_again(folder, reads, words):
+)
+def test_a_conversation_that_is_gone_makes_the_import_read_again(folder, reads, words):
     for _ in range(3):
         run(folder)
     before = len(reads)
-    changed = scopes(
-        "--store", str(folder.parent / "store.git"), *words, table=PRODUCT, env={"HOME": str(folder.parent)}
-    )
-    assert changed.returncode == 0, changed.stderr
+    change_store(folder, *words)
     run(folder)
     assert len(reads) > before
+
+
+def test_a_conversation_that_comes_back_is_noticed(folder, reads):
+    for _ in range(2):
+        run(folder)
+    change_store(folder, "delete", "conv-002", "--yes")
+    for _ in range(2):
+        gone = run(folder)
+    before = len(reads)
+    assert (gone.stay_deleted, len(gone.conversations)) == (1, 3)
+    assert run(folder) == gone
+    assert len(reads) == before
+    change_store(folder, "undo")
+    assert len(run(folder).conversations) == 4
+    assert len(reads) == before + 1
+
+
+def test_another_conversation_under_the_same_id_is_not_taken_for_it(folder, reads):
+    for _ in range(2):
+        run(folder)
+    before = len(reads)
+    change_store(folder, "delete", "conv-004", "--yes")
+    change_store(folder, "new", "--id", "conv-004")
+    found = run(folder)
+    assert len(reads) > before
+    assert [row.id for row in found.conversations] == ["conv-001", "conv-002", "conv-003"]
+
+
+def test_a_source_that_another_import_has_changed_makes_the_import_read_again(folder, reads):
+    for _ in range(2):
+        run(folder)
+    original = (folder / "1.jsonl").read_text()
+    status = (folder / "1.jsonl").stat()
+    other = folder.parent / "elsewhere"
+    other.mkdir()
+    (other / "9.jsonl").write_text(RECORD % 9)
+    change_store(folder, "import", str(other))
+    before = len(reads)
+    assert run(folder).operation is None
+    assert len(reads) == before + 1
+    assert ((folder / "1.jsonl").read_text(), (folder / "1.jsonl").stat().st_mtime_ns) == (original, status.st_mtime_ns)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +449,7 @@ def test_a_file_that_is_replaced_while_an_import_reads_is_read_by_the_next_one(f
     assert "How much is tea 8?" in texts_of(folder)
 
 
-def test_a_store_that_changes_while_an_import_reads_is_not_that_of_the_entry(folder, reads, monkeypatch):
+def test_what_changes_in_the_store_while_an_import_reads_is_in_the_next_result(folder, reads, monkeypatch):
     for _ in range(2):
         run(folder)
     for entry in entries(folder):
@@ -371,19 +457,17 @@ def test_a_store_that_changes_while_an_import_reads_is_not_that_of_the_entry(fol
     original = import_sources.open_sources
 
     def open_sources(*arguments, **named):
-        words = ("append", "conv-001", "meanwhile")
-        done = scopes(
-            "--store", str(folder.parent / "store.git"), *words, table=PRODUCT, env={"HOME": str(folder.parent)}
-        )
-        assert done.returncode == 0, done.stderr
-        return original(*arguments, **named)
+        opened = original(*arguments, **named)
+        change_store(folder, "append", "conv-001", "meanwhile")
+        return opened
 
     with monkeypatch.context() as patched:
         patched.setattr(import_sources, "open_sources", open_sources)
         run(folder)
     before = len(reads)
-    run(folder)
-    assert len(reads) == before + 1
+    found = run(folder)
+    assert len(reads) == before
+    assert run(folder, reread=True) == found
 
 
 def test_a_directory_that_a_link_now_leads_to_is_read(folder, reads):
@@ -410,7 +494,7 @@ def test_a_directory_that_a_link_now_leads_to_is_read(folder, reads):
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (repeated_import, "_VERSION", 2),
+        (repeated_import, "_VERSION", 99),
         (repeated_import, "PARSER_VERSION", "another"),
         (repeated_import.scopes, "__version__", "99.0"),
     ],
@@ -426,16 +510,20 @@ def test_another_version_reads_again(folder, reads, monkeypatch, module, name, v
 
 
 def test_the_entry_of_another_import_under_the_same_name_is_not_used(folder, reads):
-    """Names are short hashes; only the key in the entry proves what it is of."""
+    """Names are short hashes. In the other store, the same sources have other conversations."""
+    change_store(folder, "new", store="other.git")
     for store in ("store.git", "other.git"):
         for _ in range(2):
             run(folder, store=store)
     one, two = entries(folder)
+    first, second = (run(folder, store=store) for store in ("store.git", "other.git"))
+    two_bytes = two.read_bytes()
     two.write_bytes(one.read_bytes())
+    one.write_bytes(two_bytes)
     before = len(reads)
-    results = [run(folder, store=store) for store in ("store.git", "other.git")]
-    assert len(reads) == before + 1
-    assert [len(result.conversations) for result in results] == [4, 4]
+    assert [run(folder, store=store) for store in ("store.git", "other.git")] == [first, second]
+    assert len(reads) == before + 2
+    assert first.conversations[0].id != second.conversations[0].id
 
 
 def test_a_file_that_vanishes_before_its_status_is_taken_is_as_without_a_cache(folder, monkeypatch):

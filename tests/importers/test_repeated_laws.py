@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.importers.import_sources import import_sources
-from scopes.importers.repeated_import import state_of_refs
+from scopes.importers.repeated_import import read_store_state
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 
 
@@ -40,9 +40,9 @@ CERTAIN = {
 def test_the_next_import_has_the_foretold_result(repository, tmp_path, case):
     sources = CERTAIN[case](tmp_path)
     foretold, state = foretell(repository, sources, [DemoFormat()])
-    assert state == state_of_refs(repository)
+    assert state == read_store_state(repository)
     assert import_sources(repository, sources, [DemoFormat()]) == foretold
-    assert state == state_of_refs(repository)
+    assert state == read_store_state(repository)
 
 
 def test_nothing_is_foretold_of_sessions_that_continue_each_other(repository, tmp_path):

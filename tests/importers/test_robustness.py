@@ -420,11 +420,14 @@ def measured(folder, data):
     "size", [8, pytest.param(60, marks=pytest.mark.sweep), pytest.param(100, marks=pytest.mark.sweep)]
 )
 def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
-    """B-15: it becomes a message, or unparsed if it is longer than 64 MiB; memory holds a few copies of it at most."""
+    """B-15: it becomes a message, or unparsed if it is longer than 64 MiB; memory holds a few copies of it at most.
+
+    RE2, if it is installed, takes 8 MiB of the constant part.
+    """
     data = long_line(size << 20)
     unparsed, accounted, peak = measured(tmp_path, data)
     assert (unparsed, accounted) == (1 if size <= 64 else 2, len(data))
-    assert peak < (48 << 10) + 4 * (min(size, 64) << 10)
+    assert peak < (56 << 10) + 4 * (min(size, 64) << 10)
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):

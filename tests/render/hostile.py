@@ -40,7 +40,8 @@ _NEVER_SEEN = frozenset("\xad\u034f\u115f\u1160\u180e\u3164\uffa0")
 def forbidden(text: str) -> list[str]:
     """Return control and invisible characters, by their Unicode properties; newlines are allowed."""
     text = _SELECTOR_IN_PLACE.sub("", text)
-    return [c for c in text if c != "\n" and (_acts(c) or c in _NEVER_SEEN or _is_selector(c))]
+    found = {c for c in set(text) if c != "\n" and (_acts(c) or c in _NEVER_SEEN or _is_selector(c))}
+    return [c for c in text if c in found] if found else []
 
 
 def _acts(character: str) -> bool:

@@ -122,6 +122,10 @@ from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
+from scopes.secrets.allow import SecretAllowed
+from scopes.secrets.allowed import AllowedSecret
+from scopes.secrets.list import SecretExplained, SecretGroup, SecretList, SecretRule, SecretRules
+from scopes.secrets.scan import SecretRow, SecretsScanned
 from scopes.server.acp.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.server.mcp.address import McpServer
 from scopes.store.config import Setting
@@ -772,6 +776,16 @@ TEAM = tuple(
     )
     for number in range(1, 31)
 )  # fmt: skip
+SECRET = "3f2a91c05d7e4b68a1c2d3e4f5061728"
+SECRET_RULE = SecretRule(
+    "github-token", "ghp_, gho_ and what has to follow", "the checksum in classic tokens (CRC-32)", 1
+)
+SECRET_ROWS = (
+    SecretRow(SECRET, "github-token", CONVERSATION, PROMPT.id, "parts[0].output.text", 12, allowed=False),
+    SecretRow(SECRET[::-1], "jwt", CONVERSATION, None, "title", 1, allowed=True),
+)
+ALLOWED_SECRET = AllowedSecret(SECRET, "github-token", "carol", "2026-01-01T00:00:00Z", "revoked")
+
 CROWDED_INBOX = Inbox(
     agent=TEAM[1],
     messages=tuple(
@@ -1437,6 +1451,25 @@ SAMPLES = {
         "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
         "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
         "status": HooksStatus(hooks=HOOK_STATES, home="/home/carol"),
+    },
+    "secrets": {
+        "scanned": SecretsScanned(conversations=3, unchanged=1, messages=40, size_bytes=90_000, secrets=SECRET_ROWS),
+        "many-found": SecretsScanned(conversations=1, unchanged=0, messages=40, size_bytes=90_000, secrets=SECRET_ROWS[:1] * 30),
+        "nothing-found": SecretsScanned(conversations=1, unchanged=1, messages=0, size_bytes=0, secrets=()),
+        "list": SecretList(
+            secrets=(
+                SecretGroup(SECRET, "github-token", 2, 1, CONVERSATION, PROMPT.id),
+                SecretGroup(SECRET[::-1], "jwt", 1, 1, CONVERSATION, None, "carol", "the sample of the documentation"),
+                SecretGroup("0" * 32, "stripe-key", 0, 0, None, None, "carol"),
+            )
+        ),
+        "empty-list": SecretList(secrets=()),
+        "rules": SecretRules(rules=(SECRET_RULE, SecretRule("stripe-key", "sk_live_ and what has to follow", None, 0))),
+        "explained": SecretExplained(id=SECRET, rule=SECRET_RULE, places=SECRET_ROWS[:1], allowed=None),
+        "explained-allowed": SecretExplained(id=SECRET, rule=SECRET_RULE, places=(), allowed=ALLOWED_SECRET),
+        "allowed": SecretAllowed(secret=ALLOWED_SECRET, change="allowed", operation=OPERATION),
+        "removed": SecretAllowed(secret=ALLOWED_SECRET, change="removed", operation=OPERATION),
+        "unchanged": SecretAllowed(secret=ALLOWED_SECRET, change="unchanged"),
     },
     "agents": {
         "list": AgentList(

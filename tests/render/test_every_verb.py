@@ -71,6 +71,8 @@ from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
+from scopes.secrets.list import explain_rules, list_secrets
+from scopes.secrets.scan import scan as scan_secrets
 from scopes.server.acp.acp_events import acp_log, acp_stats
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
@@ -127,6 +129,9 @@ READS = {
         repo, Request(max_tokens=900), estimated(repo), repo.path + ".cache", (SAMPLE, "main~2..main")
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
+    "secrets scan": lambda repo: scan_secrets(repo, index_directory=repo.path + "-index"),
+    "secrets list": lambda repo: list_secrets(repo, index_directory=repo.path + "-index"),
+    "secrets explain": lambda repo: explain_rules(repo, index_directory=repo.path + "-index"),
     "verify": verify,
     "check --list": lambda _: list_rules(Policy()),
     "check --explain": lambda _: explain_rule(Policy(), "run/empty"),
@@ -223,7 +228,7 @@ def show_in_every_way(perform):
 @pytest.mark.parametrize("verb", READS)
 def test_what_is_read_can_be_shown_in_every_way(verb, sample):
     shown = show_in_every_way(lambda: READS[verb](sample))
-    if verb not in {"verify", "repair", "config list"}:
+    if verb not in {"verify", "repair", "config list", "secrets scan", "secrets list"}:
         assert all(shown)
 
 

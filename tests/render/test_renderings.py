@@ -29,6 +29,7 @@ import scopes.memory
 import scopes.merge
 import scopes.proposals
 import scopes.search
+import scopes.secrets
 import scopes.server
 import scopes.server.acp
 import scopes.server.mcp
@@ -58,6 +59,7 @@ MODULES = [
         scopes.merge,
         scopes.memory,
         scopes.search,
+        scopes.secrets,
         scopes.tokens,
         scopes.proposals,
         scopes.live,

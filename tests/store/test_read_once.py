@@ -64,7 +64,7 @@ def test_an_object_can_be_written(repository):
     assert once.read(once.write("blob", b"text")) == ("blob", b"text")
 
 
-KIND_OF = {"commit": ReadOnce.read_commit, "tree": ReadOnce.read_tree, "blob": ReadOnce.read_blob}
+KIND_OF = {"commit": ReadOnce.read_commits, "tree": ReadOnce.read_trees, "blob": ReadOnce.read_blobs}
 
 
 @pytest.mark.parametrize("wanted", KIND_OF)
@@ -74,20 +74,39 @@ def test_an_object_of_a_known_kind_is_read_and_one_of_another_kind_is_corrupt(ob
     for oid in oids:
         kind, data = once.read(oid)
         if kind == wanted:
-            assert KIND_OF[wanted](once, oid) == data
+            assert KIND_OF[wanted](once, [oid, oid]) == [data, data]
         else:
-            with pytest.raises(Corrupt, match=f"is not a {wanted}"):
-                KIND_OF[wanted](once, oid)
+            with pytest.raises(Corrupt, match=f"{oid} is not a {wanted}"):
+                KIND_OF[wanted](once, [oid])
+
+
+@pytest.mark.parametrize("wanted", KIND_OF)
+def test_many_objects_are_read_in_the_order_of_their_ids_loose_ones_too(objects, wanted):
+    repository, oids = objects
+    loose = repository.write("blob", b"not in a pack")
+    once = ReadOnce(make_store(repository.path))
+    chosen = [oid for oid in (*oids, loose, *reversed(oids)) if once.read(oid)[0] == wanted]
+    assert KIND_OF[wanted](once, chosen) == [once.read(oid)[1] for oid in chosen]
+    assert KIND_OF[wanted](once, []) == []
+
+
+def test_the_one_of_many_objects_that_is_missing_is_named(objects):
+    repository, oids = objects
+    blobs = [oid for oid in oids if ReadOnce(repository).read(oid)[0] == "blob"]
+    with pytest.raises(NotFound, match=r"f{40}"):
+        ReadOnce(repository).read_blobs([*blobs, "f" * 40, *blobs])
 
 
 @pytest.mark.parametrize("name", ["f" * 40, "?" * 40, "é" * 40, "", "12ab"])
 def test_what_is_no_id_or_missing_raises_for_every_kind(objects, name):
     """The object database takes the beginning of an id for the id."""
     repository, oids = objects
-    for read in (*KIND_OF.values(), ReadOnce.read, ReadOnce.read_tree_of):
+    for read in (*KIND_OF.values(), ReadOnce.read_trees_of):
         for wrong in (name, oids[0][:20]):
             with pytest.raises((NotFound, Corrupt)):
-                read(ReadOnce(repository, commits=100), wrong)
+                read(ReadOnce(repository, commits=100), [wrong])
+            with pytest.raises((NotFound, Corrupt)):
+                ReadOnce(repository).read(wrong)
 
 
 def exchange_offsets(repository):
@@ -107,9 +126,11 @@ def test_another_object_in_the_place_of_the_wanted_one_is_not_taken_for_it(objec
     repository, _ = objects
     for oid in exchange_offsets(repository):
         once = ReadOnce(make_store(repository.path), commits=100)
-        for read in (*KIND_OF.values(), ReadOnce.read):
+        with pytest.raises((NotFound, Corrupt)):
+            once.read(oid)
+        for read in KIND_OF.values():
             with pytest.raises((NotFound, Corrupt)):
-                read(once, oid)
+                read(once, [oid])
 
 
 @pytest.fixture
@@ -136,7 +157,7 @@ def spied(repository, commits):
 def test_the_commit_graph_spares_reading_commits_for_their_trees_if_they_are_many(gathered, commits):
     repository, trees = gathered
     once, read = spied(repository, commits)
-    assert {oid: once.read_tree_of(oid) for oid in trees} == {oid: once.read_tree(tree) for oid, tree in trees.items()}
+    assert once.read_trees_of([*trees]) == once.read_trees([*trees.values()])
     assert trees.keys() & set(read) == (set() if commits else trees.keys())
 
 
@@ -147,7 +168,7 @@ def test_a_newer_commit_than_the_commit_graph_is_read(gathered):
     git(repository, "repack", "-dq")
     once, read = spied(make_store(repository.path), 1000)
     tree = git(repository, "rev-parse", f"{newer}^{{tree}}").strip()
-    assert once.read_tree_of(newer) == once.read_tree(tree)
+    assert once.read_trees_of([newer]) == once.read_trees([tree])
     assert newer in read
     assert newer not in trees
 
@@ -159,7 +180,7 @@ def test_a_commit_that_only_the_commit_graph_has_is_missing(gathered):
     for oid in trees:
         put_back = remove_object(repository, oid)
         with pytest.raises(NotFound, match=oid):
-            ReadOnce(make_store(repository.path), 1000).read_tree_of(oid)
+            ReadOnce(make_store(repository.path), 1000).read_trees_of([oid])
         put_back()
 
 
@@ -181,5 +202,5 @@ def test_without_a_sound_commit_graph_commits_are_read(gathered, damage):
     if damage is not None:
         graph.write_bytes(damage)
     once, read = spied(make_store(repository.path), 1000)
-    assert all(once.read_tree_of(oid) == once.read_tree(tree) for oid, tree in trees.items())
+    assert once.read_trees_of([*trees]) == once.read_trees([*trees.values()])
     assert set(trees) <= set(read)

@@ -98,7 +98,11 @@ class StartedProgram:
             self._replies, reply = socket.socketpair()
             for end in (read, write, reply.fileno()):
                 stack.callback(os.close, end)
-            errors = 2 if stderr is None else stderr.fileno()
+            if stderr == DEVNULL:
+                errors = os.open(os.devnull, os.O_WRONLY)
+                stack.callback(os.close, errors)
+            else:
+                errors = 2 if stderr is None else stderr.fileno()
             socket.send_fds(_server(), [data], [read, write, errors, reply.detach()])
         self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
         self.pid = int(self._replies.recv(20))
@@ -129,6 +133,14 @@ class StartedProgram:
     def kill(self) -> None:
         """Kill the program."""
         self.send_signal(signal.SIGKILL)
+
+    def close(self, timeout: float = 30) -> int:
+        """Close its input, read the rest of its output, and return its exit code."""
+        with contextlib.suppress(BrokenPipeError):
+            self.stdin.close()
+        self.stdout.read()
+        self.stdout.close()
+        return self.wait(timeout)
 
 
 def _differs_at_start(environment: Mapping[str, str]) -> bool:

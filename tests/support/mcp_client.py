@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,9 +17,12 @@ from mcp.types import CallToolResult, Implementation
 
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.server import build_server
+from tests.cli.running import PRODUCT, PROGRAM
+from tests.support.fork_server import StartedProgram
 from tests.support.store import ROOT
 
 NAME = "codex"
+_OWN = threading.local()
 
 
 def use(server: Any, task: Callable[[Client], Awaitable[Any]], *, mode: str = "legacy", name: str = NAME) -> Any:
@@ -33,8 +38,10 @@ def use(server: Any, task: Callable[[Client], Awaitable[Any]], *, mode: str = "l
 class Agent:
     """An agent that calls tools of the server of a store, one connection for each call."""
 
-    def __init__(self, store: object, name: str = NAME, *, fixed: str | None = None) -> None:
-        self.access = StoreAccess(str(store), agent=fixed)
+    def __init__(
+        self, store: object, name: str = NAME, *, fixed: str | None = None, settings: dict[str, str] | None = None
+    ) -> None:
+        self.access = StoreAccess(str(store), agent=fixed, settings=settings)
         self.name = name
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
@@ -55,7 +62,19 @@ class Agent:
 
     def do(self, task: Callable[[Client], Awaitable[Any]]) -> Any:
         """Return what a task makes of a client."""
-        return use(build_server(self.access), task, name=self.name)
+        return use(_server_of(self.access), task, name=self.name)
+
+
+def _server_of(access: StoreAccess) -> Any:
+    """Return the server of this thread for a store: to make one takes as long as twelve calls of a tool.
+
+    All that a server keeps between requests is how it reaches its store.
+    """
+    if not hasattr(_OWN, "server"):
+        _OWN.access = StoreAccess("")
+        _OWN.server = build_server(_OWN.access)
+    vars(_OWN.access).update(vars(access))
+    return _OWN.server
 
 
 def process(*arguments: str, cwd: object = ROOT) -> Any:
@@ -63,6 +82,12 @@ def process(*arguments: str, cwd: object = ROOT) -> Any:
     environment = {**os.environ, "PYTHONPATH": ROOT}
     words = ["-m", "scopes", *arguments]
     return stdio_client(StdioServerParameters(command=sys.executable, args=words, env=environment, cwd=str(cwd)))
+
+
+def start(*arguments: str, stderr: Any = subprocess.DEVNULL, **environment: str) -> StartedProgram:
+    """Start a server in a process of its own, which is forked: a new interpreter needs a second to import the library."""
+    words = (PRODUCT, *map(str, arguments))
+    return StartedProgram(PROGRAM, words, {**os.environ, "PYTHONPATH": ROOT, **environment}, stderr=stderr, cwd=ROOT)
 
 
 def text_object(result: CallToolResult) -> dict[str, Any]:

@@ -402,7 +402,7 @@ FORCE_PUSH = Rule(
     "error",
     "No push overwrites a remote branch",
     "Decided from the words of each `git push`: --force, -f, --force-with-lease, --mirror, and a refspec that begins "
-    "with `+`, also from `remote.*.push` and `remote.*.mirror` where the run sets them. A dry run is no push. It "
+    "with `+`, also from `remote.*.push` and `remote.*.mirror` where the run sets them. A dry run is not a push. It "
     "cannot see what the configuration had before, and pushes of other programs. `lease = true` accepts "
     "--force-with-lease, `deletions = true` reports deleted remote branches too, and `allow` accepts single commands.",
     judge_commands("shell/force-push", _decide_force_push, "push without force, or add the command to `allow`"),
@@ -447,7 +447,7 @@ PUSH = Rule(
     "shell/push",
     "off",
     "The agent does not push",
-    "Decided from `git push`, whatever its options; a dry run is no push. It cannot see what other programs "
+    "Decided from `git push`, whatever its options; a dry run is not a push. It cannot see what other programs "
     "push. `allow` accepts single commands, such as `git push origin agent/*`.",
     judge_commands("shell/push", _decide_push, "push yourself, or add the command to `allow`"),
     (ALLOW,),

@@ -87,9 +87,9 @@ INCOMPLETE = Rule(
     "error",
     "The run came to its end",
     "An event stream must have its end record, and the last tool call a result. A call without a result after which "
-    "the run went on is no breach: agents drop results at a compaction, and of some tools they record none. A session "
-    "file must end with an answer or an error, and with Codex at the end of a turn, or with a message that it marks as "
-    "the final answer. It makes up for a stream without "
+    "the run went on is not a breach: agents drop results at a compaction, and of some tools they record none. A "
+    "session file must end with an answer or an error, and with Codex at the end of a turn, or with a message that it "
+    "marks as the final answer. It makes up for a stream without "
     "an end only if it records why its last answer stopped, which those of Gemini do not. With Claude Code the record "
     "of a Stop hook after the last message ends a turn as well. A run that the user interrupted is a breach, unless a "
     "later turn follows and ends. A record that is not JSON, or a last one that was "

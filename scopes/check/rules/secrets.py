@@ -294,7 +294,7 @@ RULES = (
         "are left out, and so are passwords for hosts such as db.example.com. A finding has the kind and the first "
         "characters, never the value. `allow` are patterns of values, such as `sk_test_*`, or kinds, such as `jwt`.",
         _judge_transcript,
-        (Parameter("allow", [], "patterns of values, or kinds, that are no secrets"),),
+        (Parameter("allow", [], "patterns of values, or kinds, that are not secrets"),),
     ),
     Rule(
         READ,

@@ -156,7 +156,7 @@ OPAQUE = Rule(
     "judge: an option, a subcommand or a refspec that the shell computes (`rm $flags x y`, `git $verb`, `git push "
     "origin $ref`), a program named by a pattern (`/bin/r?`), a file or a link that the same line makes, and a "
     "recursive deletion in a directory that is not known or behind a `cd` that may fail. A call of a shell "
-    "whose command is no text is reported as well. A computed word that no rule "
+    "whose command is not text is reported as well. A computed word that no rule "
     "asks for, as in `echo $x`, is none. `allow` are patterns of the words as written. "
     "A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
     "hide any command. A hook asks the user about all that it cannot read.",

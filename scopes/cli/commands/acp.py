@@ -114,7 +114,7 @@ def acp(
     fenced as recorded data; scopes history CONV --inject-preview prints it.
 
     Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
-    first prompt gets the history, and lines of the agent that are no messages are dropped. --emulate changes more: the
+    first prompt gets the history, and lines of the agent that are not messages are dropped. --emulate changes more: the
     answer to initialize, and the ids of sessions that the agent knows by another one. So it is off unless asked for.
 
     A turn is in the store when its answer arrives, or, if the store is locked for more than two seconds, on disk in the
@@ -131,6 +131,7 @@ def acp(
     """
     invocation: Invocation = context.obj
     command = after_separator(invocation.arguments)
+    continued, injected = _choose("--continue", which, CONTINUE), _choose("--inject", inject, INJECT)
     if not command or len(words or ()) != len(command):
         raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
     of = "none" if no_memory else _choose("--memory", memory, MEMORY)
@@ -144,10 +145,10 @@ def acp(
         history=HistoryOptions(messages, tokens, with_tools=not no_tools, memory=of),
         record=RecordOptions(thoughts, redact),
         options=ContinueOptions(
-            which=_choose("--continue", which, CONTINUE),
+            which=continued,
             conversation=conversation,
             fork=fork,
-            inject=_choose("--inject", inject, INJECT),
+            inject=injected,
             show_replay=show_replay,
             system_prompt=system_prompt,
             way_seconds=timeout,
@@ -178,7 +179,7 @@ def acp_log(
     """Show what happened to sessions behind scopes acp.
 
     Newest first: when an agent began and ended or could not be started, which sessions it refused, which ways to
-    continue one were tried and why one failed, lines of the agent that were no messages, and why a recording stopped.
+    continue one were tried and why one failed, lines of the agent that were not messages, and why a recording stopped.
     The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores.
 
     Examples:

@@ -191,7 +191,8 @@ def agents_away(context: usage.Context, agent: ChangedAgent) -> int:
 def agents_export(context: usage.Context, agent: AgentArgument) -> int:
     """Print the A2A agent card of an agent.
 
-    The capabilities are the skills of the card. What only scopes has is below the key `scopes`.
+    The capabilities are the skills of the card. What only scopes has is below the key `scopes`. Possible secrets are
+    replaced: cards are published.
 
     Examples:
       scopes agents export reviewer > reviewer.json

@@ -47,11 +47,12 @@ def bisect_run(
     A binary search along first parents, as git bisect run: COMMAND runs after -- without a shell, about once for each
     doubling of the number of messages. It reads the context up to a message on standard input, as scopes context --at
     prints it, but the whole one unless --max-tokens limits it; or with --input the state of the conversation as JSON,
-    or the message as JSON. SCOPES_CONVERSATION, SCOPES_MESSAGE (empty before the first one), SCOPES_REVISION (the
-    commit) and SCOPES_STORE name the message for other commands of scopes. Exit code 0 is good, 125 cannot be tested,
-    128 and above stop the search, all others are bad. The output of COMMAND goes to standard error. Nothing is checked
-    out and nothing is stored, so there is no start and no reset. First the good and the bad end are checked. The exit
-    code is 0 if the first bad message is known, and 1 if skipped messages hide it: they are listed.
+    or the message as JSON; possible secrets are replaced in all of them. SCOPES_CONVERSATION, SCOPES_MESSAGE (empty
+    before the first one), SCOPES_REVISION (the commit) and SCOPES_STORE name the message for other commands of scopes.
+    Exit code 0 is good, 125 cannot be tested, 128 and above stop the search, all others are bad. The output of COMMAND
+    goes to standard error. Nothing is checked out and nothing is stored, so there is no start and no reset. First the
+    good and the bad end are checked. The exit code is 0 if the first bad message is known, and 1 if skipped messages
+    hide it: they are listed.
 
     Examples:
       scopes bisect run conv-001 -- sh -c '! grep -q localStorage'

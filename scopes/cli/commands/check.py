@@ -56,9 +56,8 @@ def check(
     is named is always checked. Without a path a word without a slash is the name of a project: --project shop.
 
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
-    passes. Transcripts are read into a temporary store; nothing that they contain is executed.
-
-    Rules about commands read the recorded command lines. What cannot be read is shell/opaque.
+    passes. Transcripts are read into a temporary store; nothing that they contain is executed. Rules about commands
+    read the recorded command lines. What cannot be read is shell/opaque.
 
     check is not a sandbox: it reports what it reads in the transcript. That finds mistakes and carelessness, but an
     agent that wants to deceive it can hide what a program of its own does. To make something impossible, use the
@@ -72,31 +71,25 @@ def check(
     test.ok". The manual page of scopes-check has the forms and events, and jobs for GitHub, GitLab, Jenkins and
     pre-commit.
 
-    --report writes further reports, whatever the verdict. In GitHub Actions annotations and the summary of the step are
-    written by themselves. Secrets are redacted in all of them.
+    --report writes further reports, whatever the verdict, with secrets redacted. In GitHub Actions annotations and the
+    summary of the step are written by themselves.
 
     --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
     `rule`, `at` (line of the transcript; a finding about the whole run has none) and `status`: ruleid, ok, todoruleid
     or todook. A failed test exits with 2.
 
     --compare OLD NEW compares two runs of one task: tools, calls and their order, files, commands, tests, tokens, cost
-    and time. They differ (exit code 1) if the calls are not the same in the same order; --compare-mode unordered
-    ignores the order, subset allows NEW to lack calls, and superset allows NEW to have more; both ignore the order too.
-    No mode compares how calls and tests ended.
+    and time. They differ (exit code 1) if the calls are not the same in the same order, or as --compare-mode says.
 
     --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
     Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning
-    asks the user (Codex shows a message), and all else is left to the agent's own permissions. What it cannot read
-    never passes: it asks, or denies if scopes.check.hookUnread is deny. A hook that fails denies the call, unless
-    scopes.check.hookFailure is open. The policy is that of the project; --rules-from, or --rules with a path outside
-    of it, if the agent can write there.
+    asks the user, and all else is left to the agent's own permissions. The manual page says more about all of these.
 
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
 
     Examples:
       scopes check agent.jsonl ~/.codex/sessions
-      scopes check conv-042
       scopes check agent.jsonl --report github --report sarif=s.sarif
       scopes check agent.jsonl --baseline last.sarif --agent-exit 0
       scopes check --since yesterday --project .
@@ -104,7 +97,7 @@ def check(
       scopes check --test tests/rules
       scopes check --compare conv-001 agent.jsonl --compare-mode superset
       scopes check --hook claude-code --rules-from HEAD
-      scopes check agent.jsonl --json
+      scopes check conv-042 --json
     """
     invocation: Invocation = context.obj
     request = CheckRequest(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import LATEST, STANDARD_OUTPUT, FenceMark, Force, Output, split_compared
+from scopes.cli.arguments import (
+    LATEST,
+    STANDARD_OUTPUT,
+    AllowSecrets,
+    FenceMark,
+    Force,
+    Output,
+    Redact,
+    secrets_mode,
+    split_compared,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
@@ -14,6 +24,8 @@ from scopes.context.request import Request, new_request
 from scopes.errors import BudgetExhausted, Invalid
 from scopes.loading import deferred
 from scopes.render.view_options import ViewOptions, check_layout
+from scopes.secret_scan.clearance import Gate
+from scopes.secrets.gates import gate_of
 from scopes.tokens.choose import TokenizerChoice
 
 if TYPE_CHECKING:
@@ -68,6 +80,8 @@ def context(
     ] = False,
     mark: FenceMark = None,
     strict: Strict = False,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Build context within a token budget.
 
@@ -78,7 +92,10 @@ def context(
     so. At an earlier message, files have the content that the tools of the conversation recorded. Notes count what was
     left out, by reason. Recorded text stands as data between two lines with a random mark (--mark fixes it); tags,
     lines like another speaker or heading, and invisible characters in it are made harmless. Left out are files that may
-    hold secrets, by their names, that git ignores, or that a link leads outside the project.
+    hold secrets, by their names or their content, that git ignores, or that a link leads outside the project.
+
+    A context with possible secrets is refused: the error names the messages and the rules, never a secret. With
+    --redact placeholders take their place, in files too; with --allow-secrets they pass this time.
 
     With --output the text of a pipe goes into a file, which is written completely or not at all, and overwritten only
     with --force.
@@ -102,6 +119,7 @@ def context(
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation), mark=mark, include_ignored=include_ignored,
+        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )  # fmt: skip
     _check_output(output, report="--diff" if diff else "--explain" if explain else "--stats" if stats else None)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
@@ -111,7 +129,8 @@ def context(
         return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
     result = _build_context(invocation, request, tokenizer, options)
     if output != STANDARD_OUTPUT:
-        return invocation.show(_save(result, layout, output, force=force))
+        gate = gate_of(invocation.repository(), request.secrets)
+        return invocation.show(_save(result, layout, output, gate, force=force))
     return invocation.show(result, options=options)
 
 
@@ -135,10 +154,10 @@ def _check_output(output: str, *, report: str | None) -> None:
         raise Invalid(f"--output cannot be combined with {report}", hint="leave out one, or redirect: > FILE")
 
 
-def _save(result: Context, layout: str, path: str, *, force: bool) -> Result:
+def _save(result: Context, layout: str, path: str, gate: Gate, *, force: bool) -> Result:
     """Write a context to a file as `export` does; return what was written, with the notes of the context."""
     name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
-    file = ExportedFile(name, None, [write_context(result, layout).encode()])
+    file = ExportedFile(name, None, [gate.clear(write_context(result, layout).encode(), "the context")])
     exported = Exported(
         conversation=result.conversation,
         format=layout,

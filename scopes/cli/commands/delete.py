@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as run_delete
+from scopes.loading import load
 
 
 def delete(
@@ -18,7 +19,8 @@ def delete(
     """Delete a conversation.
 
     It moves to the trash with all its branches. `scopes undo` restores it, until `scopes gc --expire` empties the
-    trash. `scopes list --deleted` lists the trash.
+    trash. `scopes list --deleted` lists the trash. The file that the hooks of Cursor kept of it goes with it, and comes
+    back with it.
 
     Examples:
       scopes conv delete conv-001
@@ -27,4 +29,8 @@ def delete(
       scopes list --deleted
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_delete(invocation.repository(), conversation, dry_run=dry_run))
+    repository = invocation.repository()
+    if dry_run:
+        return invocation.show(run_delete(repository, conversation, dry_run=True))
+    delete_with_journal = load("scopes.live.deleted_journals:delete_with_journal")
+    return invocation.show(delete_with_journal(repository, conversation, invocation.environ))

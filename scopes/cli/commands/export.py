@@ -5,22 +5,34 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from scopes.cli import usage
-from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
+from scopes.cli.arguments import (
+    STANDARD_OUTPUT,
+    AllowSecrets,
+    ConversationOrBranchArgument,
+    Force,
+    Output,
+    Redact,
+    secrets_mode,
+)
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
+from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import load
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import redacted_notes
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace", "git-ai"})
+_OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
 def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "openai", "original", "agent-trace"] | None,
+        Literal["markdown", "md", "json", "jsonl", "openai", "original", "agent-trace", "git-ai"] | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
@@ -30,8 +42,15 @@ def export(
     ] = None,
     force: Force = False,
     notes: Annotated[
-        bool, usage.Option("--notes", help="With agent-trace: write notes into the project, in refs/notes/scopes")
+        bool,
+        usage.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
     ] = False,
+    notes_ref: Annotated[
+        str | None,
+        usage.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
+    ] = None,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
@@ -52,7 +71,14 @@ def export(
     conversation made or wrote lines of, with the lines that its edits have. With --notes the records become notes of
     the commits, which git log --notes=scopes shows.
 
+    git-ai writes notes of git-ai (authorship/3.0.0) with these lines, and needs --notes. Programs that read git-ai look
+    into refs/notes/ai: to write there, name it with --notes-ref. Commits that have a note there keep it.
+
     A file is written completely or not at all, and overwritten only with --force.
+
+    An export that has possible secrets is refused: the error names the messages and the rules, never a secret. With
+    --redact a placeholder such as [redacted:github-token:3f2a] takes the place of each; it is the same for the same
+    secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
 
     Examples:
       scopes conv export conv-001 > transcript.md
@@ -60,44 +86,69 @@ def export(
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
+      scopes export conv-001 --format git-ai --notes
+      scopes export conv-001 --redact > transcript.md
     """
     invocation: Invocation = context.obj
-    to_stdout = output == STANDARD_OUTPUT
+    to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
-    if notes and export_format != "agent-trace":
-        raise Invalid("only records of Agent Trace become notes", hint="add --format agent-trace")
-    if export_format == "agent-trace":
-        _check_trace_options(where, output, source, force=force, notes=notes)
-        return _export_traces(invocation, where, output, force=force, notes=notes)
+    if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
+        raise Invalid("only records of commits become notes", hint="add --format agent-trace, or --format git-ai")
+    if export_format in _OF_COMMITS:
+        wants_file = force or output != STANDARD_OUTPUT
+        _check_trace_options(where, export_format, source, wants_file=wants_file, notes=notes, ref=notes_ref)
+        target = (output, force, notes, notes_ref)
+        return _export_traces(invocation, where, export_format, target, secrets)
     exported = run_export(
-        invocation.repository(), where, format_name=export_format, all_branches=include_all, source=source
-    )
-    return invocation.show(exported if to_stdout else save(exported, output, force=force))
+        invocation.repository(), where,
+        format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
+    )  # fmt: skip
+    return _show(invocation, exported, output, force=force)
 
 
-def _check_trace_options(where: str, output: str, source: str | None, *, force: bool, notes: bool) -> None:
-    """Raise Invalid if an option or a branch is given that records of Agent Trace do not heed."""
+def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:
+    """Write an export, and say how many secrets were replaced in it: that is known at its end."""
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save(exported, output, force=force))
+    code = invocation.show(exported)
+    for note in () if exported.gate is None else redacted_notes(exported.gate.redacted):
+        invocation.output().note(note)
+    return code
+
+
+def _check_trace_options(
+    where: str, form: str, source: str | None, *, wants_file: bool, notes: bool, ref: str | None
+) -> None:
+    """Raise Invalid if an option or a branch is given that records of commits do not heed."""
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint="add --format original")
     conversation, slash, _ = where.partition("/")
     if slash:
-        hint = f"all branches: scopes export {conversation} --format agent-trace"
-        raise Invalid("records of Agent Trace are those of a whole conversation", hint=hint)
-    if notes and (force or output != STANDARD_OUTPUT):
+        hint = f"all branches: scopes export {conversation} --format {form}"
+        raise Invalid(f"records of {_OF_COMMITS[form]} are those of a whole conversation", hint=hint)
+    if form == "git-ai" and not notes:
+        raise Invalid("git-ai has its records in notes of the project only", hint="add --notes to write them there")
+    if ref is not None and not notes:
+        raise Invalid("--notes-ref names where --notes writes", hint="add --notes")
+    if notes and wants_file:
         raise Invalid("--notes writes into the project, and no file", hint="leave out --notes, or --output and --force")
 
 
-def _export_traces(invocation: Invocation, where: str, output: str, *, force: bool, notes: bool) -> int:
-    name = "scopes.exporters.agent_trace:note_traces" if notes else "scopes.exporters.agent_trace:export_traces"
-    run = load(name)
+def _export_traces(
+    invocation: Invocation, where: str, form: str, target: tuple[str, bool, bool, str | None], secrets: Mode
+) -> int:
+    """Export records of commits; `target` is the output, whether it may be replaced, and whether and where notes go."""
+    output, force, notes, ref = target
     with index_progress(invocation) as on_progress:
-        result = run(
-            invocation.repository(),
-            where,
-            directory=invocation.cwd,
-            index_directory=invocation.index_directory,
-            on_progress=on_progress,
+        request = load("scopes.exporters.commit_lines:CommitRequest")(
+            where, invocation.cwd, invocation.index_directory, on_progress, secrets
         )
-    return invocation.show(result if notes or output == STANDARD_OUTPUT else save(result, output, force=force))
+        if notes:
+            notes_ref = load("scopes.exporters.commit_notes:read_notes_ref")(ref)
+            is_git_ai = form == "git-ai"
+            name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
+            return invocation.show(load(name)(invocation.repository(), request, notes_ref))
+        result = load("scopes.exporters.agent_trace:export_traces")(invocation.repository(), request)
+    return _show(invocation, result, output, force=force)

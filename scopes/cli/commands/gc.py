@@ -9,6 +9,9 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.gc import gc as run_gc
 from scopes.conversation.gc import parse_cutoff, plan_gc
+from scopes.loading import load
+
+_JOURNALS = ("scopes.live.deleted_journals:list_trash", "scopes.live.deleted_journals:remove_expired")
 
 
 def gc(
@@ -39,4 +42,9 @@ def gc(
         parse_cutoff(expire)  # before the question
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
     caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
-    return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))
+    repository = invocation.repository()
+    list_trash, remove_expired = map(load, _JOURNALS)
+    before = list_trash(repository, invocation.environ)
+    result = run_gc(repository, expire_before=expire, caches=caches)
+    remove_expired(before - list_trash(repository, invocation.environ), invocation.environ)
+    return invocation.show(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
+from scopes.cli.arguments import AllowSecrets, ConversationOrBranchArgument, FenceMark, Redact, secrets_mode
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import (
@@ -47,6 +47,8 @@ def history(
     mark: FenceMark = None,
     model: ModelName = None,
     strict: Strict = False,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Print a block of history to put before a prompt.
 
@@ -57,6 +59,7 @@ def history(
     tags, lines that look like another speaker or a heading, and invisible characters are made harmless, in the preview
     as in the block. That lowers the risk that an agent follows instructions in an old tool result; it does not remove
     it, so read the preview. With --mark the output is the same every time; choose one that no message can contain.
+    A block with possible secrets is refused, unless --redact replaces them or --allow-secrets lets them pass this time.
 
     --with-memory puts two more blocks first: the newest memory entries, and the last words of up to three other agents.
     Both are of the project of the conversation: of the git repository around the directory in which it began, with all
@@ -80,6 +83,7 @@ def history(
         tools=tools,
         memory=of,
         mark=mark,
+        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_history(invocation.repository(), request, tokenizer)

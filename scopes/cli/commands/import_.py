@@ -12,6 +12,7 @@ from scopes.cli.import_runner import (
     collect_sources,
     import_made_up_conversation,
     import_or_repeat,
+    note_imported_files,
     refuse_other_options,
 )
 from scopes.cli.invocation import Invocation
@@ -98,7 +99,5 @@ def import_(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
     result = import_or_repeat(invocation, collected, options, reread=reread)
-    if not dry_run:
-        paths = [source.path for source in result.sources]
-        load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
+    note_imported_files(invocation, result)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))

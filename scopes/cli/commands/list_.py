@@ -101,6 +101,7 @@ def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> Conv
             complete=complete,
             wanted=wanted,
             on_progress=on_progress,
+            processes=load("scopes.conversation.shared_tasks:count_processes")(),
         )
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import LATEST, CommitOption, Since, Until, find_conversation, names_revision, replace_head
@@ -14,39 +14,43 @@ from scopes.errors import Invalid, NotFound
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
+Where: TypeAlias = Annotated[
+    str,
+    usage.Argument(
+        metavar="WHERE",
+        help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, CONV A..B (default: the latest conversation)",
+        show_default=False,
+    ),
+]
+Paths: TypeAlias = Annotated[
+    list[str] | None,
+    usage.Argument(metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"),
+]
+Full: TypeAlias = Annotated[
+    bool, usage.Option("--full", help="Print everything: reasoning, tool calls and results in full")
+]
+Author: TypeAlias = Annotated[
+    list[str] | None, usage.Option("--author", metavar="NAME", help="Only this author's messages")
+]
+Grep: TypeAlias = Annotated[
+    list[str] | None,
+    usage.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
+]
+
 
 def log(
     context: usage.Context,
-    where: Annotated[
-        str,
-        usage.Argument(
-            metavar="WHERE",
-            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, CONV A..B (default: the latest conversation)",
-            show_default=False,
-        ),
-    ] = LATEST,
-    paths: Annotated[
-        list[str] | None,
-        usage.Argument(
-            metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"
-        ),
-    ] = None,
+    where: Where = LATEST,
+    paths: Paths = None,
     graph: Annotated[bool, usage.Option("--graph", help="Draw the branches as a graph")] = False,
     oneline: Annotated[bool, usage.Option("--oneline", help="One line per message")] = False,
-    full: Annotated[
-        bool, usage.Option("--full", help="Print everything: reasoning, tool calls and results in full")
-    ] = False,
+    full: Full = False,
     include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
     reverse: Annotated[bool, usage.Option("--reverse", help="Oldest first")] = False,
     count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
-    author: Annotated[
-        list[str] | None, usage.Option("--author", metavar="NAME", help="Only this author's messages")
-    ] = None,
+    author: Author = None,
     kind: Annotated[list[str] | None, usage.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
-    grep: Annotated[
-        list[str] | None,
-        usage.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
-    ] = None,
+    grep: Grep = None,
     ignore_case: Annotated[bool, usage.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,

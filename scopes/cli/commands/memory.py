@@ -7,7 +7,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.append_input import read_text
-from scopes.cli.arguments import BuiltIn, FenceMark, OfAgent, Since, author_of
+from scopes.cli.arguments import AllowSecrets, BuiltIn, FenceMark, OfAgent, Redact, Since, author_of, secrets_mode
 from scopes.cli.invocation import Invocation
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
@@ -173,21 +173,30 @@ def memory_context(
     limit: Annotated[int, usage.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
     agent: OfAgent = None,
     mark: FenceMark = None,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Print the memory as context for an agent.
 
     The newest entries are printed oldest first, each whole or not at all, between two lines with a random mark
     (--mark fixes it) as recorded data, not instructions: tags and invisible characters are made harmless. Text that was
-    amended or retracted since is left out.
+    amended or retracted since is left out. A text with possible secrets is refused, unless --redact replaces them or
+    --allow-secrets lets them pass this time.
 
     Examples:
       scopes memory context
       scopes memory context --agent planner --max-chars 2000 --limit 5
     """
     invocation: Invocation = context.obj
-    return invocation.show(
-        run_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent, mark=mark)
+    result = run_context(
+        invocation.repository(),
+        max_characters=max_characters,
+        limit=limit,
+        agent=agent,
+        mark=mark,
+        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )
+    return invocation.show(result)
 
 
 def memory_actions(

@@ -18,42 +18,49 @@ Strategy: TypeAlias = Annotated[
     str | None,
     usage.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
 ]
+Conversation: TypeAlias = Annotated[
+    str | None,
+    usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
+]
+SourceName: TypeAlias = Annotated[
+    str | None, usage.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
+]
+Source: TypeAlias = Annotated[
+    str | None, usage.Option("--source", metavar="BRANCH", help="The branch or message to merge")
+]
+NoFastForward: TypeAlias = Annotated[
+    bool, usage.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
+]
+AutoPriority: TypeAlias = Annotated[
+    bool, usage.Option("--auto-priority", help="If priorities differ, take the higher one")
+]
+AllowUnrelated: TypeAlias = Annotated[
+    bool, usage.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
+]
+MergeBranch: TypeAlias = Annotated[
+    str | None,
+    usage.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
+]
 
 
 def merge(
     context: usage.Context,
-    conversation: Annotated[
-        str | None,
-        usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
-    ] = None,
-    source_name: Annotated[
-        str | None, usage.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
-    ] = None,
-    source: Annotated[
-        str | None, usage.Option("--source", metavar="BRANCH", help="The branch or message to merge")
-    ] = None,
+    conversation: Conversation = None,
+    source_name: SourceName = None,
+    source: Source = None,
     target: Target = None,
     strategy: Strategy = None,
-    no_ff: Annotated[
-        bool, usage.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
-    ] = False,
-    auto_priority: Annotated[
-        bool, usage.Option("--auto-priority", help="If priorities differ, take the higher one")
-    ] = False,
+    no_ff: NoFastForward = False,
+    auto_priority: AutoPriority = False,
     strict: Annotated[bool, usage.Option("--strict", help="Also stop for files that both sides changed")] = False,
-    allow_unrelated: Annotated[
-        bool, usage.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
-    ] = False,
+    allow_unrelated: AllowUnrelated = False,
     message: Annotated[str | None, usage.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
     continue_: Annotated[
         bool, usage.Option("--continue", help="Finish the merge after its conflicts are resolved")
     ] = False,
     abort: Annotated[bool, usage.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
-    branch: Annotated[
-        str | None,
-        usage.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
-    ] = None,
+    branch: MergeBranch = None,
 ) -> int:
     """Merge a branch into another one.
 

@@ -446,7 +446,7 @@ def _parse_change(text: str) -> NewChange:
 
 
 def _parse_value(text: str) -> Any:
-    """Return a value as JSON, or as text if it is no JSON."""
+    """Return a value as JSON, or as text if it is not JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import redo as run_redo
+from scopes.loading import load
 
 
 def redo(
@@ -31,4 +32,6 @@ def redo(
     """
     invocation: Invocation = context.obj
     limit = name if conversation is None else conversation
-    return invocation.show(run_redo(invocation.repository(), conversation=limit, any_actor=any_actor, dry_run=dry_run))
+    repository = invocation.repository()
+    redone = run_redo(repository, conversation=limit, any_actor=any_actor, dry_run=dry_run)
+    return invocation.show(load("scopes.live.deleted_journals:follow_undo")(repository, redone, invocation.environ))

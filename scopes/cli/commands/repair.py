@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.repair import repair as run_repair
 from scopes.facts.damage import walk_fact_defects
+from scopes.secrets.damage import walk_allowed_defects
 
 
 def repair(
@@ -35,7 +36,7 @@ def repair(
     return invocation.show(
         run_repair(
             invocation.repository(),
-            (walk_agent_defects, walk_fact_defects, walk_commit_record_defects),
+            (walk_agent_defects, walk_fact_defects, walk_commit_record_defects, walk_allowed_defects),
             dry_run=dry_run,
         )
     )

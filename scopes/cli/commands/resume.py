@@ -107,7 +107,7 @@ def _start(invocation: Invocation, found: Resumption) -> int:
     """
     program = find_program(found.command[0], invocation.environ.get("PATH"))
     if program is None:
-        hint = f"go on in another agent: --in AGENT, or see the command: scopes resume {found.conversation} --print"
+        hint = "go on in another agent: --in AGENT, or repeat the command with --print to see what to run"
         raise NotFound(f"{found.command[0]} is not in PATH", hint=hint)
     where = "" if found.directory is None else f" in {found.directory}"
     what = "its session" if found.session == "own" else f"a new session ({found.reason})"

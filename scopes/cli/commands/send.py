@@ -67,7 +67,7 @@ def send(
     repository = invocation.repository()
     name, branch = split_branch(conversation, branch)
     if to is None and Registry(repository).find_named(name) and find_conversation(repository, name) is None:
-        raise Invalid(f"{name} is an agent, no conversation", hint=f"scopes send CONV --to {quote(name)} TEXT")
+        raise Invalid(f"{name} is an agent, not a conversation", hint=f"scopes send CONV --to {quote(name)} TEXT")
     target = StoreHandle(repository).branch(name, branch)
     if text is None and data is None and has_piped_input(invocation):
         text = STANDARD_INPUT

@@ -27,7 +27,8 @@ def summarize(
     The summary of the messages since the last one is a message that names its sources; it is stale once there are newer
     messages. The built-in summary consists of the most important sentences (TextRank): it works offline, is always the
     same, and keeps to the share of tokens in --ratio. The setting scopes.summarizer names a command of yours that reads
-    a prompt on standard input and writes the summary; if it fails, nothing is stored.
+    a prompt on standard input and writes the summary; if it fails, nothing is stored. Possible secrets in the prompt
+    are replaced, because the command may send it to a model.
 
     Examples:
       scopes conv summarize conv-001

@@ -44,7 +44,7 @@ def tag(
 
 
 def _list_tags(repository: Repository, conversation: str) -> TagList:
-    """List the tags; a word that is no conversation may be the name of a new tag, as in git."""
+    """List the tags; a word that is not a conversation may be the name of a new tag, as in git."""
     try:
         return list_tags(repository, conversation)
     except NotFound as error:

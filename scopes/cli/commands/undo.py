@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import undo as run_undo
+from scopes.loading import load
 
 
 def undo(
@@ -42,6 +43,6 @@ def undo(
       scopes undo k3x9
     """
     invocation: Invocation = context.obj
-    return invocation.show(
-        run_undo(invocation.repository(), name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-    )
+    repository = invocation.repository()
+    undone = run_undo(repository, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+    return invocation.show(load("scopes.live.deleted_journals:follow_undo")(repository, undone, invocation.environ))

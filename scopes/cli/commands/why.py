@@ -41,8 +41,9 @@ def why(
     commit-only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown.
     unsure: only candidates. none.
 
-    In a pipe each answer is a row, and a template is filled for each; the level of a candidate is candidate. A line may
-    also be given as FILE:LINE:COLUMN; the column is not used.
+    In a pipe each answer is a row, and a template is filled for each; the level of a candidate is candidate. Lines
+    may also be given as editors and web pages write them: FILE:1-3,5, FILE:12:5, FILE:12:5-14:2, FILE#L12-L20. Columns
+    are not used, and a file whose name looks like that is meant if it exists.
 
     A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
@@ -52,7 +53,7 @@ def why(
 
     Examples:
       scopes why src/app.py:42
-      scopes why src/app.py:40-60 --candidates
+      scopes why src/app.py:40-60,75 --candidates
       scopes why src/app.py --rev v1.2 --json
       scopes why src/app.py:42 -n 3
       scopes why src/app.py --format '{lines} {conversation} {prompt}'

@@ -170,7 +170,7 @@ class RunBuilder:
             self._add_part(message, part)
 
     def add_state(self, record: Record, key: str) -> None:
-        """Add a record that is no message."""
+        """Add a record that is not a message."""
         self._ready.append(SessionRecord(key=key, spans=(record.span,), value=record.value))
 
     def reject(self, record: Record, reason: str | None = None) -> None:

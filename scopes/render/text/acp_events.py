@@ -6,14 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import short_time
-from scopes.render.view import Column, View
+from scopes.render.text.phrases import short_time, write_hint
+from scopes.render.view import Cell, Column, Span, View, plain_text
+from scopes.render.wrap import count_cells
 
 if TYPE_CHECKING:
     from scopes.server.acp.acp_events import AcpLog, AcpStats
 
-_AGENTS = (
+_NUMBERS = (
     Column("Agent", "agent", flexible=True),
     Column("Sessions"),
     Column("New"),
@@ -21,39 +23,61 @@ _AGENTS = (
     Column("Loaded"),
     Column("Forked"),
     Column("Injected"),
-    Column("Failed", flexible=True),
-    Column("Problems", flexible=True),
 )
+_AGENTS = (*_NUMBERS, Column("Failed"), Column("Problems"))  # on a terminal these two are below the table, whole
 _EVENTS = (
     Column("Time"),
-    Column("Agent", "agent", flexible=True),
+    Column("Agent", "agent"),
     Column("Event"),
-    Column("Details", flexible=True),
+    Column("Details"),
     Column("PID", hidden=True),
 )
+_STYLES: tuple[Style, ...] = ("time", "agent", "")
 
 
 @render_text.register
 def render_acp_stats(result: AcpStats, view: View) -> None:
-    """Write a row for each agent."""
-    if result.agents or not view.terminal:
+    """Write a row for each agent; on a terminal, what failed is in lines below."""
+    if not view.terminal:
         rows = ((row.agent, *map(str, row[1:7]), _counts(row.failures), _counts(row.problems)) for row in result.agents)
-        view.rows(_AGENTS, rows, title="Agents behind scopes acp")
-    else:
+        view.rows(_AGENTS, rows)
+        return
+    if not result.agents:
         view.line("No agent has run behind scopes acp yet.")
+        return
+    view.rows(_NUMBERS, ((row.agent, *map(str, row[1:7])) for row in result.agents), title="Agents behind scopes acp")
+    for row in result.agents:
+        for word, counts in (("failed", row.failures), ("problems", row.problems)):
+            if counts:
+                view.hanging(Span(row.agent, "agent"), f", {word}: ", _counts(counts), hang=4)
+    if any(row.failures or row.problems for row in result.agents):
+        write_hint(view, "see: scopes acp log")
 
 
 @render_text.register
 def render_acp_log(result: AcpLog, view: View) -> None:
-    """Write the events, newest first."""
-    if result.events or not view.terminal:
-        rows = (
-            (short_time(view, row.time), row.agent, row.event, _details(row.details), str(row.pid))
-            for row in result.events
-        )
-        view.rows(_EVENTS, rows, title="Events")
-    else:
-        view.line("Nothing is logged yet.")
+    """Write the events, newest first; on a terminal the details are whole."""
+    cells: list[tuple[Cell, ...]] = [(short_time(view, row.time), row.agent, row.event) for row in result.events]
+    details = [_details(row.details) for row in result.events]
+    if not view.terminal:
+        pids = [str(row.pid) for row in result.events]
+        view.rows(_EVENTS, ((*row, text, pid) for row, text, pid in zip(cells, details, pids, strict=True)))
+        return
+    if not cells:
+        view.line("No events." if result.notes else "Nothing is logged yet.")
+        return
+    widths = [max(count_cells(plain_text(cell)) for cell in column) for column in zip(*cells, strict=True)]
+    for row, text in zip(cells, details, strict=True):
+        start = [part for at, cell in enumerate(row) for part in (_padded(cell, widths[at], _STYLES[at]), "  ")]
+        if sum(widths) > view.width // 2:
+            view.hanging(*start, text, hang=4)
+        else:
+            view.hanging(text, start=tuple(start))
+
+
+def _padded(cell: Cell, width: int, style: Style) -> Span:
+    text = plain_text(cell)
+    return Span(text + " " * (width - count_cells(text)), style)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -107,7 +107,7 @@ def render_diagnosis(result: Diagnosis, view: View) -> None:
     width = max((len(check.name) for check in result.checks), default=0)
     for check in result.checks:
         state = Span(f"{check.state:<7}", _STYLES.get(check.state, ""))
-        view.line(state, " ", Span(f"{check.name:<{width}}", "key"), " ", check.detail)
+        view.hanging(check.detail, start=(state, " ", Span(f"{check.name:<{width}}", "key"), " "))
         _write_cure(view, check.cure, indent=9 + width)
 
 

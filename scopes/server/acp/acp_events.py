@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from scopes.live.event_log import read_events
-from scopes.result import Result
+from scopes.result import Note, Result
 
 FAILURES: Final = (
     "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
@@ -100,8 +100,12 @@ def acp_log(directory: str, *, limit: int | None = None, agent: str | None = Non
         processes = {event.pid for event in events if event.agent.casefold() == wanted}
         events = tuple(event for event in events if event.pid in processes)
     newest = events[::-1] if limit is None else events[::-1][:limit]
+    notes = found.notes
+    if agent is not None and not events and found.events:
+        known = ", ".join(sorted({event.agent for event in found.events}))
+        notes = (*notes, Note(f"the log has no event of an agent {agent!a}", f"it has: {known}"))
     logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
-    return AcpLog(events=tuple(logged), notes=found.notes)
+    return AcpLog(events=tuple(logged), notes=notes)
 
 
 def protocol_versions(directory: str) -> dict[str, int]:

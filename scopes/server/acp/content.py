@@ -14,7 +14,7 @@ from scopes.errors import Invalid
 from scopes.model import encoding
 from scopes.model.agent_tools import DELETED, DIFFS
 from scopes.model.message import FileTouch, Part
-from scopes.secret_patterns import redact
+from scopes.secret_patterns import redact, redact_value
 from scopes.server.acp.options import unchanged
 
 MAX_DATA_CHARACTERS: Final = 16 << 20  # of one image or sound, in base64; of a larger one only size and hash are kept
@@ -39,7 +39,10 @@ def without_secrets(value: Any) -> Any:
     if isinstance(value, list):
         return [without_secrets(each) for each in value]
     if isinstance(value, dict):
-        return {redact(name): without_secrets(each) for name, each in value.items()}
+        return {
+            redact(name): redact_value(name, each) if isinstance(each, str) else without_secrets(each)
+            for name, each in value.items()
+        }
     return value
 
 

@@ -99,7 +99,7 @@ def key_of(message_id: Any) -> str:
 
 
 def params_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a message; empty if they are no object."""
+    """Return the parameters of a message; empty if they are not an object."""
     params = message.get("params")
     return params if isinstance(params, dict) else {}
 
@@ -200,7 +200,7 @@ def put_first(line: bytes, blocks: list[dict[str, Any]]) -> bytes:
     """Return a prompt with content blocks put before its own, which keep their text.
 
     Raises:
-        ValueError: the line is no prompt.
+        ValueError: the line is not a prompt.
     """
     params = split_members(split_members(line.decode("utf-8", "surrogateescape"))["params"])
     own = params["prompt"].strip()[1:-1].strip()

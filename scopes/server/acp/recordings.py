@@ -17,9 +17,10 @@ from scopes.conversation.append import keep_digests, message_writers
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
+from scopes.history.latest import list_latest
 from scopes.history.messages import read_body, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
-from scopes.history.revisions import MAIN, list_branch_tips, list_latest, read_active_branch
+from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug
 from scopes.importers.conversation_roots import list_conversation_roots

@@ -44,7 +44,7 @@ class SpooledMessage(NamedTuple):
 
 
 class SpooledFile(NamedTuple):
-    """The messages of one file, the store that they belong to, and how many lines are none."""
+    """The messages of one file, the store that they belong to, and how many lines are not messages."""
 
     path: str
     store: str

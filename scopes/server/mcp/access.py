@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import Any
 
@@ -21,6 +21,9 @@ from scopes.index.location import index_directory
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.sanitize import clip, for_prompt
+from scopes.secret_scan.clearance import without_store
+from scopes.secrets.gates import gate_of
+from scopes.server.mcp.clearing import answering, clear_text
 from scopes.server.mcp.hints import agent_hint, agent_text
 from scopes.server.mcp.positions import current_directory
 from scopes.store.discovery import cache_directory
@@ -74,12 +77,14 @@ class StoreAccess:
         *,
         create: bool = False,
         writes: bool = False,
+        alone: bool = True,
         refusal: type[MCPServerError] = ToolError,
     ) -> Iterator[Store]:
         """Open the store as an agent; an error becomes one that the agent can read, with its cure.
 
         create: make the store if it does not exist.
         writes: a branch needs its whole name, as for every command that writes.
+        alone: other requests wait; False for what takes long.
         refusal: the class of this error.
 
         Raises:
@@ -87,9 +92,12 @@ class StoreAccess:
         """
         author = Author(self.name_of(client), "agent")
         with (
-            self._lock,
+            self._lock if alone else nullcontext(),
+            answering(without_store()),
             readable_errors(refusal),
             open_store(self.path, create=create, author=author, settings=self._settings) as store,
+            answering(gate_of(store.repository, "redact")),
+            readable_errors(refusal),  # inside of the gate: an error may quote what is recorded
         ):
             caller = store.repository.caller
             store.repository.caller = caller._replace(
@@ -106,7 +114,7 @@ class StoreAccess:
             with self.open(client, refusal=refusal) as store:
                 yield store
         else:
-            with readable_errors(refusal):
+            with answering(without_store()), readable_errors(refusal):
                 yield None
 
 
@@ -130,10 +138,10 @@ def readable_errors(refusal: type[MCPServerError] = ToolError) -> Iterator[None]
 
 
 def describe_error(error: ScopesError) -> str:
-    """Return an error and its cure in the words of the tools; a long one is cut."""
+    """Return an error and its cure in the words of the tools, without the secrets that it quotes; a long one is cut."""
     retry = " (try again)" if error.retryable else ""
-    hint = None if error.hint is None else agent_hint(error.hint)
+    hint = None if error.hint is None else agent_hint(clear_text(error.hint))
     if isinstance(error, NotFound) and error.message.startswith("there is no store at "):
         hint = NO_STORE.hint
-    lines = (f"{clip(agent_text(error.message), _MAX_ERROR_CHARACTERS)}{retry}", hint or "")
-    return for_prompt("\n".join(clip(line, _MAX_ERROR_CHARACTERS) for line in lines if line))
+    lines = (f"{clip(agent_text(clear_text(error.message)), _MAX_ERROR_CHARACTERS)}{retry}", hint or "")
+    return clear_text(for_prompt("\n".join(clip(line, _MAX_ERROR_CHARACTERS) for line in lines if line)))

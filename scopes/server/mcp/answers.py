@@ -1,6 +1,7 @@
 """What a tool answers: the JSON document that `--json` prints, within a budget of tokens.
 
-An answer never fills the window of the agent that asked. Hints are those that an agent can follow.
+An answer never fills the window of the agent that asked. Hints are those that an agent can follow. Every answer passes
+the gate of `clearing`, in `budget`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ def result_answer(
         shown = values[: max(0, max_tokens) // _MIN_ROW_TOKENS]
         document[rows], hidden = shown, len(values) - len(shown)
     return answer(document, rows=Rows(name=rows, hidden=hidden), max_tokens=max_tokens)
+
+
+def text_answer(document: Document) -> CallToolResult:
+    """Return a document that was cleared and fits as the answer of a tool whose text is that of its field `text`."""
+    return CallToolResult(content=[TextContent(type="text", text=document["text"])], structured_content=document)
 
 
 def result_document(result: Result, more: Mapping[str, object] | None = None) -> Document:

@@ -1,6 +1,7 @@
 """Fit an answer into its budget of tokens, by one measure for all tools: the estimate of its text.
 
-Long texts are cut with a mark, then rows are left out and counted, then elements of other lists.
+Secrets are replaced first. Long texts are cut with a mark, then rows are left out and counted, then elements of other
+lists.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from scopes.errors import BudgetExhausted, Invalid
 from scopes.ids import MAX_NAME_BYTES
 from scopes.render.json_line import json_line
 from scopes.sanitize import clip, for_prompt
+from scopes.server.mcp.clearing import COUNT, clear_value, with_count
 from scopes.tokens.estimate import EstimatingTokenizer
 
 DEFAULT_TOKENS = 4_000
@@ -27,7 +29,7 @@ _NAMES = frozenset({
 })  # fmt: skip
 _FIRST = (
     "kind", "result", "recorded", "state", "id", "message", "continuation_id", "commit", "resolution_required",
-    "resolution_branch", "remaining_turns", "operation",
+    "resolution_branch", "remaining_turns", "operation", COUNT,
 )  # fmt: skip
 
 Document = dict[str, Any]
@@ -88,10 +90,10 @@ def fit(document: Mapping[str, object], rows: Rows | None, max_tokens: int) -> D
         BudgetExhausted: not even one row fits, or what is not a list does not.
     """
     check_budget(max_tokens)
-    found = _fit(safe_value(document), rows, max_tokens)
+    found = _fit(with_count(safe_value(document)), rows, max_tokens)
     if found is None:
         raise BudgetExhausted(f"the answer does not fit into {max_tokens:,} tokens", hint="raise max_tokens")
-    return found
+    return _recount(found)
 
 
 def shorten(document: Mapping[str, object], rows: Rows | None, max_tokens: int) -> Document:
@@ -99,8 +101,13 @@ def shorten(document: Mapping[str, object], rows: Rows | None, max_tokens: int) 
 
     If lists without elements are still too long, the most important fields remain, and `shortened` is true.
     """
-    safe = safe_value(document)
-    return _fit(safe, rows, max_tokens) or _keep_fields(safe, max_tokens)
+    safe = with_count(safe_value(document))
+    return _recount(_fit(safe, rows, max_tokens) or _keep_fields(safe, max_tokens))
+
+
+def _recount(fitted: Document) -> Document:
+    """Return what fits with the number of secrets that are replaced in it, which is never more than in the whole."""
+    return with_count(fitted) if COUNT in fitted else fitted
 
 
 def _fit(whole: Document, rows: Rows | None, max_tokens: int) -> Document | None:
@@ -195,13 +202,20 @@ def _clip_texts(value: Any, characters: int, name: str = "") -> Any:
 
 
 def safe_value(value: Any) -> Any:
-    """Return a JSON value whose texts are safe in a prompt: they are recorded, and anybody may have written them."""
+    """Return a JSON value whose texts may leave and are safe in a prompt: anybody may have written what is recorded.
+
+    It is cleared twice: `for_prompt` changes what a secret is found by, and removes what may be inside of one.
+    """
+    return clear_value(_prompt_value(clear_value(value)))
+
+
+def _prompt_value(value: Any) -> Any:
     if isinstance(value, str):
         return for_prompt(value, strip=False)
     if isinstance(value, Mapping):
-        return {for_prompt(str(name), strip=False): safe_value(item) for name, item in value.items()}
+        return {for_prompt(str(name), strip=False): _prompt_value(item) for name, item in value.items()}
     if isinstance(value, Sequence):
-        return [safe_value(item) for item in value]
+        return [_prompt_value(item) for item in value]
     return value
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-
-from mcp.types import CallToolResult, TextContent
+from typing import TYPE_CHECKING
 
 from scopes.context.context import context as build_context
 from scopes.context.request import Request
 from scopes.context.result import Context
 from scopes.errors import BudgetExhausted
 from scopes.render.wire.context import write_context
-from scopes.server.mcp.answers import note_objects
-from scopes.server.mcp.budget import Document, check_budget, count_tokens, document_text
+from scopes.server.mcp.answers import note_objects, text_answer
+from scopes.server.mcp.budget import Document, check_budget, count_tokens, document_text, safe_value
+from scopes.server.mcp.clearing import clear_text, with_count
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice
 from scopes.tokens.estimate import EstimatingTokenizer
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
 
 _TRIES = 8
 _MIN_STEP = 8  # tokens
@@ -51,13 +54,13 @@ def _fit(
     room = request.max_tokens
     for _ in range(_TRIES):
         found = build_text(repository, replace(request, max_tokens=room), cache)
-        text = write_context(found, "markdown")
+        text = clear_text(write_context(found, "markdown"))
         document = _document(found, text, where, has_notes=has_notes)
         excess = max(count_tokens(text), count_tokens(document_text(document))) - request.max_tokens
         if excess <= 0:
             if found.turns_excluded and not found.turns_included:
                 return None
-            return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=document)
+            return text_answer(document)
         room -= max(_MIN_STEP, excess + excess // 8)
         if room <= 0:
             return None
@@ -74,4 +77,4 @@ def _document(found: Context, text: str, where: Mapping[str, object], *, has_not
     }
     if has_notes and found.notes:
         document["notes"] = note_objects(found.notes)
-    return {**document, "text": text}
+    return with_count({**safe_value(document), "text": text})

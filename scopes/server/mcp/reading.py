@@ -24,6 +24,7 @@ from scopes.search.search import search
 from scopes.server.mcp.access import NO_STORE, Client, StoreAccess
 from scopes.server.mcp.answers import answer, empty_search, note_objects, result_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Rows
+from scopes.server.mcp.clearing import clear_messages
 from scopes.server.mcp.contexts import context_answer
 from scopes.server.mcp.pages import read_page
 from scopes.server.mcp.positions import current_directory, find_conversation_id, position
@@ -124,6 +125,7 @@ class ReadingTools:
                 newest_first=newest_first,
                 any_word=any_word,
                 limit=_check_rows(limit),
+                reading=lambda: clear_messages(store.repository),
             )
             return result_answer(found, rows="messages_found", max_tokens=max_tokens)
 

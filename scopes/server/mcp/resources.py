@@ -15,6 +15,7 @@ from scopes.search.search import search
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.answers import empty_search
 from scopes.server.mcp.budget import Rows, document_text, fit
+from scopes.server.mcp.clearing import clear_messages, clear_text
 from scopes.server.mcp.contexts import build_text
 
 _TOKENS = 20_000
@@ -41,7 +42,7 @@ class Resources:
             conversation_id, name = resolve_branch(store.repository, conversation, branch)
             where = f"{conversation_id}/{name}"
             request = new_request(store.repository.config, None, where=where, max_tokens=_TOKENS)
-            return build_text(store.repository, request, self._access.cache).formatted_history
+            return clear_text(build_text(store.repository, request, self._access.cache).formatted_history)
 
     def memory(self, entry: str) -> str:
         """One entry of the memory."""
@@ -54,8 +55,10 @@ class Resources:
         with self._access.find(refusal=ResourceError) as store:
             if store is None:
                 return _text(empty_search(query), "messages_found")
-            index = self._access.index
-            found = search(store.repository, query, index_directory=index, newest_first=True, limit=_ROWS)
+            found = search(
+                store.repository, query, index_directory=self._access.index, newest_first=True, limit=_ROWS,
+                reading=lambda: clear_messages(store.repository),
+            )  # fmt: skip
             return _text(to_wire(found), "messages_found")
 
 

@@ -13,6 +13,7 @@ from pydantic import create_model
 import scopes
 from scopes.server.mcp import prompts
 from scopes.server.mcp.access import StoreAccess
+from scopes.server.mcp.error_gate import clear_errors
 from scopes.server.mcp.reading import ReadingTools
 from scopes.server.mcp.resources import Resources
 from scopes.server.mcp.stdio import AnsweringServer
@@ -57,6 +58,7 @@ def build_server(access: StoreAccess) -> AnsweringServer:
     server = AnsweringServer(
         "scopes", title="scopes", version=scopes.__version__, instructions=INSTRUCTIONS, log_level="WARNING",
         tools=[_make_tool(function, hint) for function, hint in hints.items()],
+        middleware=[clear_errors],
     )  # fmt: skip
     _add_resources(server, Resources(access))
     for prompt in (prompts.resume, prompts.summarize, prompts.handoff):

@@ -1,7 +1,7 @@
 """Answer each request with what its sender can use, also on the standard streams what cannot be read.
 
 The library drops a line that it cannot parse, and a request in it would wait for ever. JSON of other programs may hold
-half of a surrogate pair, which is no text: a program that cuts a text in the middle of an emoji writes it. The library
+half of a surrogate pair, which is not text: a program that cuts a text in the middle of an emoji writes it. The library
 also takes wrong arguments of a prompt for a bug, and names pages about its own parts where it refuses those of a tool.
 """
 
@@ -20,13 +20,14 @@ from mcp.types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorData, J
 from pydantic import ValidationError
 
 from scopes.sanitize import clip, for_prompt
+from scopes.server.mcp.error_gate import clear_error
 from scopes.server.mcp.unread_request import scan_request
 
 if TYPE_CHECKING:
     from anyio.abc import ObjectSendStream
 
 _MAX_TEXT: Final = 300  # characters of an error
-_SURROGATE: Final = "the message has half of a surrogate pair (\\ud800 to \\udfff), which is no text"
+_SURROGATE: Final = "the message has half of a surrogate pair (\\ud800 to \\udfff), which is not text"
 
 
 class AnsweringServer(MCPServer[Any]):
@@ -107,7 +108,7 @@ def refuse(error: ValidationError) -> JSONRPCError | None:
 
 
 def _refuse_document(document: Any, code: int, reason: str) -> JSONRPCError | None:
-    """Return an answer to a request; to what is no object too, but to nothing that needs none."""
+    """Return an answer to a request; to what is not an object too, but to nothing that needs none."""
     if not isinstance(document, dict):
         return _refusal(None, code, reason)
     return _refusal(document["id"], code, reason) if "method" in document and "id" in document else None
@@ -116,7 +117,9 @@ def _refuse_document(document: Any, code: int, reason: str) -> JSONRPCError | No
 def _refusal(message_id: Any, code: int, reason: str) -> JSONRPCError:
     is_usable = type(message_id) is int or (isinstance(message_id, str) and _is_text(message_id))
     return JSONRPCError(
-        jsonrpc="2.0", id=message_id if is_usable else None, error=ErrorData(code=code, message=reason[:_MAX_TEXT])
+        jsonrpc="2.0",
+        id=message_id if is_usable else None,
+        error=ErrorData(code=code, message=clear_error(reason)[:_MAX_TEXT]),
     )
 
 
@@ -138,4 +141,4 @@ def _describe(error: ValidationError) -> str:
 
 
 def _clean(text: str) -> str:
-    return for_prompt(clip(text, _MAX_TEXT))
+    return clear_error(for_prompt(clip(clear_error(text), _MAX_TEXT)))

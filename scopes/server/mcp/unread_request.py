@@ -32,7 +32,7 @@ def scan_request(line: str) -> dict[str, Any] | None:
 
 
 def _decode(word: str) -> Any:
-    """Return the value of a word; None for a bracket, and for what is no JSON."""
+    """Return the value of a word; None for a bracket, and for what is not JSON."""
     with suppress(ValueError):
         return json.loads(word)
     return None

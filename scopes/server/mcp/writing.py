@@ -10,16 +10,17 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from scopes.agents.authors import note_misspelled, with_registered_kind
+from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.inbox import read_inbox
 from scopes.agents.registry import Registry
-from scopes.agents.send import send
+from scopes.agents.send import Routed, send
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.append import append_to, message_writers
 from scopes.conversation.branch import branch as create_branch
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.merge_outcomes import MergeOutcome
 from scopes.conversation.new import new
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.facts.propose import Proposal, propose
 from scopes.history.conversations import read_uuid
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -33,6 +34,7 @@ from scopes.merge.commits import derived_id
 from scopes.model.codec import encode
 from scopes.model.encoding import without_none
 from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, payload_key
+from scopes.result import Note
 from scopes.server.mcp.access import Client, StoreAccess
 from scopes.server.mcp.answers import result_answer, result_document, written_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, check_budget
@@ -150,7 +152,7 @@ class WritingTools:
                 conversation_id,
                 without_conversation(repository, conversation_id, source),
                 target=default if target is None else without_conversation(repository, conversation_id, target),
-                options=MergeOptions(strategy=strategy),
+                options=MergeOptions(strategy=strategy, keep_active=True),
                 dry_run=dry_run,
             )
             return written_answer(_merge_document(repository, outcome), max_tokens=max_tokens)
@@ -186,13 +188,19 @@ class WritingTools:
         text: Annotated[str, Field(description="The message")],
         queue: Annotated[bool, Field(description="Send also if nobody is available: it waits for them")] = False,
     ) -> CallToolResult:
-        """Add a message to a conversation and put it into the inboxes of registered agents, in one operation."""
+        """Add a message to a conversation and put it into the inboxes of registered agents, in one operation.
+
+        If a receiver has a program, the answer comes when that has ended; a failure is in its notes, and the message is
+        sent all the same.
+        """
         with self._access.open(client, writes=True) as store:
             repository = store.repository
             message = _make_message(text, self._author(repository, client, None), "plain", None, None)
             routed = send(_find_branch(repository, conversation), message, to, queue=queue)
-            document = result_document(routed)
-            return written_answer(document | position(repository, routed.conversation, routed.branch, routed.oid))
+            where = position(repository, routed.conversation, routed.branch, routed.oid)
+        with self._access.open(client, alone=False) as store:
+            notes = _deliver(store.repository, routed)
+            return written_answer(result_document(replace(routed, notes=(*routed.notes, *notes))) | where)
 
     def inbox(
         self,
@@ -239,6 +247,15 @@ class WritingTools:
             return Author(self._access.name_of(client), "agent")
         author = check_typed_author(Author(name, "human" if name == "user" else "agent"))
         return with_registered_kind(repository, author)
+
+
+def _deliver(repository: Repository, routed: Routed) -> tuple[Note, ...]:
+    """Give a message that was sent to the programs of its receivers; return what failed."""
+    try:
+        sent = SentMessage(routed.message, [routed.operation])
+        return deliver_to_programs(repository, routed.delivered_to, sent)
+    except ScopesError as error:  # an error in place of the answer would make the agent send it again
+        return (Note(error.message, error.hint),)
 
 
 def _check_new(conversation: str | None, title: str | None, key: str | None) -> None:

@@ -69,6 +69,16 @@ def test_doctor_aligns_what_it_found():
     ]
 
 
+def test_a_long_finding_of_doctor_goes_on_below_its_beginning():
+    """Two paths do not fit into 80 columns."""
+    text = "/home/carol/.local/bin/claude, transcripts in /home/carol/.claude/projects"
+    lines = seen_lines(replace(STORE["doctor"], checks=(Check("hooks of git", "ok", text),)))
+    assert lines == [
+        "ok      hooks of git /home/carol/.local/bin/claude, transcripts in",
+        "                     /home/carol/.claude/projects",
+    ]
+
+
 def test_doctor_in_a_pipe_prints_one_row_per_check():
     assert piped(STORE["doctor"]).splitlines()[1] == "loose objects\twarning\tabout 20000\tscopes gc"
 

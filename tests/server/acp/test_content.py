@@ -109,6 +109,17 @@ def test_a_secret_is_taken_out_of_every_kind_of_block(block):
     assert (KEY in stored, "[redacted" in stored) == (False, True)
 
 
+@pytest.mark.parametrize("given", [
+    {"password": "hunter2hunter2"}, {"env": {"DB_PASSWORD": "hunter2hunter2"}}, {"all": [{"secret": "hunter2hunter2"}]},
+    {"command": "DB_PASSWORD=hunter2hunter2 ./run"}, {"text": '{"password": "hunter2hunter2"}'},
+])  # fmt: skip
+def test_a_password_is_taken_out_of_the_input_of_a_call(given):
+    """Its name says what it is: alone it looks like any other word."""
+    parts = call_parts({"toolCallId": "c", "kind": "execute", "rawInput": given}, without_secrets)
+    stored = json.dumps([dict(part.fields) for part in parts])
+    assert ("hunter2" in stored, "[redacted" in stored) == (False, True)
+
+
 @pytest.mark.parametrize("place", ["text", "title", "input", "output", "name"])
 def test_a_secret_is_taken_out_wherever_it_is(place):
     call = {

@@ -7,9 +7,12 @@ import os
 
 import pytest
 
+from scopes.conversation.new import new
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
+from scopes.memory.add import add
 from tests.support.acp_client import AcpError
+from tests.support.history import say
 
 CONV = ConversationId("conv-001")
 INTRODUCTION = "The following is the recorded history"
@@ -431,3 +434,41 @@ def test_a_branch_that_the_user_made_active_is_continued_with_its_history(desk):
     assert desk.received("session/resume") == []
     assert desk.texts("conv-001/idea") == ["first", "echo: first", "third", "echo: third"]
     assert "second" not in desk.prompts()[2][0]
+
+
+def remember(desk):
+    """Record a conversation, an entry of the memory by another agent, and what that agent said elsewhere."""
+    desk.run("first")
+    add(desk.store, "Staging is reset every Monday", agent="codex")
+    say(desk.store, new(desk.store).id, "I looked at the cookie.", author={"name": "codex", "kind": "agent"})
+
+
+def test_the_memory_of_all_agents_goes_before_the_history_in_the_first_prompt_alone(desk):
+    remember(desk)
+    desk.run("second", "third")
+    _, [history, own], [last] = desk.prompts()
+    assert history.index("reset every Monday") < history.index("at the cookie") < history.index("first")
+    assert (own, last) == ("second", "third")
+
+
+def test_without_memory_the_first_prompt_has_the_history_alone(desk):
+    remember(desk)
+    desk.run("second", options=["--no-memory"])
+    history, own = desk.prompts()[1]
+    assert "first" in history
+    assert "Monday" not in history
+    assert "cookie" not in history
+    assert own == "second"
+
+
+@pytest.mark.parametrize("options", [["--inject", "never"], ["--continue", "never"]])
+def test_memory_and_history_can_both_be_turned_off(desk, options):
+    remember(desk)
+    desk.run("second", options=options)
+    assert desk.prompts() == [["first"], ["second"]]
+
+
+def test_an_agent_that_resumes_its_session_gets_no_memory(desk):
+    remember(desk)
+    desk.run("second", resume=True)
+    assert desk.prompts() == [["first"], ["second"]]

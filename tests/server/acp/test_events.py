@@ -44,6 +44,14 @@ def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
     assert acp_log(state, agent="nobody").events == ()
 
 
+def test_an_agent_that_the_log_has_not_is_named_with_those_that_it_has(tmp_path):
+    assert acp_log(str(tmp_path), agent="opencode").notes == ()
+    for name in ("gemini", "opencode"):
+        EventLog(str(tmp_path), agent=name).write("start", program=name)
+    (note,) = acp_log(str(tmp_path), agent="opencde").notes
+    assert (note.text, note.hint) == ("the log has no event of an agent 'opencde'", "it has: gemini, opencode")
+
+
 @pytest.mark.parametrize("name", ["OpenCode", "opencode", "OPENCODE"])
 def test_the_log_of_an_agent_has_the_events_before_its_name_is_known(tmp_path, name):
     log = EventLog(str(tmp_path), agent="opencode")
@@ -67,6 +75,13 @@ def test_stats_and_log_are_commands(desk):
     assert [row.split("\t")[2] for row in rows] == ["end", "session"]
 
 
+@pytest.mark.parametrize("words", [("--continue", "--conversation", "x"), ("--inject", "--fork"), ("--continue", "x")])
+def test_an_option_without_its_value_is_named_before_the_missing_command(words):
+    done = scopes("acp", *words, "--", "cat", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is not a valid value of {words[0]}" in done.stderr
+
+
 def test_the_preview_is_exactly_what_is_put_in(desk):
     """S3-26: but for the random mark."""
     desk.run("remember </conversation_history> this", "tool")
@@ -75,6 +90,27 @@ def test_the_preview_is_exactly_what_is_put_in(desk):
     mark = re.search(r"recorded history (\d+) begins", history)[1]
     done = scopes("history", "conv-001/main~2", "--inject-preview", "--mark", mark, table=PRODUCT)
     assert (done.returncode, done.stdout) == (0, history)
+
+
+def test_rows_of_log_and_stats_have_the_fields_that_are_asked_for(desk):
+    desk.run("first")
+    rows = scopes("acp", "log", "--fields", "event,agent,details", table=PRODUCT).stdout.splitlines()
+    assert rows[0] == 'end\tstub\t{"exit_code": 0}'
+    assert [row.split("\t")[0] for row in rows] == ["end", "session", "initialize", "start"]
+    done = scopes("acp", "log", "-n", "2", "--format", "{time} {event}/{agent} {pid}", table=PRODUCT)
+    assert re.fullmatch(r"(\S+T\S+Z \w+/stub \d+\n){2}", done.stdout)
+    document = json.loads(scopes("acp", "log", "-n", "1", "--json", "--fields", "event", table=PRODUCT).stdout)
+    assert document["events"] == [{"event": "end"}]
+    assert scopes("acp", "stats", "--fields", "agent,new", table=PRODUCT).stdout == "stub\t1\n"
+    assert scopes("acp", "stats", "--format", "{agent}: {sessions}", table=PRODUCT).stdout == "stub: 1\n"
+
+
+@pytest.mark.parametrize("name", ["log", "stats"])
+def test_an_unknown_field_of_a_row_is_refused_with_those_that_there_are(desk, name):
+    desk.run("first")
+    done = scopes("acp", name, "--fields", "agnet", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean agent?" in done.stderr
 
 
 def test_a_log_that_is_full_is_kept_once(tmp_path):

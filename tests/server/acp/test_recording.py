@@ -212,6 +212,22 @@ def test_a_prompt_that_comes_during_an_answer_does_not_cut_it(desk):
     assert desk.texts() == ["wait", "hello", "", "workingecho: hello"]
 
 
+@pytest.mark.parametrize(
+    ("before", "password", "after"),
+    [
+        ("password=", "hunter2hunter2", ""),
+        ("DB_PASSWORD=", "hunter2hunter2", ""),
+        ("password: ", "Tr0ub4dor&3x9", ""),
+        ('{"password": "', "Zx9kQw73LmPt", '"}'),
+    ],
+)
+def test_passwords_are_not_recorded_with_redact(desk, before, password, after):
+    text = f"{before}{password}{after}"
+    desk.run(f"log in with {text}", options=["--redact"])
+    assert any("log in with" in each for each in desk.texts())
+    assert all(password not in each for each in desk.texts())
+
+
 def test_secrets_are_not_recorded_with_redact(desk):
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     desk.run(f"use {key}", options=["--redact"])

@@ -9,7 +9,7 @@ from scopes.conversation.delete import delete
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.errors import Corrupt
-from scopes.history.revisions import list_latest
+from scopes.history.latest import list_latest
 from scopes.importers import conversation_roots
 from scopes.model.message import Author, Message, text_parts
 from scopes.server.acp import recordings

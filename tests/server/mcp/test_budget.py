@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 pytest.importorskip("mcp")
 
 from scopes.errors import BudgetExhausted, Invalid
+from scopes.secret_scan.clearance import without_store
 from scopes.server.mcp.budget import MIN_TOKENS, Rows, count_document, count_tokens, document_text, fit, shorten
+from scopes.server.mcp.clearing import answering
 from scopes.tokens.estimate import EstimatingTokenizer
 from tests.support.examples import examples
 
@@ -22,6 +24,12 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 DOCUMENTS = st.dictionaries(st.sampled_from(["kind", "id", "commit", "notes", "conflicts", "text"]), VALUES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def gate():
+    with answering(without_store()):
+        yield
 
 
 def numbered(count, words=1):

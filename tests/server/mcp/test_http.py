@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
-import subprocess
-import sys
 from contextlib import contextmanager
 
 import pytest
@@ -17,9 +16,10 @@ import httpx2
 
 from scopes.errors import Inaccessible, Refused
 from scopes.server.mcp import http
-from tests.cli.running import PRODUCT, environment, scopes
+from tests.cli.running import PRODUCT, scopes
 from tests.server.mcp.conftest import TOKEN
-from tests.support.store import ROOT, make_store
+from tests.support.mcp_client import start
+from tests.support.store import make_store
 
 
 @pytest.fixture
@@ -37,14 +37,12 @@ def taken():
 @contextmanager
 def serving(store, *options, **variables):
     """Run a server, and yield it when it has printed where it is."""
-    words = [sys.executable, "-m", "scopes", f"--store={store}", *options, "mcp", "--http", "0"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-    with subprocess.Popen(words, cwd=ROOT, env=environment(**variables), text=True, **pipes) as server:
-        try:
-            yield server
-        finally:
-            server.terminate()
-            server.wait(30)
+    server = start(f"--store={store}", *options, "mcp", "--http", "0", **variables)
+    try:
+        yield server
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.close()
 
 
 def knock(address, token):
@@ -56,27 +54,27 @@ def knock(address, token):
 def test_address_and_new_token_are_printed(store, options):
     """With --quiet too: without the token nobody could connect."""
     with serving(store, *options) as server:
-        address, token = server.stdout.readline().rstrip("\n").split("\t")
+        address, token = server.stdout.readline().decode().rstrip("\n").split("\t")
         assert (knock(address, token) != 401, knock(address, "wrong")) == (True, 401)
 
 
 def test_address_and_new_token_are_json_on_request(store):
     with serving(store, "--json") as server:
-        found = json.loads(server.stdout.readline())
+        found = json.loads(server.stdout.readline().decode())
         assert (found["kind"], knock(found["address"], found["token"]) != 401) == ("mcp-server", True)
 
 
 def test_in_a_pipe_the_token_is_the_second_column_and_empty_if_it_is_known(store):
     with serving(store, SCOPES_MCP_TOKEN=TOKEN) as server:
-        address, token = server.stdout.readline().rstrip("\n").split("\t")
+        address, token = server.stdout.readline().decode().rstrip("\n").split("\t")
         assert (knock(address, TOKEN) != 401, token) == (True, "")
     with serving(store, "--format", "{token}") as server:
-        assert len(server.stdout.readline().strip()) > 40
+        assert len(server.stdout.readline().decode().strip()) > 40
 
 
 def test_a_known_token_is_not_printed(store):
     with serving(store, "--json", SCOPES_MCP_TOKEN=TOKEN) as server:
-        found = json.loads(server.stdout.readline())
+        found = json.loads(server.stdout.readline().decode())
         assert "token" not in found
         assert knock(found["address"], TOKEN) != 401
 

@@ -8,7 +8,8 @@ pytest.importorskip("mcp")
 
 from scopes.agents.register import register
 from scopes.conversation.log import log
-from scopes.history.revisions import list_branch_tips
+from scopes.conversation.switch import switch
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from tests.support.history import history
 from tests.support.mcp_client import NAME, Agent
 from tests.support.store import make_store, open_store
@@ -108,6 +109,27 @@ def test_a_merge_that_stops_leaves_the_agent_on_the_target(store, agent):
     assert found["resolution_branch"] in tips(store).keys() - before.keys()
     again = agent.get("conversation_merge", conversation="conv-001/main", source="fix", dry_run=True)
     assert (again["result"], "resolution_branch" in again) == ("conflict", False)
+
+
+def test_a_merge_that_stops_leaves_the_active_branch_active(store, agent):
+    """The user who works there found the conversation on a branch with conflicts."""
+    for where, value in (("conv-001/main", "SQLite"), ("conv-001/fix", "Postgres")):
+        data = {"topic": "db", "decision": value}
+        agent.get("conversation_record", conversation=where, text=value, kind="decision", data=data)
+    assert agent.get("conversation_merge", conversation="conv-001/main", source="fix")["result"] == "conflict"
+    assert read_active_branch(open_store(store.path), "conv-001") == "main"
+
+
+@pytest.mark.parametrize("source", ["fix", "more"])
+def test_a_merge_of_the_active_branch_leaves_it_active(store, agent, source):
+    """A merge with a message of its own, and a fast-forward."""
+    agent.get("conversation_branch", conversation="conv-001/main", name="more")
+    agent.get("conversation_record", conversation="conv-001/more", text="more")
+    switch(open_store(store.path), "conv-001", source)
+    found = agent.get("conversation_merge", conversation="conv-001", source=source, target="main")
+    assert found["result"] in {"merged", "fast-forward"}
+    assert "active_branch" not in found
+    assert read_active_branch(open_store(store.path), "conv-001") == source
 
 
 def test_the_commit_of_an_answer_is_the_one_that_was_written(store, agent):

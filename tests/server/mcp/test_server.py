@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -19,9 +16,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
+from tests.cli.running import PRODUCT, scopes
 from tests.server.mcp.conftest import TOKEN
-from tests.support.mcp_client import Agent, process, use
-from tests.support.store import ROOT, make_store, open_store
+from tests.support.mcp_client import Agent, process, start, use
+from tests.support.store import make_store, open_store
 
 
 @pytest.fixture
@@ -96,8 +94,7 @@ def test_calls_at_once_are_all_recorded(store):
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(store):
     """A host that ends at any message: every answer that arrived is in the store."""
-    words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp"]
-    server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+    server = start(f"--store={store}", "mcp")
     initialize = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     ask(server, 0, "initialize", initialize)
     tell(server, {"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -108,8 +105,8 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(store):
         ask(server, number, "tools/call", {"name": "conversation_record", "arguments": arguments})
         acknowledged.append(f"message {number}")
     tell(server, request(6, "tools/call", {"name": "conversation_record", "arguments": {"text": "lost or not"}}))
-    server.send_signal(signal.SIGKILL)
-    server.communicate()
+    server.kill()
+    assert server.close() == -signal.SIGKILL
     assert texts(store)[:5] == acknowledged
     assert verify(open_store(store)).exit_code == 0
 
@@ -133,14 +130,12 @@ def ask(server, number, method, params):
 
 
 def test_a_line_that_is_no_request_does_not_end_the_server(store):
-    words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp"]
-    server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
+    server = start(f"--store={store}", "mcp")
     for line in (b"{", b"[]", b'{"jsonrpc":"2.0","id":1,"method":"nope"}', b"\xff\xfe", b"null", b""):
         server.stdin.write(line + b"\n")
     client = {"name": "x", "version": "1"}
     ask(server, 7, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
-    server.communicate()
-    assert server.returncode == 0
+    assert server.close() == 0
 
 
 def test_http_serves_who_has_the_token(http_server):
@@ -170,7 +165,5 @@ def test_http_refuses_other_hosts_and_origins(address):
 
 
 def test_a_short_token_is_refused(store):
-    words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp", "--http", "0"]
-    environment = {**os.environ, "SCOPES_MCP_TOKEN": "short"}
-    result = subprocess.run(words, capture_output=True, cwd=ROOT, env=environment, text=True, check=False)
+    result = scopes("--store", store, "mcp", "--http", "0", table=PRODUCT, env={"SCOPES_MCP_TOKEN": "short"})
     assert (result.returncode, "SCOPES_MCP_TOKEN has fewer than 16 characters" in result.stderr) == (2, True)

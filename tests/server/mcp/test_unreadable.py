@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -16,7 +14,8 @@ from pydantic import ValidationError
 
 from scopes.server.mcp.stdio import refuse
 from tests.server.mcp.conftest import TOKEN
-from tests.support.store import ROOT, make_store
+from tests.support.mcp_client import start
+from tests.support.store import make_store
 
 CLIENT = {"name": "x", "version": "1"}
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -75,23 +74,14 @@ def initialize(version="2025-11-25"):
 
 
 @pytest.fixture
-def words(tmp_path):
-    """The command of a server."""
-    store = make_store(tmp_path / "store").path
-    return [sys.executable, "-m", "scopes", f"--store={store}", "mcp"]
-
-
-@pytest.fixture
-def server(words):
+def server(tmp_path):
     """A server on standard streams that has been initialized."""
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, cwd=ROOT, **streams) as process:
-        tell(process, initialize())
-        assert "result" in json.loads(process.stdout.readline())
-        tell(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
-        yield process
-        process.stdin.close()
-        assert process.wait(30) == 0
+    process = start(f"--store={make_store(tmp_path / 'store').path}", "mcp")
+    tell(process, initialize())
+    assert "result" in json.loads(process.stdout.readline())
+    tell(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    yield process
+    assert process.close() == 0
 
 
 def tell(server, document):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 pytest.importorskip("mcp")
 
 from scopes.server.mcp.unread_request import scan_request
-from tests.support.store import ROOT, make_store
+from tests.support.mcp_client import start
+from tests.support.store import make_store
 
 CLIENT = {"name": "x", "version": "1"}
 INVALID_PARAMS = -32602
@@ -20,7 +19,7 @@ INVALID_PARAMS = -32602
 @pytest.fixture
 def ask(tmp_path):
     """Return a function that sends one request to a new server; its standard error must stay empty."""
-    words = [sys.executable, "-m", "scopes", f"--store={make_store(tmp_path / 'store').path}", "mcp"]
+    words = (f"--store={make_store(tmp_path / 'store').path}", "mcp")
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 
     def run(*requests):
@@ -29,15 +28,15 @@ def ask(tmp_path):
             {"jsonrpc": "2.0", "id": n, "method": name, "params": params} for n, (name, params) in enumerate(lines)
         ]
         given.insert(1, {"jsonrpc": "2.0", "method": "notifications/initialized"})
-        with subprocess.Popen(words, cwd=ROOT, stdin=-1, stdout=-1, stderr=-1, text=True) as server:
-            answers = {}
-            for document in given:
-                server.stdin.write(json.dumps(document) + "\n")
-                server.stdin.flush()
-                if "id" in document:
-                    answers[document["id"]] = json.loads(server.stdout.readline())
-            server.stdin.close()
-            assert server.stderr.read() == ""
+        answers = {}
+        with open(tmp_path / "errors", "wb") as errors:
+            server = start(*words, stderr=errors)
+        for document in given:
+            server.stdin.write(json.dumps(document).encode() + b"\n")
+            server.stdin.flush()
+            if "id" in document:
+                answers[document["id"]] = json.loads(server.stdout.readline())
+        assert (server.close(), (tmp_path / "errors").read_bytes()) == (0, b"")
         return [answers[number] for number in range(1, len(lines))]
 
     return run

@@ -1,0 +1,140 @@
+"""`scopes secrets scan`, `list`, `allow` and `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.render.progress import progress
+from scopes.secrets.allow import allow, disallow
+from scopes.secrets.list import explain, explain_rules, list_secrets
+from scopes.secrets.scan import scan
+
+
+def secrets_scan(
+    context: usage.Context,
+    conversations: Annotated[
+        list[str] | None, usage.Argument(metavar="[CONV...]", help="The conversations (default: all)")
+    ] = None,
+    include_all: Annotated[bool, usage.Option("--all", help="All conversations, which is the default")] = False,
+) -> int:
+    """Look for secrets in conversations.
+
+    Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
+    behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
+    JSON, in diffs, with Unicode escapes or percent signs, with colors or UTF-16 between their characters, in base64 and
+    in Basic headers. Not found are secrets in hex, those that line breaks divide, and kinds without a fixed form. What
+    a limit has left of a secret, as in a title, is not listed: it is replaced wherever it would leave.
+
+    No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
+    the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
+    With RE2 (pip install 'scopes-ai[secrets]') a scan is twenty times as fast.
+
+    Examples:
+      scopes secrets scan
+      scopes secrets scan conv-001 conv-002 --json
+    """
+    invocation: Invocation = context.obj
+    if conversations and include_all:
+        raise Invalid("--all cannot be combined with conversations", hint="leave out one of them")
+    with _scanning(invocation) as on_progress:
+        result = scan(
+            invocation.repository(),
+            conversations or (),
+            index_directory=invocation.index_directory,
+            on_progress=on_progress,
+        )
+    return invocation.show(result)
+
+
+def secrets_list(
+    context: usage.Context,
+    open_only: Annotated[bool, usage.Option("--open", help="Leave out those that are allowed")] = False,
+) -> int:
+    """List the secrets of all conversations.
+
+    A row for each secret: its id, its rule, in how many places it is, the first of them, and who allowed it. What has
+    changed since the last scan is scanned first. Ids and the allow-list tell nothing about the secrets.
+
+    Examples:
+      scopes secrets list
+      scopes secrets list --open --json
+    """
+    invocation: Invocation = context.obj
+    with _scanning(invocation) as on_progress:
+        found = list_secrets(
+            invocation.repository(),
+            index_directory=invocation.index_directory,
+            open_only=open_only,
+            on_progress=on_progress,
+        )
+    return invocation.show(found)
+
+
+def secrets_allow(
+    context: usage.Context,
+    secret: Annotated[str, usage.Argument(metavar="SECRET", help="Its id, or a unique prefix of it")],
+    reason: Annotated[str | None, usage.Option("--reason", metavar="TEXT", help="Why it may leave")] = None,
+    remove: Annotated[bool, usage.Option("--remove", help="Take it off the list again")] = False,
+) -> int:
+    """Let a secret leave, because it is none.
+
+    For samples, public keys and revoked tokens. It then passes every door: exports, contexts, history, the answers of
+    scopes mcp. The list is kept in the store as a keyed hash; undo takes a change of it back.
+
+    Examples:
+      scopes secrets allow 3f2a91c0 --reason 'the sample of the documentation'
+      scopes secrets allow 3f2a91c0 --remove
+    """
+    invocation: Invocation = context.obj
+    if remove and reason is not None:
+        raise Invalid("--remove cannot be combined with --reason", hint="leave out one of them")
+    if remove:
+        return invocation.show(disallow(invocation.repository(), secret))
+    with _scanning(invocation) as on_progress:
+        result = allow(
+            invocation.repository(),
+            secret,
+            index_directory=invocation.index_directory,
+            reason=reason,
+            on_progress=on_progress,
+        )
+    return invocation.show(result)
+
+
+def secrets_explain(
+    context: usage.Context,
+    name: Annotated[
+        str | None, usage.Argument(metavar="[RULE|SECRET]", help="A rule, or the id of a secret (default: all rules)")
+    ] = None,
+) -> int:
+    """Explain a rule, or where a secret is.
+
+    Examples:
+      scopes secrets explain
+      scopes secrets explain github-token
+      scopes secrets explain 3f2a91c0
+    """
+    invocation: Invocation = context.obj
+    repository, directory = invocation.repository(), invocation.index_directory
+    if name is None:
+        return invocation.show(explain_rules(repository, index_directory=directory))
+    with _scanning(invocation) as on_progress:
+        result = explain(repository, name, index_directory=directory, on_progress=on_progress)
+    return invocation.show(result)
+
+
+@contextmanager
+def _scanning(invocation: Invocation) -> Iterator[Callable[[int, int], None]]:
+    """Show how many conversations were scanned."""
+    with progress(invocation.output(), "scanning for secrets") as meter:
+
+        def on_progress(done: int, total: int) -> None:
+            meter.expect(lambda: total)
+            meter(1 if done else 0)
+
+        yield on_progress

@@ -1,0 +1,135 @@
+"""Render what a scan for secrets found, the list, rules, one secret, and changes of the allow-list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, write_field, write_hint, write_outcome
+from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scopes.secrets.allow import SecretAllowed
+    from scopes.secrets.list import SecretExplained, SecretGroup, SecretList, SecretRules
+    from scopes.secrets.scan import SecretRow, SecretsScanned
+
+_PLACES = (
+    Column("ID", "id"), Column("Rule"), Column("Conversation", "branch"), Column("Message", "id"),
+    Column("Field", flexible=True), Column("Line", align="right"), Column("Allowed"),
+)  # fmt: skip
+_SECRETS = (
+    Column("ID", "id"), Column("Rule"), Column("Places", align="right"), Column("Conversations", align="right"),
+    Column("First in", "branch"), Column("Message", "id"), Column("Allowed by", "agent"),
+    Column("Reason", flexible=True),
+)  # fmt: skip
+_TERMINAL_SECRETS = (
+    Column("ID", "id"), Column("Rule"), Column("Places", align="right"), Column("First in", "branch"),
+    Column("Allowed", flexible=True),
+)  # fmt: skip
+_RULES = (
+    Column("Rule"), Column("Looks for", flexible=True), Column("Checks", flexible=True), Column("Found", align="right"),
+)  # fmt: skip
+_SHOWN = 8  # characters of an id on a terminal
+_MAX_ROWS = 20  # on a terminal
+_NAMES = "title or names"
+
+
+@render_text.register
+def render_secrets_scanned(result: SecretsScanned, view: View) -> None:
+    """Write a row for each place; on a terminal also what was scanned, and what to do."""
+    rows = result.secrets
+    _write_places(rows, view)
+    if not view.terminal:
+        return
+    still = sum(not row.allowed for row in rows)
+    found = f"{counted(still, 'possible secret')} not allowed" if still else "No secret that is not allowed"
+    unchanged = f", {result.unchanged} of them unchanged" if result.unchanged else ""
+    view.line(f"{found} in {counted(result.conversations, 'conversation')}{unchanged}.")
+    if still:
+        write_hint(view, "if one is real, revoke it; if it is none: scopes secrets allow ID --reason TEXT")
+
+
+@render_text.register
+def render_secret_list(result: SecretList, view: View) -> None:
+    """Write a row for each secret."""
+    if view.terminal and not result.secrets:
+        view.line("No secrets were found.")
+        write_hint(view, "look for them: scopes secrets scan")
+        return
+    if view.terminal:
+        view.rows(_TERMINAL_SECRETS, [_terminal_row(each) for each in result.secrets], title="Secrets")
+        return
+    rows = [
+        (
+            each.id, each.rule, str(each.places), str(each.conversations), each.conversation or "",
+            _message(each.message, view) if each.places else "", each.allowed_by or "", each.reason or "",
+        )
+        for each in result.secrets
+    ]  # fmt: skip
+    view.rows(_SECRETS, rows)
+
+
+@render_text.register
+def render_secret_rules(result: SecretRules, view: View) -> None:
+    """Write a row for each rule."""
+    rows = [(rule.rule, rule.looks_for, rule.checks or "", str(rule.secrets)) for rule in result.rules]
+    view.rows(_RULES, rows, title="Rules")
+
+
+@render_text.register
+def render_secret_explained(result: SecretExplained, view: View) -> None:
+    """Write what is known of a secret, and its places."""
+    view.line(Span(result.id, "id"))
+    write_field(view, "Rule", result.rule.rule)
+    write_field(view, "Looks for", result.rule.looks_for)
+    if result.rule.checks is not None:
+        write_field(view, "Checks", result.rule.checks)
+    if result.allowed is not None:
+        write_field(view, "Allowed by", result.allowed.actor)
+        write_field(view, "Reason", result.allowed.reason or "none given")
+    write_field(view, "Places", str(len(result.places)))
+    _write_places(result.places, view)
+    if view.terminal and result.places and result.allowed is None:
+        first = result.places[0]
+        if first.message is not None:
+            write_hint(view, f"see it: scopes cat {first.conversation} {first.message[:_SHOWN]}")
+        write_hint(view, f"if it is no secret: scopes secrets allow {result.id[:_SHOWN]} --reason TEXT")
+
+
+@render_text.register
+def render_secret_allowed(result: SecretAllowed, view: View) -> None:
+    """Write what was changed; in a pipe the id."""
+    secret = result.secret
+    words = {"allowed": "may leave", "removed": "may no longer leave", "unchanged": "may leave already"}
+    text = f"secret {secret.id[:_SHOWN]} ({secret.rule}) {words.get(result.change, result.change)}"
+    write_outcome(view, secret.id, text, operation=result.operation)
+
+
+def _terminal_row(each: SecretGroup) -> tuple[str, ...]:
+    first = f"{each.conversation} {each.message[:_SHOWN] if each.message else ''}".rstrip() if each.places else ""
+    allowed = "no" if each.allowed_by is None else ": ".join(filter(None, (f"by {each.allowed_by}", each.reason)))
+    return each.id[:_SHOWN], each.rule, str(each.places), first, allowed
+
+
+def _write_places(rows: Iterable[SecretRow], view: View) -> None:
+    shown = list(rows)
+    hidden = len(shown) - _MAX_ROWS if view.terminal else 0
+    cells = [
+        (
+            row.id[:_SHOWN] if view.terminal else row.id, row.rule, row.conversation, _message(row.message, view),
+            row.field, str(row.line), "yes" if row.allowed else "no",
+        )
+        for row in (shown[:_MAX_ROWS] if hidden > 0 else shown)
+    ]  # fmt: skip
+    if cells or not view.terminal:
+        view.rows(_PLACES, cells, title="Possible secrets")
+    if hidden > 0:
+        view.aside(f"{hidden:,} rows are not shown: see --json, or a pipe")
+
+
+def _message(message: str | None, view: View) -> str:
+    if message is None:
+        return _NAMES
+    return message[:_SHOWN] if view.terminal else message

@@ -1,0 +1,229 @@
+"""What may leave: `Cleared` is the only thing that doors write, and only a `Gate` makes it.
+
+A gate refuses what has secrets, replaces them, or lets them pass once. A secret has an id, a keyed hash: equal secrets
+have equal ids in one store, and an id tells nothing about the secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
+
+from scopes.errors import SecretsFound
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.cut_ends import find_cut_ends
+from scopes.secret_scan.scan import Found, Path, is_opaque_member, scan_member, scan_text, walk_texts
+
+Mode: TypeAlias = Literal["refuse", "redact", "allow"]
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+Identify: TypeAlias = Callable[[str, str], str]
+"""Returns the id of a secret, given its rule and its value."""
+
+_MAKER: Final = object()
+_SHOWN: Final = 4  # characters of an id in a placeholder
+_MAX_NAMED: Final = 5
+_PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+(?::[0-9a-f]{1,32})?\]")
+_HINT: Final = (
+    "replace them: --redact; look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: --allow-secrets"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """Bytes that passed a gate; nobody else can make them."""
+
+    data: bytes
+    maker: object = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.maker is not _MAKER:
+            raise TypeError("only a gate clears what leaves")
+
+
+class Leak(NamedTuple):
+    """A secret that would leave: where it is, its rule and its id; `line` counts from 1 in its text."""
+
+    place: str
+    rule: str
+    id: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.place}, line {self.line}: {self.rule} ({self.id[:8]})"
+
+
+class Gate:
+    """Looks at everything that leaves through one door.
+
+    Attributes:
+        mode: "refuse" raises, "redact" replaces secrets by placeholders, and "allow" looks at nothing.
+    """
+
+    def __init__(self, mode: Mode, identify: Identify, allowed: Container[str] = ()) -> None:
+        self.mode = mode
+        self._redacted: set[str] = set()
+        self._identify = identify
+        self._allowed = allowed
+        self._leaks: list[Leak] = []
+
+    def first_leak(self, text: str, place: str) -> Leak | None:
+        """Return the first secret of a text that is not let pass; None if there is none."""
+        return None if self.mode == "allow" else next(iter(self._list_leaks(scan_text(text), text, place)), None)
+
+    def inspect(self, data: bytes, place: str) -> None:
+        """Remember the secrets in a stored JSON line or in a text, for `refuse_leaks`, unless they are let pass."""
+        if self.mode != "allow" and prefilter.may_hold_secret(data):
+            document = _parse(data)
+            for path, text, is_opaque in walk_texts(document):
+                self._leaks += self._list_leaks(scan_member(path, text, is_opaque=is_opaque), text, place)
+
+    def inspect_text(self, text: str, place: str) -> None:
+        """Remember the secrets in a text, for `refuse_leaks`, unless they are let pass."""
+        if self.mode != "allow":
+            self._leaks += self._list_leaks(scan_text(text), text, place)
+
+    @property
+    def redacted(self) -> int:
+        """How many different secrets were replaced."""
+        return len(self._redacted)
+
+    def refuse_leaks(self) -> None:
+        """Raise an error about the secrets that `inspect` found.
+
+        Raises:
+            SecretsFound: there is one.
+        """
+        if self._leaks:
+            count, leaks = len(self._leaks), list(dict.fromkeys(self._leaks))
+            named = "; ".join(map(str, leaks[:_MAX_NAMED])) + ("; ..." if len(leaks) > _MAX_NAMED else "")
+            what = "a possible secret" if count == 1 else f"{count} possible secrets"
+            raise SecretsFound(f"{what} would leave the store: {named}", hint=_HINT)
+
+    def clear(self, data: bytes, place: str) -> Cleared:
+        """Return bytes as they may leave.
+
+        Raises:
+            SecretsFound: they have a secret, and it is refused.
+        """
+        if self._may_change(data):
+            text = data.decode("utf-8", "surrogateescape")
+            cleared = self.clear_text(text, place)
+            data = data if cleared == text else cleared.encode("utf-8", "surrogateescape")
+        return Cleared(data, _MAKER)
+
+    def clear_line(self, data: bytes, place: str) -> bytes:
+        """Return a line of JSON as it may leave: its texts are cleared and written again; another line as a text.
+
+        Raises:
+            SecretsFound: it has a secret, and it is refused.
+        """
+        if not self._may_change(data):
+            return data
+        document = _parse(data)
+        cleared = self.clear_document(document, place)
+        if cleared == document:
+            return data
+        if isinstance(document, str):
+            return str(cleared).encode("utf-8", "surrogateescape")
+        text = json.dumps(cleared, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace") + data[len(data.rstrip(b"\r\n")) :]
+
+    def clear_text(self, text: str, place: str) -> str:
+        """Return a text as it may leave; raises as `clear` does."""
+        return self._clear_member((), text, place, is_opaque=False)
+
+    def clear_document(self, value: Any, place: str, path: Path = (), *, is_opaque: bool = False) -> Any:
+        """Return a JSON value whose texts and names may leave; raises as `clear` does."""
+        if isinstance(value, str):
+            return self._clear_member(path, value, place, is_opaque=is_opaque)
+        if isinstance(value, Mapping):
+            return {
+                self.clear_text(str(name), place): self.clear_document(
+                    item, place, (*path, str(name)), is_opaque=is_opaque or is_opaque_member(value, str(name))
+                )
+                for name, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            cleared = [
+                self.clear_document(item, place, (*path, number), is_opaque=is_opaque)
+                for number, item in enumerate(value)
+            ]
+            return cleared if isinstance(value, list) else tuple(cleared)
+        return value
+
+    def clear_name(self, text: str, place: str) -> str:
+        """Return a title or a subject as it may leave: what a limit has left of a secret is replaced, never refused.
+
+        It has no id that could be allowed; the whole secret is in the message. Raises as `clear` does.
+        """
+        cleared = self.clear_text(text, place)
+        return self._replace(cleared, [], find_cut_ends(cleared)) if self.mode == "refuse" else cleared
+
+    def _clear_member(self, path: Path, text: str, place: str, *, is_opaque: bool) -> str:
+        if self.mode == "allow":
+            return text
+        found = scan_member(path, text, is_opaque=is_opaque)
+        if self.mode == "refuse":
+            self._leaks += self._list_leaks(found, text, place)
+            self.refuse_leaks()
+            return text
+        return self._replace(text, found, [] if is_opaque else find_cut_ends(text))
+
+    def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:
+        """Return a text with placeholders for secrets that are not let pass, and for the beginnings of other ones."""
+        places = [(each, self._identify(each.rule, each.value)) for each in found]
+        places += [
+            (end, "") for end in ends if not any(end.start < each.end and each.start < end.end for each in found)
+        ]
+        pieces, position = [], 0
+        for each, secret in sorted(places, key=lambda place: place[0].start):
+            if secret not in self._allowed:
+                shown = placeholder(each.rule, secret)
+                pieces += [text[position : each.start], shown]
+                position = each.end
+                self._redacted.add(secret or shown)
+        return "".join([*pieces, text[position:]])
+
+    def _may_change(self, data: bytes) -> bool:
+        """Return False if `clear` would return these bytes as they are; that is told in a fraction of the time."""
+        if self.mode == "allow":
+            return False
+        return prefilter.may_hold_secret(data) or (self.mode == "redact" and prefilter.may_hold_beginning(data))
+
+    def _list_leaks(self, found: list[Found], text: str, place: str) -> list[Leak]:
+        ids = [(each, self._identify(each.rule, each.value)) for each in found]
+        return [
+            Leak(place, each.rule, secret, text.count("\n", 0, each.start) + 1)
+            for each, secret in ids
+            if secret not in self._allowed
+        ]
+
+
+def placeholder(rule: str, secret: str) -> str:
+    """Return what stands for a secret: it names the rule, and is the same for the same secret of a store."""
+    return f"[redacted:{rule}:{secret[:_SHOWN]}]" if secret else f"[redacted:{rule}]"
+
+
+def count_placeholders(text: str) -> int:
+    """Return how many different secrets were replaced in a text."""
+    return len(set(_PLACEHOLDER.findall(text)))
+
+
+def without_store() -> Gate:
+    """Return a gate that redacts what belongs to no store, so that its placeholders have no ids."""
+    return Gate("redact", lambda _rule, _value: "")
+
+
+def _parse(data: bytes) -> Any:
+    """Return the value of a line of JSON, or the text of another one."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict | list) else text

@@ -1,0 +1,113 @@
+"""Find what a limit has left of a secret: subjects and titles are stored cut, and a part has no checksum and no end.
+
+A rule's prefix and what follows it count as a secret if they run into a place where a text may be cut: its end, an
+ellipsis, or the end of a long line. Where nothing else tells that it was cut, words in small letters are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from scopes.lazy_patterns import compile_lazily
+from scopes.secret_patterns import Rule, find_anchors, is_placeholder, match_at, walk_keys
+from scopes.secret_scan.cut_patterns import ASSIGNED, MARKS, PLACE, cut_rules, is_general
+from scopes.secret_scan.decoding import decode_base64, decode_escapes
+from scopes.secret_scan.scan import Found
+
+LONG_LINE: Final = 71  # characters; a subject that was cut has as many, or one more
+_LEAST: Final = 6  # characters behind the prefix; fewer tell nothing
+_RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_ASCII_END: Final = compile_lazily(rb"[\t\n\r -~]{4,}\Z")
+_MARK: Final = compile_lazily(MARKS)
+_PLACE: Final = compile_lazily(PLACE)
+_ASSIGNED: Final = compile_lazily(ASSIGNED)
+_RANDOM: Final = compile_lazily(r"\d|[a-z].*[A-Z]|[A-Z].*[a-z]", re.DOTALL)
+_WORD: Final = compile_lazily(r"[a-z._-]*")
+_DECODED_CHARACTERS: Final = 6_000  # of a run of base64 before its end
+
+
+def find_cut_ends(text: str) -> list[Found]:
+    """Return the beginnings of secrets at the places where a text may be cut, in order; they do not overlap."""
+    found = [*_walk_plain(text), *_walk_escaped(text), *_walk_base64(text)]
+    kept: list[Found] = []
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+    return kept
+
+
+def _walk_plain(text: str) -> Iterator[Found]:
+    anchors = find_anchors(text)
+    for rule in _rules() if anchors else ():
+        for anchor in rule.anchors:
+            for at in anchors.get(anchor, ()):
+                found = _find_at(rule, text, at, anchor)
+                if found is not None:
+                    yield found
+    for _, end in walk_keys(text):
+        match = _ASSIGNED.match(text, _skip_blanks(text, end))
+        if (
+            match is not None
+            and _is_sure(text, match.end())
+            and _RANDOM.search(match[1])
+            and not is_placeholder(match[1])
+        ):
+            yield Found("assigned-secret", match.start(1), match.end(1), match[1])
+
+
+def _find_at(rule: Rule, text: str, at: int, anchor: str) -> Found | None:
+    match = match_at(rule, text, at)
+    if match is None or len(match[0]) - len(anchor) < _LEAST:
+        return None
+    group = match.lastindex or 0
+    value = match[group] if group else text[at + len(anchor) : match.end()]
+    if is_placeholder(value):
+        return None
+    if is_general(rule.kind):
+        is_random = rule.kind == "url-password" or _RANDOM.search(value) is not None
+        is_secret = is_random and _is_sure(text, match.end())
+    else:
+        is_secret = not _WORD.fullmatch(value) or _is_sure(text, match.end())
+    return Found(rule.kind, match.start(group), match.end(group), match[group]) if is_secret else None
+
+
+def _walk_escaped(text: str) -> Iterator[Found]:
+    decoded = decode_escapes(text)
+    if decoded is None:
+        return
+    for found in _walk_plain(decoded.text):
+        start, end = decoded.original(found.start), decoded.original(found.end - 1) + 1
+        place = _PLACE.search(text, end)
+        yield found._replace(start=start, end=end if place is None else max(end, place.start()))
+
+
+def _walk_base64(text: str) -> Iterator[Found]:
+    for match in _RUN.finditer(text):
+        if _PLACE.match(text, match.end()):
+            begin = max(0, len(match[0]) - _DECODED_CHARACTERS) // 4 * 4
+            for shift in range(4):  # a word in front may belong to the run
+                ascii_end = _ASCII_END.search(decode_base64(match[0][begin + shift :]))
+                for found in () if ascii_end is None else _walk_plain(f"{ascii_end[0].decode()}…"):
+                    yield Found(found.rule, match.start(), match.end(), found.value)
+
+
+def _is_sure(text: str, end: int) -> bool:
+    """Return True if a text was surely cut here: at a mark, or at the end of a line as long as a subject."""
+    if _MARK.match(text, end):
+        return True
+    line = text.rfind("\n", 0, end) + 1
+    return end - line >= LONG_LINE
+
+
+def _skip_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\\":
+        start += 1
+    return start
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    return cut_rules()

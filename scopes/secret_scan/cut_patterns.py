@@ -1,0 +1,78 @@
+"""Patterns for the beginning of a secret that a limit has cut: made from the pattern of its rule, atom by atom.
+
+`ghp_[A-Za-z0-9]{36,251}` becomes `ghp_` with up to 251 such characters, and then the place of the cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from scopes.secret_patterns import END, GENERAL, RULES, Rule
+
+MARKS: Final = r"…|\.\.\."
+_UNFINISHED: Final = r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux][0-9A-Fa-f]{0,3})?|(?:\x1b|\\{1,20}x1b)[^A-Za-z\s]{0,40}"
+PLACE: Final = rf"(?=(?:{_UNFINISHED})?(?:{MARKS}|[\r\n]|\Z))"  # behind half of an escape, too
+_ATOM: Final = re.compile(
+    r"(?P<atom>\\.|\[(?:\\.|[^\]\\])+\]|\((?:\[(?:\\.|[^\]\\])+\]|\((?:\\.|[^()\\])*\)|\\.|[^()\\\[])*\)|[^()])"
+    r"(?P<times>\{(?P<least>\d+)(?:,(?P<most>\d+))?\}|\?)?",
+    re.DOTALL,
+)
+_SPECIAL: Final = {
+    "private-key": rf"-----BEGIN (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----[^-…\r\n]{{6,4000}}?{PLACE}",
+    "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{1,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "auth-header": rf"(?:Bearer|Basic)\s{{1,3}}([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",
+}
+ASSIGNED: Final = rf"[\"']?(?<![A-Za-z0-9_+/-])([A-Za-z0-9_+/-]{{6,120}}={{0,2}}){PLACE}"  # behind `password =`
+
+
+def cut_rules() -> tuple[Rule, ...]:
+    """Return all rules with patterns for what a cut leaves of their secrets."""
+    return tuple(rule._replace(pattern=_SPECIAL.get(rule.kind) or cut_pattern(rule.pattern)) for rule in RULES)
+
+
+def cut_pattern(pattern: str) -> str:
+    """Return a pattern for every beginning of what a pattern matches, up to the place of a cut."""
+    return _cut(pattern.removesuffix(END), PLACE)
+
+
+def is_general(kind: str) -> bool:
+    """Return True if a rule has no prefix of its own: what it finds means something at a certain cut alone."""
+    return kind in GENERAL
+
+
+def _cut(pattern: str, then: str) -> str:
+    """Return a pattern for the beginnings of alternatives; `then` matches what follows the whole of one."""
+    ways = [_cut_one(each, then) for each in _alternatives(pattern)]
+    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+
+
+def _cut_one(pattern: str, then: str) -> str:
+    for atom, times, most in reversed(list(_atoms(pattern))):
+        if atom.startswith("(") and not times:
+            inside = atom[3:-1] if atom.startswith("(?:") else atom[1:-1]
+            then = _cut(inside, then)
+        elif times:
+            then = f"(?:{atom}{times}{then}|{atom}{{0,{most}}}{PLACE})"
+        else:
+            then = f"{atom}(?:{then}|{PLACE})" if then != PLACE else f"{atom}{PLACE}"
+    return then
+
+
+def _atoms(pattern: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each atom of a pattern, how often it may occur (empty: once), and the greatest number."""
+    for match in _ATOM.finditer(pattern):
+        yield match["atom"], match["times"] or "", match["most"] or match["least"] or "1"
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Return what `|` divides outside of groups."""
+    found, text = [], ""
+    for match in _ATOM.finditer(pattern):
+        if match[0] == "|":
+            found.append(text)
+            text = ""
+        else:
+            text += match[0]
+    return [*found, text]

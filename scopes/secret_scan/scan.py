@@ -1,0 +1,154 @@
+"""Find the secrets in texts and JSON documents, in the forms that `decoding` undoes.
+
+The time is linear in the text, and long texts are read in windows, so that memory is bounded. Not found are secrets in
+hex, and those that line breaks divide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from scopes.secret_patterns import GENERAL, KEY_WORDS, Secret, find_secrets
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.checksums import is_possible
+from scopes.secret_scan.decoding import decode_escapes, walk_base64
+
+RULES_VERSION: Final = 1
+"""Changed with the rules: what an older version found is looked for again."""
+Path: TypeAlias = tuple[str | int, ...]
+
+_SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
+_WINDOW: Final = 1 << 20
+_OVERLAP: Final = 1 << 14  # no secret is longer
+_MAX_VALUE: Final = 400  # characters of a value that is looked at together with its key
+_OPAQUE: Final = frozenset(
+    {"encrypted_content", "signature", "thoughtSignature", "thought_signature", "reasoning_encrypted"}
+)
+_IMAGES: Final = frozenset({"image", "audio", "video"})
+
+
+class Found(NamedTuple):
+    """A secret: the rule, its place in the text, and its value, which may be encoded there."""
+
+    rule: str
+    start: int
+    end: int
+    value: str
+
+
+class FoundInDocument(NamedTuple):
+    """A secret in a text of a JSON document: where the text is, and the secret in it."""
+
+    path: Path
+    found: Found
+
+
+def scan_text(text: str, *, is_opaque: bool = False) -> list[Found]:
+    """Return the secrets of a text in order; they do not overlap.
+
+    is_opaque: the text is ciphertext or a signature, in which only fixed prefixes mean something
+    """
+    if len(text) < _SHORTEST:
+        return []
+    found = [each for start in range(0, len(text), _WINDOW) for each in _scan_window(text, start)]
+    if is_opaque:
+        found = [each for each in found if each.rule not in GENERAL]
+    elif any(prefilter.may_hold_encoded(_bytes(window)) for window in _windows(text)):
+        found += _walk_encoded(text)
+    return _without_overlaps(found)
+
+
+def scan_document(document: object) -> Iterator[FoundInDocument]:
+    """Yield the secrets in the texts of a JSON value, also in names of members; a name stands in front of its value."""
+    for path, text, is_opaque in walk_texts(document):
+        for found in scan_member(path, text, is_opaque=is_opaque):
+            yield FoundInDocument(path, found)
+
+
+def scan_member(path: Path, text: str, *, is_opaque: bool) -> list[Found]:
+    """Return the secrets of a text of a document; what its name says counts: `password`, and a value."""
+    found = scan_text(text, is_opaque=is_opaque)
+    name = path[-1] if path else None
+    if found or is_opaque or not isinstance(name, str) or len(text) > _MAX_VALUE:
+        return found
+    lower = name.lower()
+    if not any(word in lower for word in KEY_WORDS):
+        return found
+    shift = len(name) + 1
+    assigned = _secrets_of(f"{name}={text}")
+    return [each._replace(start=each.start - shift, end=each.end - shift) for each in assigned if each.start == shift]
+
+
+def walk_texts(document: object) -> Iterator[tuple[Path, str, bool]]:
+    """Yield each text of a JSON value with its path, and whether it is opaque; a name has the path of its object."""
+    waiting: list[tuple[Path, object, bool]] = [((), document, False)]
+    while waiting:
+        path, value, is_opaque = waiting.pop()
+        if isinstance(value, str):
+            yield path, value, is_opaque
+        elif isinstance(value, Mapping):
+            waiting += [((*path, name), value[name], is_opaque or is_opaque_member(value, name)) for name in value]
+            for name in value:
+                yield (*path, len(path)), name, is_opaque
+        elif isinstance(value, list | tuple):
+            waiting += [((*path, number), item, is_opaque) for number, item in enumerate(value)]
+
+
+def is_opaque_member(value: Mapping[str, Any], name: str) -> bool:
+    """Return True if a member is ciphertext, a signature or the data of an image."""
+    is_image = name == "data" and str(value.get("type", value.get("media_type", ""))).partition("/")[0] in _IMAGES
+    return is_image or name in _OPAQUE
+
+
+def _scan_window(text: str, start: int) -> Iterator[Found]:
+    """Yield what begins in a window; it is read with what is around it."""
+    first = max(start - _OVERLAP, 0)
+    window = text[first : start + _WINDOW + _OVERLAP]
+    if not prefilter.may_hold_readable(_bytes(window)):
+        return
+    secrets = _secrets_of(window)
+    decoded = decode_escapes(window)
+    if decoded is not None:
+        for rule, begin, end, value in _secrets_of(decoded.text):
+            original = decoded.original(begin), decoded.original(end - 1) + 1
+            secrets.append(Found(rule, *original, value))
+    for found in secrets:
+        if start <= found.start + first < start + _WINDOW:
+            yield found._replace(start=found.start + first, end=found.end + first)
+
+
+def _windows(text: str) -> Iterator[str]:
+    return (text[start : start + _WINDOW + _OVERLAP] for start in range(0, len(text), _WINDOW))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _walk_encoded(text: str) -> Iterator[Found]:
+    for stretch in walk_base64(text):
+        if not prefilter.may_hold_readable(stretch.text.encode()):
+            continue
+        for found in _secrets_of(stretch.text):
+            yield Found(found.rule, stretch.start, stretch.end, found.value)
+
+
+def _secrets_of(text: str) -> list[Found]:
+    return [Found(*each, value) for each in find_secrets(text) if is_possible(each.kind, value := _value(text, each))]
+
+
+def _value(text: str, secret: Secret) -> str:
+    return text[secret.start : secret.end]
+
+
+def _without_overlaps(found: list[Found]) -> list[Found]:
+    """Return each place once; a rule with a prefix is preferred to a general one, and then the longer place."""
+    ordered = sorted(set(found), key=lambda each: (each.start, each.rule in GENERAL, -each.end, each.rule))
+    kept: list[Found] = []
+    for each in ordered:
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+        elif kept[-1].rule in GENERAL and each.rule not in GENERAL and each.start <= kept[-1].end:
+            kept[-1] = each._replace(start=kept[-1].start, end=max(kept[-1].end, each.end))
+    return kept

@@ -1,0 +1,81 @@
+"""`secrets allow`: let one secret leave for good, or no more; the allow-list has its id, never its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scopes.clock import now
+from scopes.history.metadata import write_metadata
+from scopes.history.name_syntax import match_prefix
+from scopes.history.transaction import RefTransaction
+from scopes.ids import Oid, OperationId
+from scopes.result import Note, Result
+from scopes.secrets.allowed import AllowedSecret, encode_allowed, file_of, read_allowed
+from scopes.secrets.list import known_secrets
+from scopes.secrets.scan import Progress, scan
+from scopes.store.refs import SECRETS
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+_HINT = "list them: scopes secrets list"
+_SHOWN = 8  # characters of an id in a summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretAllowed(Result):
+    """An entry of the allow-list after a change, which is `allowed`, `removed` or `unchanged`."""
+
+    secret: AllowedSecret
+    change: str
+    operation: OperationId | None = None
+
+
+def allow(
+    repository: Repository,
+    name: str,
+    *,
+    index_directory: str,
+    reason: str | None = None,
+    on_progress: Progress = lambda _done, _all: None,
+) -> SecretAllowed:
+    """Let a secret leave by every door; if no scan has found it yet, all conversations are scanned now.
+
+    Raises:
+        NotFound, Ambiguous: there is no such secret, or several begin like this.
+    """
+    known = known_secrets(repository, index_directory)
+    if not any(each.startswith(name) for each in {**known, **read_allowed(repository)}):
+        scan(repository, index_directory=index_directory, on_progress=on_progress)
+        known = known_secrets(repository, index_directory)
+    with exclusive_write(repository):
+        allowed = read_allowed(repository)
+        found = match_prefix(name, {**known, **allowed}, "secret", _HINT)
+        if found in allowed and reason in {None, allowed[found].reason}:
+            notes = (Note(f"secret {found[:_SHOWN]} is allowed already"),)
+            return SecretAllowed(secret=allowed[found], change="unchanged", notes=notes)
+        rule = known[found] if found in known else allowed[found].rule
+        entry = AllowedSecret(found, rule, repository.caller.actor, now(), reason)
+        operation = _store(repository, found, entry, f"allow secret {found[:_SHOWN]} ({rule})")
+    return SecretAllowed(secret=entry, change="allowed", operation=operation)
+
+
+def disallow(repository: Repository, name: str) -> SecretAllowed:
+    """Take a secret off the allow-list.
+
+    Raises:
+        NotFound, Ambiguous: it is not on the list, or several begin like this.
+    """
+    with exclusive_write(repository):
+        allowed = read_allowed(repository)
+        found = match_prefix(name, allowed, "allowed secret", _HINT)
+        operation = _store(repository, found, None, f"no longer allow secret {found[:_SHOWN]}")
+    return SecretAllowed(secret=allowed[found], change="removed", operation=operation)
+
+
+def _store(repository: Repository, name: str, entry: AllowedSecret | None, summary: str) -> OperationId:
+    value = repository.find_ref(SECRETS)
+    previous = None if value is None else Oid(value)
+    changes = {file_of(name): None if entry is None else encode_allowed(entry)}
+    transaction = RefTransaction(repository)
+    transaction.move_ref(SECRETS, previous, write_metadata(repository, previous, changes, summary))
+    return transaction.commit("secrets", summary).id

@@ -1,0 +1,98 @@
+"""Count the possible secrets in what an import or an append writes: told once, and never a reason to refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from scopes.model import encoding
+from scopes.model.codec import encode
+from scopes.model.message import Message
+from scopes.result import Note, plural
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.clearance import Identify
+from scopes.secret_scan.scan import scan_document
+from scopes.secrets.allowed import read_allowed
+from scopes.secrets.identity import identify_with
+from scopes.store.repository import Repository
+
+SETTING: Final = "scopes.secrets.onImport"
+_AT_ONCE: Final = 1 << 18  # bytes
+LIST_HINT: Final = "see: scopes secrets list"
+NOT_SCANNED: Final = Note(
+    "the messages were not scanned for secrets: without RE2 that takes long",
+    "scan them: scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'",
+)
+
+
+def is_wanted(repository: Repository) -> bool:
+    """Return True unless the setting turns counting off."""
+    return repository.config.find_boolean(SETTING, default=True)
+
+
+class NewSecrets:
+    """Collects the ids of the secrets in the new messages of a session; many messages are searched at once."""
+
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
+        self._ids: set[str] = set()
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        """Take a message, as its stored JSON line."""
+        self._waiting.append(data)
+        self._size += len(data)
+        if self._size >= _AT_ONCE:
+            self._search()
+
+    def ids(self) -> frozenset[str]:
+        """Return the ids of all that was found so far."""
+        self._search()
+        return frozenset(self._ids)
+
+    def _search(self) -> None:
+        for data in prefilter.choose_suspicious(self._waiting):
+            found = (each.found for each in scan_document(encoding.load(data)))
+            self._ids |= {self._identify(each.rule, each.value) for each in found}
+        self._waiting, self._size = [], 0
+
+
+SecretFinder: TypeAlias = Callable[[], NewSecrets]
+"""Begins to count the secrets of a session."""
+
+
+def secret_finder(repository: Repository) -> SecretFinder | None:
+    """Return the function that begins to count for a session of an import; None without RE2, or if it is turned off."""
+    if not is_wanted(repository) or not prefilter.is_fast():
+        return None
+    identify = identify_with(repository)
+    return lambda: NewSecrets(identify)
+
+
+def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple[Note, ...]:
+    """Return one note about the secrets of all conversations that were imported; none if all are allowed."""
+    allowed = read_allowed(repository)
+    counts = [len({*ids} - {*allowed}) for ids in found]
+    count, conversations = sum(counts), sum(map(bool, counts))
+    if not count:
+        return ()
+    where = f"{conversations} {plural(conversations, 'conversation')}"
+    return (Note(f"{count} possible {plural(count, 'secret')} in {where}", LIST_HINT),)
+
+
+def append_note(repository: Repository, messages: Sequence[Message]) -> tuple[Note, ...]:
+    """Return one note about the secrets in messages that were appended; none if all are allowed."""
+    if not is_wanted(repository):
+        return ()
+    rules: dict[str, str] = {}
+    identify = identify_with(repository)
+    for data in map(encode, messages):
+        if prefilter.may_hold_secret(data):
+            for each in scan_document(encoding.load(data)):
+                rules[identify(each.found.rule, each.found.value)] = each.found.rule
+    found = [rule for name, rule in rules.items() if name not in read_allowed(repository)]
+    if not found:
+        return ()
+    named = ", ".join(sorted(set(found)))
+    return (Note(f"{len(found)} possible {plural(len(found), 'secret')} in the text: {named}", LIST_HINT),)

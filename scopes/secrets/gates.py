@@ -1,0 +1,41 @@
+"""Make the gate of a door: with the ids of the store, and what its allow-list lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+from scopes.result import Note, plural
+from scopes.secret_scan.clearance import Gate, Mode
+from scopes.secrets.allowed import read_allowed
+from scopes.secrets.identity import identify_with
+from scopes.store.repository import Repository
+
+
+def gate_of(repository: Repository, mode: Mode) -> Gate:
+    """Return the gate for one door of a store."""
+    return Gate(mode, identify_with(repository), read_allowed(repository))
+
+
+@contextmanager
+def redacting(repository: Repository, gate: Gate) -> Iterator[None]:
+    """Redact every message that is read from the store meanwhile, if the gate redacts."""
+    before = repository.clear_message
+    if gate.mode == "redact":
+        repository.clear_message = lambda data: gate.clear_line(data, "a message")
+    try:
+        yield
+    finally:
+        repository.clear_message = before
+
+
+def policy_key(repository: Repository, mode: Mode) -> str:
+    """Return a text that differs where the same history may leave in another form: for keys of caches."""
+    return sha256(" ".join((mode, *sorted(read_allowed(repository)))).encode()).hexdigest()
+
+
+def redacted_notes(count: int) -> tuple[Note, ...]:
+    """Return a note that says how many secrets were replaced; none if none was."""
+    text = f"{count} possible {plural(count, 'secret')} {'was' if count == 1 else 'were'} replaced"
+    return (Note(text, "see: scopes secrets list"),) if count else ()

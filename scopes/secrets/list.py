@@ -1,0 +1,165 @@
+"""`secrets list` and `explain`: what scans found, and what is allowed; `list` scans what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scopes.errors import NotFound
+from scopes.history.name_syntax import find_nearest, match_prefix
+from scopes.history.revisions import conversation_ids
+from scopes.ids import ConversationId
+from scopes.result import Result
+from scopes.secret_patterns import RULES
+from scopes.secrets.allowed import AllowedSecret, read_allowed
+from scopes.secrets.identity import fingerprint
+from scopes.secrets.scan import Progress, SecretRow, list_rows, scan
+from scopes.secrets.scan_cache import ScannedConversation, read_scans
+from scopes.store.repository import Repository
+
+_GENERAL: Final = {
+    "assigned-secret": "a value of 20 characters or more, with letters and digits, behind a name such as password=",
+    "auth-header": "what stands behind Bearer or Basic in a header",
+    "url-password": "the password in a URL, as in scheme://user:password@host",
+    "jwt": "a JSON Web Token: three parts in base64, of which the first names an algorithm",
+    "private-key": "the block of a private key, from its BEGIN line on",
+}
+_CHECKED: Final = {
+    "github-token": "the checksum in classic tokens (CRC-32)",
+    "npm-token": "the checksum (CRC-32)",
+    "age-key": "the checksum (Bech32)",
+    "jwt": "that the header is JSON with an algorithm",
+    "pypi-token": "that the token names the index",
+}
+
+
+class SecretGroup(NamedTuple):
+    """A secret with all its places: the first one, and their number; who allowed it, if somebody did, and why."""
+
+    id: str
+    rule: str
+    places: int
+    conversations: int
+    conversation: ConversationId | None
+    message: str | None
+    allowed_by: str | None = None
+    reason: str | None = None
+
+
+class SecretRule(NamedTuple):
+    """A rule: what it looks for, what it checks beside, and how many secrets the last scan found by it."""
+
+    rule: str
+    looks_for: str
+    checks: str | None
+    secrets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretList(Result):
+    """The secrets of all conversations, and those that are allowed; the most frequent first."""
+
+    secrets: tuple[SecretGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretRules(Result):
+    """The rules."""
+
+    rules: tuple[SecretRule, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretExplained(Result):
+    """One secret: its rule, every place, and what the allow-list says."""
+
+    id: str
+    rule: SecretRule
+    places: tuple[SecretRow, ...]
+    allowed: AllowedSecret | None
+
+
+def list_secrets(
+    repository: Repository,
+    *,
+    index_directory: str,
+    open_only: bool = False,
+    on_progress: Progress = lambda _done, _all: None,
+) -> SecretList:
+    """Return the secrets of all conversations, with `open_only` without those that are allowed."""
+    scanned = scan(repository, index_directory=index_directory, on_progress=on_progress)
+    groups = _group(scanned.secrets, read_allowed(repository))
+    found = tuple(group for group in groups if not (open_only and group.allowed_by is not None))
+    return SecretList(secrets=found, notes=scanned.notes)
+
+
+def explain(
+    repository: Repository,
+    name: str,
+    *,
+    index_directory: str,
+    on_progress: Progress = lambda _done, _all: None,
+) -> SecretRules | SecretExplained:
+    """Explain a rule, or a secret by a unique prefix of its id; all is scanned if no scan has found it.
+
+    Raises:
+        NotFound, Ambiguous: there is no such rule or secret, or several.
+    """
+    scans, allowed = _read(repository, index_directory), read_allowed(repository)
+    rows = list(list_rows(scans, allowed))
+    rules = {rule.rule: rule for rule in _walk_rules(rows)}
+    if name in rules:
+        return SecretRules(rules=(rules[name],))
+    if not any(row.id.startswith(name) for row in rows):
+        near = find_nearest(name, list(rules))
+        if near:
+            raise NotFound(f"there is no rule {name!a}", hint=f"did you mean {' or '.join(near)}?")
+        rows = list(scan(repository, index_directory=index_directory, on_progress=on_progress).secrets)
+    known = {row.id: row.rule for row in rows} | {each.id: each.rule for each in allowed.values()}
+    found = match_prefix(name, known, "rule or secret", "list them: scopes secrets list, scopes secrets explain")
+    places = tuple(row for row in rows if row.id == found)
+    return SecretExplained(id=found, rule=rules[known[found]], places=places, allowed=allowed.get(found))
+
+
+def explain_rules(repository: Repository, *, index_directory: str) -> SecretRules:
+    """Return all rules."""
+    rows = list(list_rows(_read(repository, index_directory), {}))
+    return SecretRules(rules=tuple(sorted(_walk_rules(rows))))
+
+
+def known_secrets(repository: Repository, index_directory: str) -> Mapping[str, str]:
+    """Return the rules of the secrets of the last scan by id."""
+    return {row.id: row.rule for row in list_rows(_read(repository, index_directory), {})}
+
+
+def _read(repository: Repository, index_directory: str) -> Mapping[str, ScannedConversation]:
+    present = {*conversation_ids(repository)}
+    scans = read_scans(index_directory, repository.path, fingerprint(repository))
+    return {name: each for name, each in scans.items() if name in present}
+
+
+def _group(rows: Iterable[SecretRow], allowed: Mapping[str, AllowedSecret]) -> Iterator[SecretGroup]:
+    """Yield a group for each secret, the most frequent first, and then those that are allowed and nowhere any more."""
+    places: dict[str, list[SecretRow]] = {}
+    for row in rows:
+        places.setdefault(row.id, []).append(row)
+    for name, found in sorted(places.items(), key=lambda item: (-len(item[1]), item[0])):
+        entry, first = allowed.get(name), found[0]
+        yield SecretGroup(
+            name, first.rule, len(found), len({row.conversation for row in found}), first.conversation, first.message,
+            None if entry is None else entry.actor, None if entry is None else entry.reason,
+        )  # fmt: skip
+    for name, entry in sorted(allowed.items()):
+        if name not in places:
+            yield SecretGroup(name, entry.rule, 0, 0, None, None, entry.actor, entry.reason)
+
+
+def _walk_rules(rows: Sequence[SecretRow]) -> Iterator[SecretRule]:
+    anchors: dict[str, list[str]] = {name: [] for name in _GENERAL}
+    for rule in RULES:
+        anchors.setdefault(rule.kind, []).extend(rule.anchors)
+    for name, starts in anchors.items():
+        count = len({row.id for row in rows if row.rule == name})
+        looks_for = _GENERAL.get(name) or f"{', '.join(starts)} and what has to follow"
+        yield SecretRule(name, looks_for, _CHECKED.get(name), count)

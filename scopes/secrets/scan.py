@@ -1,0 +1,177 @@
+"""`secrets scan`: look for secrets in every message of conversations, and in their titles and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.errors import Corrupt
+from scopes.history.conversations import list_tips_by_time
+from scopes.history.messages import MessageHeader, read_stored_body, walk_headers_oldest_first
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.ids import ConversationId, Oid
+from scopes.model import encoding
+from scopes.result import Note, Result
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.clearance import Identify
+from scopes.secret_scan.scan import Path, scan_document
+from scopes.secrets.allowed import AllowedSecret, read_allowed
+from scopes.secrets.identity import fingerprint, identify_with
+from scopes.secrets.scan_cache import ScannedConversation, SecretPlace, keep_scans, read_scans
+from scopes.store import refs
+from scopes.store.repository import Repository
+
+Progress = Callable[[int, int], None]
+INSTALL_HINT = "twenty times as fast with RE2: pip install 'scopes-ai[secrets]'"
+_SLOW_BYTES = 20_000_000
+
+
+class SecretRow(NamedTuple):
+    """A place of a possible secret: its id and rule, where it is, and whether it may leave."""
+
+    id: str
+    rule: str
+    conversation: ConversationId
+    message: str | None
+    field: str
+    line: int
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsScanned(Result):
+    """What a scan found.
+
+    conversations: how many were looked at. unchanged: those of them that a kept scan knows already.
+    messages, size_bytes: what was read now.
+    """
+
+    conversations: int
+    unchanged: int
+    messages: int
+    size_bytes: int
+    secrets: tuple[SecretRow, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if there is a secret that is not allowed, otherwise 0."""
+        return 1 if any(not row.allowed for row in self.secrets) else 0
+
+
+def scan(
+    repository: Repository,
+    names: Sequence[str] = (),
+    *,
+    index_directory: str,
+    on_progress: Progress = lambda _done, _all: None,
+) -> SecretsScanned:
+    """Scan conversations, all without `names`; what has not changed since the last scan is not read again.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: there is no such conversation, or several.
+    """
+    chosen = [resolve_conversation(repository, name) for name in names] or conversation_ids(repository)
+    scanner = _Scanner(repository)
+    prefilter.is_fast()  # loads RE2 for many small texts
+    known = read_scans(index_directory, repository.path, fingerprint(repository))
+    found: dict[str, ScannedConversation] = {}
+    for number, conversation in enumerate(dict.fromkeys(chosen)):
+        on_progress(number, len(chosen))
+        found[conversation] = scanner.scan(conversation, known.get(conversation))
+    if any(known.get(name) is not each for name, each in found.items()):
+        present = {*conversation_ids(repository)}
+        kept = {name: each for name, each in {**known, **found}.items() if name in present}
+        keep_scans(index_directory, repository.path, fingerprint(repository), kept)
+    is_slow = scanner.size_bytes > _SLOW_BYTES and not prefilter.is_fast()
+    return SecretsScanned(
+        conversations=len(found),
+        unchanged=sum(known.get(name) is each for name, each in found.items()),
+        messages=scanner.messages,
+        size_bytes=scanner.size_bytes,
+        secrets=tuple(list_rows(found, read_allowed(repository))),
+        notes=(*scanner.notes, *((Note("the scan was slow", INSTALL_HINT),) if is_slow else ())),
+    )
+
+
+def list_rows(scans: Mapping[str, ScannedConversation], allowed: Mapping[str, AllowedSecret]) -> Iterator[SecretRow]:
+    """Yield a row for each place, by conversation."""
+    for name, scanned in sorted(scans.items()):
+        for place in scanned.places:
+            conversation, message = ConversationId(name), place.message or None
+            yield SecretRow(place.id, place.rule, conversation, message, place.field, place.line, place.id in allowed)
+
+
+class _Scanner:
+    """Scans conversations, and counts what it reads."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.identify: Identify = identify_with(repository)
+        self.messages = 0
+        self.size_bytes = 0
+        self.notes: list[Note] = []
+
+    def scan(self, conversation: ConversationId, known: ScannedConversation | None) -> ScannedConversation:
+        """Return what a conversation has; only the new messages of one that has grown are read."""
+        tips = list_tips_by_time(self._repository, conversation)
+        metadata = self._repository.find_ref(refs.meta_ref(conversation))
+        if known is not None and (known.tips, known.metadata) == (tuple(tips), metadata):
+            return known
+        heads = list(walk_headers_oldest_first(self._repository, tips))
+        earlier = self._scanned_before(heads, known)
+        places = [place for head in heads if head.oid not in earlier for place in self._scan_message(head)]
+        kept = [place for place in known.places if place.message] if known is not None and earlier else []
+        return ScannedConversation(tuple(tips), metadata, (*self._scan_names(conversation), *kept, *places))
+
+    def _scanned_before(self, heads: Sequence[MessageHeader], known: ScannedConversation | None) -> set[Oid]:
+        """Return the commits that were scanned; none if a branch was rewound: what was found may be gone then."""
+        if known is None or not {*known.tips} <= {head.oid for head in heads}:
+            return set()
+        return {head.oid for head in walk_headers_oldest_first(self._repository, map(Oid, known.tips))}
+
+    def _scan_message(self, head: MessageHeader) -> Iterator[SecretPlace]:
+        data = read_stored_body(self._repository, head)
+        self.messages += 1
+        self.size_bytes += len(data)
+        if not prefilter.may_hold_secret(data):
+            return
+        try:
+            document = encoding.load(data)
+        except Corrupt:
+            self.notes.append(Note(f"message {head.id[:8]} cannot be read", "see: scopes verify"))
+            return
+        yield from places_in(document, head.id, self.identify)
+
+    def _scan_names(self, conversation: ConversationId) -> Iterable[SecretPlace]:
+        """Return what the title, the tags and the entries of branches have."""
+        metadata = read_metadata(self._repository, conversation)
+        document = {
+            "title": metadata.title,
+            "tags": list(metadata.tags),
+            "branches": {str(name): [entry.purpose, entry.agent] for name, entry in metadata.branches.items()},
+        }
+        return places_in(document, "", self.identify)
+
+
+def places_in(document: object, message: str, identify: Identify) -> Iterator[SecretPlace]:
+    """Yield the secrets in a JSON document."""
+    for path, found in scan_document(document):
+        text = _text_at(document, path)
+        line = text.count("\n", 0, max(found.start, 0)) + 1
+        yield SecretPlace(identify(found.rule, found.value), found.rule, message, _path_text(path), line)
+
+
+def _text_at(document: object, path: Path) -> str:
+    value = document
+    for step in path:
+        if isinstance(value, Mapping | list) and step in (value if isinstance(value, Mapping) else range(len(value))):
+            value = value[step]  # type: ignore[index]
+    return value if isinstance(value, str) else ""
+
+
+def _path_text(path: Path) -> str:
+    """Return a path as `parts[0].text`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")

@@ -1,0 +1,141 @@
+"""`scopes secrets`: scan, list, allow and explain on the command line; no output has a secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes import clock
+from scopes.cli.completion_values import list_values
+from scopes.errors import Corrupt
+from scopes.secrets.allowed import decode_allowed, encode_allowed, read_allowed
+from tests.cli.conversation import Conversation
+from tests.support.planted import KINDS
+from tests.support.random_ids import hashed_counter
+from tests.support.store import open_store
+
+TOKEN, KEY = KINDS[1][1], KINDS[10][1]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    store = Conversation(tmp_path)
+    store.append("main", f"deploy with {TOKEN}")
+    store.append("main", f"again {TOKEN}")
+    return store
+
+
+@pytest.fixture
+def secret(store):
+    """The id of the secret in the conversation."""
+    return store.run("secrets", "scan", "--json", code=1)["secrets"][0]["id"]
+
+
+def test_a_scan_ends_with_1_as_long_as_something_is_not_allowed(store, secret):
+    assert store.run_main("secrets", "scan").returncode == 1
+    store.run("secrets", "allow", secret[:8])
+    done = store.run("secrets", "scan", store.id, "--json")
+    assert [row["allowed"] for row in done["secrets"]] == [True, True]
+    assert store.run("export", store.id).count(TOKEN) == 2
+
+
+def test_no_output_and_no_object_of_the_store_tells_the_secret(store, secret, tmp_path):
+    commands = (
+        ["secrets", "scan"], ["secrets", "list"], ["secrets", "list", "--json"], ["secrets", "explain", secret],
+        ["secrets", "allow", secret, "--reason", "revoked"], ["secrets", "explain"], ["changes", "--registry"],
+        ["operations", "list"],
+    )  # fmt: skip
+    for words in commands:
+        done = store.run_main(*words)
+        assert TOKEN[4:12] not in done.stdout + done.stderr
+        assert "github-token" in done.stdout + done.stderr or words[0] == "operations" or words[1] == "allow"
+    shown = open_store(store.store).find_ref("refs/scopes/secrets")
+    assert shown is not None
+
+
+def test_the_list_has_a_row_for_each_secret_and_scans_what_has_changed(store, secret):
+    (row,) = store.run("secrets", "list", "--json")["secrets"]
+    assert (row["id"], row["rule"], row["places"], row["conversation"]) == (secret, "github-token", 2, store.id)
+    store.append("main", KEY)
+    assert [each["rule"] for each in store.run("secrets", "list", "--json")["secrets"]] == [
+        "github-token",
+        "stripe-key",
+    ]
+    store.run("secrets", "allow", secret)
+    assert [each["rule"] for each in store.run("secrets", "list", "--open", "--json")["secrets"]] == ["stripe-key"]
+
+
+def test_the_id_in_a_refusal_can_be_allowed_before_any_scan(store):
+    refusal = store.run_refused("export", store.id, "--format", "json", code=1)
+    prefix = refusal["message"].rpartition("(")[2].rstrip(")")
+    assert store.run("secrets", "allow", prefix, "--reason", "a sample", "--json")["change"] == "allowed"
+    assert store.run("history", store.id, "--for-prompt").count(TOKEN) == 2
+
+
+def test_undo_redo_and_remove_change_what_may_leave(store, secret):
+    store.run("secrets", "allow", secret)
+    assert store.run_main("export", store.id).returncode == 0
+    store.run("undo")
+    assert store.run_main("export", store.id).returncode == 1
+    store.run("redo")
+    assert store.run_main("export", store.id).returncode == 0
+    store.run("secrets", "allow", secret, "--remove")
+    assert store.run_main("export", store.id).returncode == 1
+
+
+def test_a_context_from_the_cache_follows_the_allow_list(store, secret):
+    words = ["context", store.id, "--max-tokens", "3000"]
+    assert TOKEN not in store.run(*words, "--redact")
+    store.run("secrets", "allow", secret)
+    assert TOKEN in store.run(*words, "--redact")
+    assert TOKEN in store.run(*words)
+
+
+def test_allowing_twice_changes_nothing_and_another_reason_does(store, secret):
+    assert store.run("secrets", "allow", secret, "--reason", "a", "--json")["change"] == "allowed"
+    assert store.run("secrets", "allow", secret, "--json")["change"] == "unchanged"
+    assert store.run("secrets", "allow", secret, "--reason", "b", "--json")["secret"]["reason"] == "b"
+
+
+def test_what_is_not_there_or_ambiguous_is_refused(store, secret):
+    assert store.run_refused("secrets", "allow", "f" * 32, code=4)["kind"] == "not-found"
+    assert store.run_refused("secrets", "allow", secret, "--remove", code=4)["kind"] == "not-found"
+    assert store.run_refused("secrets", "scan", "conv-9", code=4)["kind"] == "not-found"
+    assert store.run_refused("secrets", "scan", store.id, "--all", code=2)["kind"] == "invalid"
+    assert store.run_refused("secrets", "allow", secret, "--remove", "--reason", "x", code=2)["kind"] == "invalid"
+    assert "github-token" in store.run_refused("secrets", "explain", "github-tokn", code=4)["hint"]
+
+
+def test_a_rule_and_a_secret_are_explained(store, secret):
+    (rule,) = store.run("secrets", "explain", "github-token", "--json")["rules"]
+    assert (rule["secrets"], "CRC-32" in rule["checks"]) == (1, True)
+    assert len(store.run("secrets", "explain", "--json")["rules"]) >= 40
+    explained = store.run("secrets", "explain", secret[:6], "--json")
+    assert [place["line"] for place in explained["places"]] == [1, 1]
+
+
+def test_an_allowed_secret_that_is_nowhere_any_more_stays_listed(store, secret):
+    store.run("secrets", "allow", secret)
+    store.run("delete", store.id, "--yes")
+    (row,) = store.run("secrets", "list", "--json")["secrets"]
+    assert (row["places"], row["allowed_by"]) == (0, "user")
+
+
+def test_completion_offers_ids_and_rules(store, secret):
+    values = dict(list_values("SECRET", store.store, "@", ""))
+    assert values == {secret[:8]: "github-token, not allowed"}
+    assert dict(list_values("RULE|SECRET", store.store, "@", "github"))["github-token"] == "rule"
+
+
+@pytest.mark.parametrize("data", [b"{}", b"[]", b'{"rule": 1, "actor": "a", "time": "t"}'])
+def test_a_damaged_entry_allows_nothing(data):
+    with pytest.raises(Corrupt):
+        decode_allowed("x", data)
+
+
+def test_an_entry_is_read_as_it_was_written(store, secret):
+    store.run("secrets", "allow", secret, "--reason", "a \U0001f511 key")
+    (entry,) = read_allowed(open_store(store.store)).values()
+    assert decode_allowed(entry.id, encode_allowed(entry)) == entry
+    assert entry.reason == "a \U0001f511 key"

@@ -1,0 +1,133 @@
+"""Made-up secrets of every kind, with right checksums, and the forms in which texts hold them."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from urllib.parse import quote, unquote
+from zlib import crc32
+
+from scopes.secret_patterns import RULES
+from scopes.secret_scan.checksums import _BECH32, _GENERATOR, base62
+
+MIXED = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfGhJkLmNpQrStVwXyZ2345678901bCdE4fG6hJ8kL0mN2pQ3rS5tU7vW9xY1zA"
+UPPER = "QWERTYUIOPASDFGH2345ZXCVBNM67JKL"
+HEX = "0f9e8d7c6b5a43211f2e3d4c5b6a79880a1b2c3d4e5f60718293a4b5c6d7e8f9"
+
+
+def with_crc32(prefix: str, secret: str) -> str:
+    """Return a token as GitHub and npm make them."""
+    return f"{prefix}{secret}{base62(crc32(secret.encode()))}"
+
+
+def age_key() -> str:
+    """Return a key of age with a right checksum."""
+    prefix, data = "age-secret-key-", [number % 32 for number in range(7, 59)]
+    values = [ord(each) >> 5 for each in prefix] + [0] + [ord(each) & 31 for each in prefix] + data + [0] * 6
+    checksum = 1
+    for value in values:
+        top = checksum >> 25
+        checksum = (checksum & 0x1FFFFFF) << 5 ^ value
+        for bit, factor in enumerate(_GENERATOR):
+            checksum ^= factor if top >> bit & 1 else 0
+    data += [(checksum ^ 1) >> 5 * (5 - number) & 31 for number in range(6)]
+    return f"{prefix}1{''.join(_BECH32[value] for value in data)}".upper()
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+JWT = ".".join(
+    (encoded('{"alg":"HS256","typ":"JWT"}').rstrip("="), encoded('{"sub":"1234567890"}').rstrip("="), MIXED[:43])
+)
+KINDS: list[tuple[str, str]] = [
+    ("aws-access-key", "AKIA" + UPPER[:16]),
+    ("github-token", with_crc32("ghp_", MIXED[:30])),
+    ("github-token", "github_pat_" + MIXED[:22] + "_" + MIXED[:59]),
+    ("gitlab-token", "glpat-" + MIXED[:20]),
+    ("anthropic-key", "sk-ant-api03-" + MIXED[:40]),
+    ("openai-key", "sk-proj-" + MIXED[:48]),
+    ("openrouter-key", "sk-or-v1-" + HEX),
+    ("google-key", "AIza" + MIXED[:35]),
+    ("google-oauth", "GOCSPX-" + MIXED[:28]),
+    ("slack-token", "xoxb-1234567890-" + MIXED[:24]),
+    ("stripe-key", "sk_live_" + MIXED[:24]),
+    ("npm-token", with_crc32("npm_", MIXED[3:33])),
+    ("pypi-token", "pypi-" + encoded("\2\1\10pypi.org" + MIXED[:60]).rstrip("=")),
+    ("huggingface-token", "hf_" + "aBcDeFgHjKmNpQrStUvWxYzAbCdEfGhJkL"),
+    ("digitalocean-token", "dop_v1_" + HEX),
+    ("sendgrid-key", f"SG.{MIXED[:22]}.{MIXED[:43]}"),
+    ("twilio-key", "SK" + HEX[:32]),
+    ("supabase-key", "sb_secret_" + MIXED[:31]),
+    ("vault-token", "hvs." + MIXED[:40]),
+    ("terraform-token", f"zY7xW5vU3tS1rQ.atlasv1.{MIXED[:65]}"),
+    ("age-key", age_key()),
+    ("telegram-token", "908172635:AA" + MIXED[:33]),
+    ("jwt", JWT),
+    ("linear-key", "lin_api_" + MIXED[:40]),
+    ("databricks-token", "dapi" + HEX[:32]),
+    ("grafana-token", f"glsa_{MIXED[:32]}_{HEX[:8]}"),
+    ("postman-key", f"PMAK-{HEX[:24]}-{HEX[:34]}"),
+    ("docker-token", "dckr_pat_" + MIXED[:27]),
+    ("groq-key", "gsk_" + MIXED[:52]),
+    ("figma-token", "figd_" + MIXED[:40]),
+]
+
+
+def in_json(text: str, levels: int) -> str:
+    for _ in range(levels):
+        text = json.dumps({"output": text})
+    return text
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "plain": lambda secret: f"export KEY={secret}\n",
+    "json in a text": lambda secret: in_json(f"a {secret} b", 1),
+    "json two levels deep": lambda secret: in_json(f"a {secret} b", 2),
+    "json three levels deep": lambda secret: in_json(f"a {secret} b", 3),
+    "diff": lambda secret: f"@@ -1 +1,2 @@\n-old\n+{secret}\n",
+    "unicode escapes": lambda secret: "".join(f"\\u{ord(each):04x}" if not each.isalnum() else each for each in secret) + " \\u002d",
+    "percent": lambda secret: f"https://h.io/?t={''.join(f'%{ord(each):02X}' for each in secret)}",
+    "quoted url": lambda secret: f"https://h.io/?t={quote(secret, safe='').replace('-', '%2D').replace('_', '%5F')}&x",
+    "utf-16": lambda secret: "\0".join(f"KEY={secret}") + "\0",
+    "colors inside": lambda secret: f"{secret[:9]}\x1b[1;31m{secret[9:15]}\x1b[0m{secret[15:]}",
+    "base64": lambda secret: f"data: {encoded(f'token is {secret} so')}",
+    "basic header": lambda secret: f"Authorization: Basic {encoded(f'user:{secret}')}",
+}  # fmt: skip
+MISSED: dict[str, Callable[[str], str]] = {
+    "hex": lambda secret: secret.encode().hex(),
+    "wrapped over lines": lambda secret: f"{secret[:12]}\n{secret[12:]}",
+}
+
+
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}")
+_COLOR = re.compile(r"(?:\x1b|\\+(?:u001[bB]|x1[bB]))\[[0-9;]*m")
+_CODE = re.compile(r"\\+u00([0-9a-fA-F]{2})|\\+x([0-9a-fA-F]{2})")
+_PART = 8  # characters of a secret that tell something about it
+
+
+def variable_part(kind: str, secret: str) -> str:
+    """Return what stands behind the prefix of its kind: what nobody else knows."""
+    known = [anchor for rule in RULES if rule.kind == kind for anchor in rule.anchors if anchor in secret]
+    anchor = max(known, key=len)
+    return secret[secret.index(anchor) + len(anchor) :]
+
+
+def revealed(text: str) -> str:
+    """Return a text with all that somebody reads out of it who undoes one encoding; nothing of the product is used."""
+    plain = _COLOR.sub("", text).replace("\0", "").replace("\\u0000", "").replace("\\x00", "")
+    codes = _CODE.sub(lambda match: chr(int(match[1] or match[2], 16)), plain).replace("\0", "")
+    runs = (run[0][shift:] for run in _RUN.finditer(text) for shift in range(4))
+    words = (
+        b64decode(f"{run[: len(run) - (len(run) % 4 == 1)]}==".replace("-", "+").replace("_", "/")) for run in runs
+    )
+    return "\n".join((text, plain, codes, unquote(plain), *(word.decode("latin-1") for word in words)))
+
+
+def leaked_parts(kind: str, secret: str, text: str) -> list[str]:
+    """Return each part of eight characters of a secret, without its prefix, that somebody can read out of a text."""
+    hidden, seen = variable_part(kind, secret), revealed(text)
+    return [hidden[at : at + _PART] for at in range(len(hidden) - _PART + 1) if hidden[at : at + _PART] in seen]
