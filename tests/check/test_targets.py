@@ -252,8 +252,12 @@ def test_older_sessions_of_a_runner_that_keeps_its_home_are_left_out_as_the_read
 
 
 def check_piped(data, *words):
-    """Run `scopes check` with a pipe as standard input and return the exit code and all output."""
-    done = scopes("check", *words, table=PRODUCT, input=data, stdin=None)
+    """Run `scopes check` with a pipe that has data as standard input; return the exit code and all output."""
+    receiver, sender = os.pipe()
+    with open(receiver, "rb") as pipe:
+        with open(sender, "wb") as file:
+            file.write(data.encode())
+        done = scopes("check", *words, table=PRODUCT, stdin=pipe)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -196,7 +196,7 @@ def test_the_first_prompt_has_nothing_of_other_projects_unless_it_is_asked_for(h
     found = home.resume(session="new", **options)
     expected = {"--with-memory": [True, False], "--memory all": [True, True], "--memory none": [False, False]}[words]
     assert [f"The {name} has a cellar." in found.command[-1] for name in ("shop", "bank")] == expected
-    assert f"--for-prompt {words} -n 50 --max-tokens" in found.shell
+    assert f"--for-prompt {words} --redact -n 50 --max-tokens" in found.shell
 
 
 def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(home):
@@ -211,7 +211,7 @@ def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(home):
     ]
     assert ["hide the prices" in each.command[-1] for each in found] == [True] * 3
     assert "[72 earlier messages are left out]" in found[0].command[-1]
-    assert [each.shell.partition("--with-memory ")[2].partition(")")[0] for each in found] == [
+    assert [each.shell.partition("--redact ")[2].partition(")")[0] for each in found] == [
         "-n 50 --max-tokens 20000", "--max-tokens 20000", "-n 10 --max-tokens 20000",
     ]  # fmt: skip
 
