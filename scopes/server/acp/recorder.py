@@ -64,7 +64,13 @@ class _Session:
 class Recorder:
     """Takes messages from any thread; `run` writes them in the order in which they were taken."""
 
-    def __init__(self, target: RecordingTarget, options: RecordOptions, log: EventLog) -> None:
+    def __init__(
+        self,
+        target: RecordingTarget,
+        options: RecordOptions,
+        log: EventLog,
+        take_left: Callable[[SessionWriter, SessionStart], None],
+    ) -> None:
         self._target = target
         self._options = options
         self._log = log
@@ -79,6 +85,7 @@ class Recorder:
         self._is_behind = False
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
+        self._take_left = take_left  # before the messages of each session; it may raise Busy, and is called again then
 
     def observe(self, side: str, message: dict[str, Any]) -> None:
         """Take a message that `editor` or `agent` has sent."""
@@ -268,6 +275,7 @@ class Recorder:
         identity = identity_of(self._agent, started.cwd)
         writer = SessionWriter(self._store(), identity, session, run, started.recorded, forked=started.forked)
         self._sessions[session] = _Session(turns, writer)
+        self._writer.then(lambda: self._take_left(writer, started))
 
     def _session(self, session: str) -> _Session:
         """Return a session; one that was never opened here is a new one."""

@@ -56,6 +56,11 @@ class RecordedBranch(NamedTuple):
         found = repository.find_ref(refs.branch_ref(self.conversation, self.branch))
         return None if found is None else Oid(found)
 
+    def moved_on(self, repository: Repository, end: RecordedBranch) -> RecordedBranch:
+        """Return the branch at the end of a session that went on from here; as it is if that was elsewhere."""
+        is_same = (self.conversation, self.branch) == (end.conversation, end.branch)
+        return self._replace(tip=end.tip) if is_same and self.tip in walk_first_parents(repository, end.tip) else self
+
 
 _Found: TypeAlias = tuple[RecordedBranch, Mapping[str, Any]]  # a branch, and its entry
 
@@ -359,6 +364,11 @@ class SessionWriter:
             tx.set_branch_entry(branch, self._entry(entry))
             tx.commit("acp", f"continue a {_BRANCH_REASONS[prefix]} as {conversation}/{branch}")
         return recorded._replace(branch=branch)
+
+    def follow(self, end: RecordedBranch) -> None:
+        """Go on where an earlier run of this session ended, unless a message was written already."""
+        if self._recorded is not None and not self._is_noted:
+            self._recorded = self._recorded.moved_on(self.repository, end)
 
     def set_title(self, title: str) -> None:
         """Set the title of the conversation, unless it has one."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from scopes.errors import Busy, Corrupt, NotFound
+from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_body
 from scopes.ids import Oid
 from scopes.live.event_log import EventLog
@@ -24,6 +24,7 @@ from scopes.server.acp.store_writer import write_message
 from scopes.store.locks import StoreLock
 from scopes.store.repository import Repository, read_commit
 
+Ends: TypeAlias = dict[tuple[str, str], RecordedBranch]  # where sessions ended, by agent and session
 _LOCK_SECONDS = 1  # an editor may wait for its first session
 
 
@@ -44,20 +45,30 @@ def waiting_messages(state_directory: str) -> list[Waiting]:
     return [Waiting(*each) for each in sorted(counts.items())]
 
 
-def take_spooled(state_directory: str, repository: Repository, log: EventLog) -> int:
+def take_spooled(
+    state_directory: str, repository: Repository, log: EventLog, *, ends: Ends | None = None, is_patient: bool = False
+) -> int:
     """Write the spooled messages of a store into it, and return how many were not there; those of a live proxy stay.
 
     What cannot be written now stays in the spool too.
 
+    ends: gets where each session ended; what it has is where a later proxy goes on with the session
+    is_patient: wait for the lock of the store as long as for any other write, not for a second
+
     Raises:
+        Busy: another process holds the lock of the store.
         ScopesError, OSError: the store, or the spool, cannot be read or written.
     """
     store, taken = os.path.realpath(repository.path), 0
+    ends = {} if ends is None else ends
+    lock = repository.lock if is_patient else StoreLock(repository.path, _LOCK_SECONDS)
     for path in list_spooled(state_directory):
         with abandoned_file(path) as file:
-            if file is None or file.store != store or _is_locked(repository):
+            if file is None or file.store != store:
                 continue
-            count = sum(_take_session(repository, messages, log) for messages in _by_session(file.messages))
+            with lock.exclusive():
+                pass  # each write below would wait for the lock much longer
+            count = sum(_take_session(repository, messages, log, ends) for messages in _by_session(file.messages))
             os.unlink(path)
             log.write("spool-taken", messages=count, damaged=file.damaged or None)
             taken += count
@@ -72,27 +83,21 @@ def _by_session(messages: Sequence[SpooledMessage]) -> list[list[SpooledMessage]
     return list(found.values())
 
 
-def _is_locked(repository: Repository) -> bool:
-    try:
-        with StoreLock(repository.path, _LOCK_SECONDS).exclusive():
-            return False
-    except Busy:
-        return True
-
-
-def _take_session(repository: Repository, messages: Sequence[SpooledMessage], log: EventLog) -> int:
+def _take_session(repository: Repository, messages: Sequence[SpooledMessage], log: EventLog, ends: Ends) -> int:
     """Write the messages of one session that are not in the store, in their order; return their number."""
     first = messages[0]
     written, last = _find_written(repository, first)
     missing = [each.message for each in messages if each.message.id not in written]
     own = last if last is not None else _find_own_branch(repository, first)
-    recorded = own if own is not None else _find_start(repository, first)
+    recorded = own if own is not None else _find_start(repository, first, ends)
     forked = first.forked if own is None else None
     writer = SessionWriter(
         repository, first.identity, first.session, first.run, recorded, forked=forked, is_noted=own is not None
     )
     for message in missing:
         write_message(writer, message, log)
+    if writer.recorded is not None:
+        ends[first.identity.agent, first.session] = writer.recorded
     return len(missing)
 
 
@@ -147,11 +152,12 @@ def _find_own_branch(repository: Repository, first: SpooledMessage) -> RecordedB
     return next((branch for branch in branches if branch.session == first.session), None)
 
 
-def _find_start(repository: Repository, first: SpooledMessage) -> RecordedBranch | None:
+def _find_start(repository: Repository, first: SpooledMessage, ends: Ends) -> RecordedBranch | None:
     """Return where the session began; None if it is a new conversation."""
-    if _current(repository, first.recorded) is not None:
-        return first.recorded
     notes = first.message.extra.get(ACP)
     is_continued = isinstance(notes, dict) and notes.get("start") in {"load", "resume"}
+    if first.recorded is not None and _current(repository, first.recorded) is not None:
+        end = ends.get((first.identity.agent, first.session)) if is_continued else None
+        return first.recorded if end is None else first.recorded.moved_on(repository, end)
     session = first.session if is_continued else first.forked
     return None if session is None else find_session(repository, first.identity.agent, session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
@@ -222,7 +223,7 @@ def test_a_spool_that_cannot_be_written_delays_an_answer_only_shortly(desk):
 
 @pytest.mark.parametrize("point", [9, 22, 28])
 def test_a_kill_at_some_points_with_a_locked_store_loses_nothing(desk, point):
-    """P4."""
+    """P4: and it is before the next session, which continues nothing and so waits for nothing."""
     with locked_store():
         answered, _ = run_until_killed(desk, "proxy", point)
     desk.run("afterwards", options=["--continue", "never"])
@@ -272,3 +273,85 @@ def test_a_session_that_the_editor_loaded_goes_on_in_its_conversation(desk):
     desk.run("next", options=["--continue", "never"])
     assert desk.texts("conv-001/main") == ["first", "echo: first", "hello", "echo: hello"]
     assert desk.texts("conv-002/main") == ["other", "echo: other"]
+
+
+@contextmanager
+def editor_at_a_locked_store(desk, *options, **profile):
+    """Yield an editor whose proxy could take nothing at its start; then let it write."""
+    with locked_store():
+        before = len(desk.events("store-busy"))
+        editor = desk.editor(*options, **profile)
+        wait_for(lambda: len(desk.events("store-busy")) > before)
+        yield editor
+    editor.close()
+
+
+def test_what_was_left_comes_before_the_sessions_of_a_store_that_was_locked_at_the_start(desk):
+    """Not one start later, behind what happened after it."""
+    kill_with_a_locked_store(desk, "hello", "again")
+    with editor_at_a_locked_store(desk, "--continue", "never") as editor:
+        editor.prompt(editor.open(desk.project), "next")
+    assert desk.texts("conv-001/main") == TURNS
+    assert desk.texts("conv-002/main") == ["next", "echo: next"]
+    assert spool_files() == []
+
+
+def test_a_session_that_the_editor_loads_at_a_locked_store_goes_on_after_what_was_left_of_it(desk):
+    kill_with_a_locked_store(desk, "hello", "again", load=True)
+    with editor_at_a_locked_store(desk, load=True) as editor:
+        editor.ask("session/load", {"sessionId": "agent-1", "cwd": str(desk.project), "mcpServers": []})
+        editor.prompt("agent-1", "next")
+    assert desk.branches() == ["conv-001/main"]
+    assert desk.texts() == [*TURNS, "next", "echo: next"]
+
+
+def test_a_session_that_is_resumed_at_a_locked_store_goes_on_after_what_was_left_of_it(desk):
+    """The agent knows those turns: they are not another branch."""
+    desk.run("first", resume=True)
+    kill_with_a_locked_store(desk, "hello", "again", resume=True)
+    with editor_at_a_locked_store(desk, resume=True) as editor:
+        editor.prompt(editor.open(desk.project), "next")
+    assert desk.branches() == ["conv-001/main"]
+    assert desk.texts() == ["first", "echo: first", *TURNS, "next", "echo: next"]
+
+
+def test_a_session_that_was_resumed_and_killed_twice_at_a_locked_store_is_on_one_branch(desk):
+    desk.run("first", resume=True)
+    kill_with_a_locked_store(desk, "hello", "again", resume=True)
+    kill_with_a_locked_store(desk, "third", resume=True)
+    desk.run("next", resume=True)
+    assert desk.branches() == ["conv-001/main"]
+    assert desk.texts() == ["first", "echo: first", *TURNS, "third", "echo: third", "next", "echo: next"]
+
+
+def test_another_session_does_not_go_on_after_what_was_left(desk):
+    """The agent did not know those turns: it began again where the store was."""
+    desk.run("first")
+    kill_with_a_locked_store(desk, "hello", "again")
+    with editor_at_a_locked_store(desk) as editor:
+        editor.prompt(editor.open(desk.project), "next")
+    assert desk.texts("conv-001/main") == ["first", "echo: first", *TURNS]
+    assert desk.texts("conv-001/session/stub") == ["first", "echo: first", "next", "echo: next"]
+
+
+def test_what_waits_for_a_store_that_is_gone_comes_before_the_session_that_creates_it_again(desk):
+    kill_with_a_locked_store(desk, "hello", "again")
+    shutil.rmtree(os.environ["SCOPES_STORE"])
+    desk.run("next")
+    assert [desk.texts(where) for where in desk.branches()] == [TURNS, ["next", "echo: next"]]
+    assert spool_files() == []
+
+
+def test_what_a_process_that_still_ends_has_locked_is_taken_with_the_next_session(desk):
+    """A killed proxy that waits for a slow disk, or a child that it had just started."""
+    kill_with_a_locked_store(desk, "hello", "again")
+    [path] = spool_files()
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        editor = desk.editor("--continue", "never")
+        editor.prompt(editor.open(desk.project), "next")
+        assert path in spool_files()
+    editor.open(desk.project)
+    editor.close()
+    assert spool_files() == []
+    assert sorted(desk.texts(where) for where in desk.branches()) == sorted([TURNS, ["next", "echo: next"]])
