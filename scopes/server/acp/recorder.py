@@ -1,9 +1,9 @@
 """Record what a proxy passes on: a queue, and one thread that makes messages of it for the thread that writes them.
 
 The recording never holds up the proxy. Only the answer of a prompt waits, a limited time, until what it ends is
-written: into the store, or into the spool of `spool` if the store takes too long. So whatever an editor has got the
-answer of survives a kill. If the store cannot be written at all the recording stops, says so once in `acp.log`, and
-what is passed on later is not recorded.
+written: into the store, or into the spool of `spool` if the store takes too long or cannot be written. So whatever an
+editor has got the answer of survives a kill. If neither can be written, messages wait in memory; when these are too
+many the recording stops, says so once in `acp.log`, and what is passed on later is not recorded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
 from scopes.code_links.reflog import OpenTurn
-from scopes.errors import ScopesError
-from scopes.history.messages import default_author
+from scopes.errors import Inaccessible, Invalid, ScopesError
+from scopes.history.messages import check_author, default_author
 from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message
 from scopes.server.acp import envelope
@@ -28,6 +28,7 @@ from scopes.server.acp.session_directories import SessionDirectories
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.server.acp.spool import Spool
 from scopes.server.acp.store_writer import StoreWriter
+from scopes.store.config import read_user_value
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
@@ -75,7 +76,7 @@ class Recorder:
         self._replays: dict[str, Replay] = {}
         self._agent = target.agent or target.program
         self._user: Author | None = None
-        self._writer = StoreWriter(log, Spool(log.directory))
+        self._writer = StoreWriter(log, Spool(log.directory), target.store_path)
         self._is_behind = False
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
@@ -109,7 +110,7 @@ class Recorder:
         written = threading.Event()
         self._queue.put(lambda: self._writer.call(written.set))
         self._answer_waiting.set()
-        if not written.wait(0 if self._is_behind else ANSWER_SECONDS):
+        if not written.wait(0 if self._is_behind or self._writer.is_failing else ANSWER_SECONDS):
             self._keep_in_spool()
         self._answer_waiting.clear()
 
@@ -260,13 +261,13 @@ class Recorder:
             return
         run = new_id()
         if self._user is None:  # once: later the other thread uses the store
-            self._user = default_author(self._store().config)
+            self._user = self._find_user()
         clean = without_secrets if self._options.redact else unchanged
         settings = TurnSettings(self._user, Author(self._agent), run, self._options.thoughts, clean)
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        writer = SessionWriter(self._store(), identity, session, run, started.recorded, forked=started.forked)
+        writer = SessionWriter(self._store, identity, session, run, started.recorded, forked=started.forked)
         self._sessions[session] = _Session(turns, writer)
 
     def _session(self, session: str) -> _Session:
@@ -314,9 +315,28 @@ class Recorder:
         for found in self._sessions.values() if self._writer.is_on else ():
             self._write(found, found.turns.end(read_clock()))
 
+    def _find_user(self) -> Author:
+        """Return the author of prompts: the one in the settings, also if the store cannot be opened yet."""
+        try:
+            return default_author(self._store().config)
+        except (ScopesError, OSError) as error:
+            self._log.write("store-failed", error=str(error), hint=getattr(error, "hint", None))
+        try:
+            return check_author(Author(read_user_value("scopes.author") or "user", "human"))
+        except (ScopesError, OSError):
+            return Author("user", "human")
+
     def _store(self) -> Repository:
+        """Return the store, which is opened when it is needed.
+
+        Raises:
+            ScopesError, OSError: it cannot be opened now; `Inaccessible` instead of `Invalid`, which is of a message.
+        """
         if self._repository is None:
-            self._repository = self._target.open_store(True)
+            try:
+                self._repository = self._target.open_store(True)
+            except Invalid as error:
+                raise Inaccessible(error.message, error.hint) from error
         return self._repository
 
 

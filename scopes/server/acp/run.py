@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 
@@ -50,9 +51,14 @@ def run_proxy(
 
 
 def _take_spooled(target: RecordingTarget, state_directory: str, log: EventLog) -> None:
-    """Take what an earlier proxy could not write, before a session continues; a failure is only logged."""
+    """Take what an earlier proxy could not write, before a session continues; a failure is only logged.
+
+    The store may not be there yet: that could have been the reason.
+    """
     try:
-        load("scopes.server.acp.take_spool:take_spooled")(state_directory, target.open_store(False), log)
+        waiting = load("scopes.server.acp.take_spool:waiting_messages")(state_directory)
+        is_wanted = os.path.realpath(target.store_path) in {each.store for each in waiting}
+        load("scopes.server.acp.take_spool:take_spooled")(state_directory, target.open_store(is_wanted), log)
     except NotFound:
         return  # there is no store yet
     except (ScopesError, OSError) as error:
