@@ -178,7 +178,7 @@ class Recorder:
         if envelope.is_response(message):
             asked = self._asked.pop(("agent" if side == "editor" else "editor", envelope.key_of(message["id"])), None)
             if asked is not None:
-                self._record_answer(side, asked, message, time)
+                self._record_answer(side, asked, message, time, git)
         elif side == "editor":
             self._record_editor(message, time, git)
         else:
@@ -212,14 +212,16 @@ class Recorder:
             found = self._session(session)
             self._write(found, found.turns.update(update, time))
 
-    def _record_answer(self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int) -> None:
+    def _record_answer(
+        self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int, git: OpenTurn | None
+    ) -> None:
         method, session = envelope.method_of(asked), envelope.session_of(asked)
         if side == "editor":
             if method == "session/request_permission" and session is not None:
                 self._session(session).turns.permission(envelope.params_of(asked), envelope.result_of(message))
         elif method == "session/prompt" and session is not None:
             found = self._session(session)
-            self._write(found, found.turns.answered(message, time))
+            self._write(found, found.turns.answered(message, time, git))
             self._set_title(found)
         elif method in _CHANGES and session is not None and envelope.result_of(message) is not None:
             self._session(session).turns.changed(method, envelope.params_of(asked), envelope.result_of(message) or {})
