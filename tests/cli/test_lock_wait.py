@@ -18,6 +18,6 @@ def test_a_write_that_waits_says_for_whom_and_how_long(sealed_world, words, line
     with exclusive_write(open_repository(os.environ["SCOPES_STORE"])):
         done = scopes(*words, "-c", "scopes.lockTimeout=3", "new", table=PRODUCT)
     assert done.returncode == 6
-    said = [line for line in done.stderr.splitlines() if "; waiting up to 3 s" in line]
-    assert len(said) == lines
-    assert all(f"process {os.getpid()} holds it" in line for line in said)
+    notes = [line for line in done.stderr.splitlines() if "; waiting up to 3 s" in line]
+    assert len(notes) == lines
+    assert all(f"process {os.getpid()} holds it" in line for line in notes)

@@ -110,20 +110,20 @@ def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
 
 def test_a_process_that_waits_long_says_so_once(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "_SILENT_SECONDS", 0.05)
-    lock, said = StoreLock(str(tmp_path), 1), []
-    lock.on_wait = said.append
+    lock, notes = StoreLock(str(tmp_path), 1), []
+    lock.on_wait = notes.append
     with Holder(tmp_path, "exclusive") as holder:
         with pytest.raises(Busy), lock.exclusive():
             pass
-        assert said == [f"the store is busy: process {holder.pid} holds it; waiting up to 1 s"]
+        assert notes == [f"the store is busy: process {holder.pid} holds it; waiting up to 1 s"]
 
 
 def test_a_process_that_waits_shortly_says_nothing(tmp_path):
-    lock, said = StoreLock(str(tmp_path), 1), []
-    lock.on_wait = said.append
+    lock, notes = StoreLock(str(tmp_path), 1), []
+    lock.on_wait = notes.append
     with Holder(tmp_path, "exclusive"), pytest.raises(Busy), lock.exclusive():
         pass
-    assert said == []
+    assert notes == []
 
 
 def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):
