@@ -50,7 +50,9 @@ def run_acp(
         NotFound, Ambiguous: there is no such agent, or no such conversation.
     """
     _check_options(options, 1 if history.last is None else history.last, history.max_tokens, max_line_mb)
-    target = RecordingTarget(lambda create: invocation.open_again(create=create), program_name(command[0]), agent)
+    target = RecordingTarget(
+        lambda create: invocation.open_again(create=create), invocation.store_path, program_name(command[0]), agent
+    )
     try:
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:

@@ -11,7 +11,7 @@ from scopes.code_links.session_turn import record_last_turn
 from scopes.errors import ScopesError
 from scopes.live.event_log import HOOK_LOG, EventLog
 from scopes.live.hook_failures import log_failed_turn
-from scopes.store.projects import Worktree, find_worktree
+from scopes.store.projects import ReflogEnd, Worktree, find_worktree
 
 
 def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
@@ -37,8 +37,12 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def record_commits_of_turn(invocation: Invocation, tool: str, session: str, directory: str) -> None:
+def record_commits_of_turn(
+    invocation: Invocation, tool: str, session: str, directory: str, stop: ReflogEnd | None
+) -> None:
     """Record the commits that were made in a directory in the last turn of a session, which was just imported.
+
+    `stop` is where the reflog ended when the agent called the hook.
 
     Raises:
         ScopesError, OSError: they could not be recorded.
@@ -48,7 +52,7 @@ def record_commits_of_turn(invocation: Invocation, tool: str, session: str, dire
         repository = invocation.open_again(create=True)
         if record_pending(repository, worktree) is not None:
             _log_of(invocation, worktree).write("recorded")
-        record_last_turn(repository, tool, session, directory)
+        record_last_turn(repository, tool, session, directory, stop)
 
 
 def _log_of(invocation: Invocation, worktree: Worktree) -> EventLog:

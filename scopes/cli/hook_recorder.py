@@ -21,12 +21,17 @@ from scopes.live.hook_failures import log_failed_turn
 from scopes.live.hook_inputs import HookTurn, read_turn
 from scopes.live.live_import import Recorded, import_when_quiet
 from scopes.live.source_lock import source_lock
+from scopes.store.projects import ReflogEnd
 
 _END = "SessionEnd"  # the event of all agents that report the end of a session
 
 
-def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[str, str]) -> int:
+def record_turn(
+    target: str, store: str | None, data: bytes, environ: Mapping[str, str], stop: ReflogEnd | None = None
+) -> int:
     """Record the turn that the input of a hook names; the outcome goes into the log.
+
+    `stop` is where the reflog of the project ended when the agent called the hook: a commit since is one by a person.
 
     Raises:
         ScopesError, OSError: the turn could not be read.
@@ -51,8 +56,8 @@ def record_turn(target: str, store: str | None, data: bytes, environ: Mapping[st
             messages=recorded.messages,
             store=invocation.store_path,
         )
-        if turn.cwd is not None:
-            _record_commits(invocation, target, turn, turn.cwd, log)
+        if turn.cwd is not None and (recorded.messages or turn.event != _END):  # else the commits are from after it
+            _record_commits(invocation, target, turn, turn.cwd, log, stop)
         _take_spooled(invocation, log)
     return 0
 
@@ -83,10 +88,12 @@ def _enter(directory: str | None) -> None:
     os.chdir(directory or os.sep)
 
 
-def _record_commits(invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog) -> None:
+def _record_commits(  # noqa: PLR0917 - what, where, up to where
+    invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog, stop: ReflogEnd | None
+) -> None:
     """Record the commits of the turn, which is recorded already whatever happens here."""
     try:
-        record_commits_of_turn(invocation, target, turn.session, directory)
+        record_commits_of_turn(invocation, target, turn.session, directory, stop)
     except (ScopesError, OSError) as error:
         log.write("commits-not-recorded", error=str(error))
 

@@ -19,10 +19,13 @@ from contextlib import suppress
 from scopes.errors import Invalid, ScopesError
 from scopes.loading import load
 from scopes.store.discovery import state_directory
+from scopes.store.projects import find_reflog_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from scopes.store.projects import ReflogEnd
 
 _GIT = "git"  # its hooks leave files, and no input
 _CURSOR = "cursor"  # its hooks report each event, and only the last one of a turn starts the second process
@@ -38,6 +41,7 @@ _NEXT_SECONDS = 0.5  # to wait for more, if the agent does not close its end
 _ALL_SECONDS = 8.0  # agents end a hook after 10
 _NICENESS = 5
 _MAX_DESCRIPTORS = 1024
+_MAX_HEAD = 8192  # bytes of the input in which the directory is looked for
 
 
 class HookCall:
@@ -81,9 +85,10 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         return 0
     try:
         os.setsid()
+        stop = None if call.target == _GIT else _find_reflog_end(data)  # while the agent waits
         os.close(ready)
         _detach()
-        guard(lambda: _record(call, data, limit, environ), lambda error: log_failure(words, environ, error))
+        guard(lambda: _record(call, data, limit, environ, stop), lambda error: log_failure(words, environ, error))
     finally:
         os._exit(0)
 
@@ -116,13 +121,26 @@ def log_failure(words: list[str], environ: Mapping[str, str], error: BaseExcepti
     return 0
 
 
-def _record(call: HookCall, data: bytes, limit: int, environ: Mapping[str, str]) -> int:
+def _find_reflog_end(data: bytes) -> ReflogEnd | None:
+    """Return where the reflog of the project ends: commits that follow are not those of the turn.
+
+    The directory is that in the input, which is not read as JSON yet, or the current one.
+    """
+    start = data.find(b'"cwd"', 0, _MAX_HEAD)
+    value = data[start + 5 : start + 5 + _MAX_HEAD].lstrip(b" \t\r\n:")[:_MAX_HEAD] if start >= 0 else b""
+    path = value[1:].partition(b'"')[0] if value[:1] == b'"' else b""
+    with suppress(OSError, ValueError):
+        return find_reflog_end(os.fsdecode(path) if path[:1] == b"/" and b"\\" not in path else os.getcwd())
+    return None
+
+
+def _record(call: HookCall, data: bytes, limit: int, environ: Mapping[str, str], stop: ReflogEnd | None) -> int:
     if call.target == _GIT:
         return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
     if len(data) > limit:
         hint = _HINTS.get(call.target, "scopes import")
         raise Invalid(f"the input of the hook is larger than {limit >> 20} MiB", hint=hint)
-    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ))
+    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ, stop))
 
 
 def _read_input(limit: int) -> bytes:

@@ -232,6 +232,7 @@ class Invocation:
             opened.report_wrong_graph = lambda text: self.output().note(
                 load("scopes.result:Note")(text, "repair it: scopes repair")
             )
+            opened.lock.on_wait = lambda text: self.output().note(load("scopes.result:Note")(text))
             self._repository = opened
             if self.at_operation is not None:
                 note: Note | None = load("scopes.history.past:show_past")(opened, self.at_operation)

@@ -16,6 +16,7 @@ from scopes.cli.import_runner import CollectedSources, choose_projects, collect_
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
+from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
@@ -24,7 +25,8 @@ from scopes.importers.worker_pool import run_apart
 from scopes.live.folder_changes import POLL_SECONDS, ChangeThread
 from scopes.live.live_import import sign_files
 from scopes.live.source_lock import source_lock
-from scopes.live.watch import RETRY_SECONDS, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
+from scopes.live.watch import RETRY_SECONDS, FileNotes, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
+from scopes.regular_file import read_regular
 from scopes.result import Note
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,6 +51,8 @@ class WatchRun:
         self._output = invocation.output()
         self._changed: SimpleQueue[str | None] = SimpleQueue()
         self._stopped = False
+        self._importing_process: int | None = None  # the one that waits for the first import
+        self._file_notes = FileNotes()
         self.exit_code = 0
         self._interval = poll
 
@@ -73,7 +77,9 @@ class WatchRun:
                 self._find_folders, FILE_SUFFIXES, self._changed, interval=self._choose_interval(), note=self._say
             )
             try:
+                self._importing_process = os.getpid()
                 yield from self._import_first()
+                self._importing_process = None
                 thread.start()  # not before: the import forks, and a lock that another thread holds would stay locked
                 self._output.say(f"watching {', '.join(self._find_folders()) or 'for the first session of an agent'}")
                 watcher = Watcher(
@@ -87,6 +93,9 @@ class WatchRun:
         """End after the import that is under way; a second signal ends at once."""
         self._stopped = True
         self._changed.put(None)
+        if os.getpid() == self._importing_process:  # not in the process that imports, which gets the signal too
+            again = "press Ctrl-C again" if number == signal.SIGINT else "repeat the signal"
+            self._output.say(f"finishing this import; {again} to stop at once")
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
     def _choose_interval(self) -> float | None:
@@ -184,9 +193,19 @@ class WatchRun:
                     return Imported(sources=(), conversations=())
                 repository = self._invocation.open_again(create=True)
                 directory = self._invocation.index_directory
-                return import_sources(repository, sources, FORMATS, self._options, index_directory=directory)
+                imported = import_sources(repository, sources, FORMATS, self._options, index_directory=directory)
+        except CannotImport as error:
+            if UNKNOWN_FORMAT in error.message and _has_line(path):
+                self._note_of_file(path, [Note(f"skipped {path}: {UNKNOWN_FORMAT}", error.hint)])
+            raise
         except OSError as error:
             raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check the state directory") from error
+        self._note_of_file(path, imported.notes)
+        return imported
+
+    def _note_of_file(self, path: str, notes: Sequence[Note]) -> None:
+        for note in self._file_notes.take_new(path, notes):
+            self._output.note(note)
 
 
 def check_poll(seconds: float) -> None:
@@ -197,6 +216,13 @@ def check_poll(seconds: float) -> None:
 
 def _has_text(path: str) -> bool:
     return os.path.isfile(path) and sign_files([path])[0][0] > 0
+
+
+def _has_line(path: str) -> bool:
+    """Return True if a file has a whole line: an agent may be about to write its first one."""
+    with suppress(OSError):
+        return b"\n" in read_regular(path, SNIFF_BYTES)
+    return False
 
 
 def _require_path(path: str) -> str:

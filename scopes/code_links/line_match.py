@@ -129,6 +129,10 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
         amended = _find_amended(index, path, hashes, commit)
         if amended:
             return LineMatch("likely", amended[:MAX_CANDIDATES])
+    if level == "near":
+        earlier = _find_earlier(matches, commit)
+        if earlier:
+            return LineMatch("likely", earlier[:MAX_CANDIDATES])
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
 
 
@@ -136,6 +140,16 @@ def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: Comm
     """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
     matches = find_matches(index, path, hashes, commit.rewritten or commit.author_time)
     return tuple(match for match in matches if match.has_line and commit.agrees(match))
+
+
+def _find_earlier(matches: Sequence[EditMatch], commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the edits of other conversations that have a line, if few have it: one of them was committed by the other.
+
+    The conversation that made the commit has no edit with the line, but perhaps the lines around it.
+    """
+    having = [match for match in matches if match.has_line]
+    recent = [match for match in having if 0 <= commit.author_time - match.edit.time <= OTHER_SECONDS]
+    return tuple(recent) if len(having) <= FEW_EDITS else ()
 
 
 def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:

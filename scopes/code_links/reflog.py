@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.clock import known_seconds
 from scopes.regular_file import read_regular
-from scopes.store.projects import Worktree, find_worktree
+from scopes.store.projects import ReflogEnd, Worktree, find_worktree
 
 TAIL_BYTES: Final = 256 << 10
 MAX_MOVES: Final = 200  # that are kept with one message, the last ones
@@ -58,15 +58,21 @@ class OpenTurn(NamedTuple):
     before: str | None
     inode: int = 0
     size: int = 0
+    stop: ReflogEnd | None = None
+
+    def stopped(self) -> OpenTurn:
+        """Return the turn with where the reflog ends now: what comes later is none of its moves."""
+        return self._replace(stop=ReflogEnd(self.worktree.git_directory))
 
     def end(self) -> dict[str, Any] | None:
         """Return what `describe_turn` does, with the moves since the turn began; None if nothing is known of HEAD."""
-        tail = read_tail(self.worktree, self.size)
+        tail = read_tail(self.worktree, self.size, stop=self.stop)
         if tail is None:
             return _describe(self.worktree, (), self.before)
         if self.inode and (tail.inode != self.inode or tail.size < self.size):  # rewritten, as by `git reflog expire`
-            tail = _since(read_tail(self.worktree) or tail, self.started)
-        return _describe(self.worktree, tail.moves, self.before, is_cut=tail.is_cut)
+            tail = _since(read_tail(self.worktree, stop=self.stop) or tail, self.started)
+        after = self.before if self.stop is not None and not tail.moves else None
+        return _describe(self.worktree, tail.moves, self.before, after=after, is_cut=tail.is_cut)
 
 
 def begin_turn(directory: str, started: int) -> OpenTurn | None:
@@ -82,15 +88,18 @@ def begin_turn(directory: str, started: int) -> OpenTurn | None:
     return OpenTurn(worktree, started, before, *((0, 0) if tail is None else (tail.inode, tail.size)))
 
 
-def describe_turn(directory: str, started: int, ended: int | None = None) -> dict[str, Any] | None:
+def describe_turn(
+    directory: str, started: int, ended: int | None = None, stop: ReflogEnd | None = None
+) -> dict[str, Any] | None:
     """Return where HEAD was in a turn between two moments, for a message: `extra["git"]`.
 
     The keys are root (the top directory of the worktree), branch (not if HEAD is detached), before, after, and moves:
     a list of old, new, action and at; is_cut is there if older moves were left out. None outside a git repository, and
     if nothing is known of its HEAD. The moments are seconds; git records no fractions, so both seconds count whole.
+    `stop` is where the reflog ended when the turn did: what was added later is not read.
     """
     worktree = find_worktree(directory)
-    tail = None if worktree is None else read_tail(worktree)
+    tail = None if worktree is None else read_tail(worktree, stop=stop)
     if worktree is None:
         return None
     if tail is None:
@@ -100,13 +109,17 @@ def describe_turn(directory: str, started: int, ended: int | None = None) -> dic
     while ended is not None and count and moves[count - 1].at > ended:
         count -= 1
     later = moves[count:]
-    return _describe(worktree, moves[:count], after=later[0].old if later else None, is_cut=is_cut)
+    after = later[0].old if later else tail.moves[-1].new if tail.moves and stop is not None else None
+    return _describe(worktree, moves[:count], after=after, is_cut=is_cut)
 
 
-def read_tail(worktree: Worktree, start: int = 0, *, block: int = TAIL_BYTES) -> Tail | None:
+def read_tail(
+    worktree: Worktree, start: int = 0, *, block: int = TAIL_BYTES, stop: ReflogEnd | None = None
+) -> Tail | None:
     """Return the moves in the last `block` bytes of the reflog, or those from a position on; None if there is none.
 
-    A position behind the end, such as one in a file that was replaced, gives no moves.
+    A position behind the end, such as one in a file that was replaced, gives no moves. Nothing behind `stop` is read,
+    unless it is of another worktree, or of a file that was replaced since.
     """
     path = os.path.join(worktree.git_directory, "logs", "HEAD")
     try:
@@ -117,9 +130,10 @@ def read_tail(worktree: Worktree, start: int = 0, *, block: int = TAIL_BYTES) ->
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
-        first = max(0, status.st_size - block)
+        end = _end_of(worktree, status, stop)
+        first = max(0, end - block)
         begin = max(start, first)
-        data = os.pread(descriptor, max(0, status.st_size - begin), begin)
+        data = os.pread(descriptor, max(0, end - begin), begin)
     except OSError:
         return None
     finally:
@@ -128,6 +142,13 @@ def read_tail(worktree: Worktree, start: int = 0, *, block: int = TAIL_BYTES) ->
     if is_cut:
         data = data.partition(b"\n")[2]  # it begins within a line
     return Tail(tuple(_parse(data)), is_cut, status.st_ino, status.st_size)
+
+
+def _end_of(worktree: Worktree, status: os.stat_result, stop: ReflogEnd | None) -> int:
+    """Return the position up to which a reflog is read."""
+    if stop is None or stop.git_directory != worktree.git_directory or stop.inode not in {0, status.st_ino}:
+        return status.st_size
+    return min(stop.size, status.st_size)
 
 
 def read_head(worktree: Worktree) -> tuple[str | None, str | None]:

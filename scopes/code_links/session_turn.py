@@ -11,18 +11,25 @@ from scopes.code_links.recorded_links import resolve_session
 from scopes.code_links.reflog import describe_turn
 from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.history.conversations import read_uuid
+from scopes.history.messages import read_body
 from scopes.history.sources import source_key
 from scopes.ids import OperationId
-from scopes.store.repository import Repository
+from scopes.store.projects import ReflogEnd
+from scopes.store.repository import Repository, read_commit
 
 _CLOCK_SECONDS = 2  # between the clock of the agent and that of git, which has whole seconds
 
 
-def record_last_turn(repository: Repository, tool: str, session: str, directory: str) -> OperationId | None:
+def record_last_turn(
+    repository: Repository, tool: str, session: str, directory: str, stop: ReflogEnd | None = None
+) -> OperationId | None:
     """Record the commits that were made in a directory since the last prompt of a session; None if there is none.
+
+    A turn without a tool call makes none.
 
     tool: the format of the session
     session: the agent's own id of it
+    stop: where the reflog ended when the agent reported the end of the turn
 
     Raises:
         Busy, Inaccessible: nothing was recorded.
@@ -32,11 +39,17 @@ def record_last_turn(repository: Repository, tool: str, session: str, directory:
     last = find_last_turn(repository, tool, session)
     if found is None or not last:
         return None
-    ended = max(message.head.time for message in last) + _CLOCK_SECONDS
-    git = describe_turn(directory, last[0].head.time, ended)  # a commit since may be one by a person
-    if git is None or not has_commits(git):
+    ended = max(message.head.time for message in last) + _CLOCK_SECONDS  # a commit since may be one by a person
+    is_of_turn = stop is not None and ended - 2 * _CLOCK_SECONDS <= stop.at  # not of an earlier one
+    git = describe_turn(directory, last[0].head.time, ended, stop if is_of_turn else None)
+    if git is None or not has_commits(git) or not any(_has_call(repository, each) for each in last):
         return None
     return record_turn(repository, read_uuid(repository, found[0]), last[-1].head.id, git)
+
+
+def _has_call(repository: Repository, message: TurnMessage) -> bool:
+    body = read_body(repository, read_commit(repository, message.head.oid))
+    return any(part.type in {"tool_call", "tool_result"} for part in body.parts)
 
 
 def find_last_turn(repository: Repository, tool: str, session: str) -> list[TurnMessage]:

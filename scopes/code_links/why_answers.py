@@ -13,6 +13,7 @@ from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
 from scopes.code_links.prompts import Request, read_request
 from scopes.code_links.why_result import FoundLines, WhyAnswer, WhyLines
+from scopes.ids import ConversationId
 from scopes.result import plural
 from scopes.store.repository import Repository
 
@@ -59,6 +60,7 @@ class AnswerWriter:
     def _of_edits(self, found: FoundLines, matches: Sequence[EditMatch]) -> Iterator[WhyAnswer]:
         """Yield an answer for each turn that one of the edits belongs to."""
         made = {link.conversation for link in found.links if link.role == "made"}
+        is_likely = found.match.level == "likely"
         seen: set[int] = set()
         for match in matches:
             edit = match.edit
@@ -74,7 +76,7 @@ class AnswerWriter:
                 prompt=request.prompt,
                 agreed_to=request.agreed_to,
                 longer_prompt=request.longer_prompt,
-                how=f"{_lines_in_words(match)}, {edit.tool}",
+                how=f"{_lines_in_words(match)}, {edit.tool}{_committed_by(made, match) if is_likely else ''}",
                 share=round(match.shared / match.neighbours, 3) if match.neighbours else 1.0,
                 call_id=edit.call_id,
                 seconds_before=_seconds_before(found.author_time, edit.time),
@@ -151,6 +153,11 @@ def _lines_in_words(match: EditMatch) -> str:
     if not match.has_line:
         return neighbours
     return f"line + {neighbours}" if match.neighbours else "line"
+
+
+def _committed_by(made: set[ConversationId], match: EditMatch) -> str:
+    """Return who made the commit with an edit, if that was another conversation."""
+    return "" if not made or match.edit.conversation in made else f"; {', '.join(sorted(made))} made the commit"
 
 
 def _other_turns(answer: WhyAnswer, rest: Sequence[WhyAnswer]) -> tuple[int, ...]:

@@ -23,7 +23,8 @@ class ListFilter(NamedTuple):
 
     since: nanoseconds since 1970; the last activity is not earlier
     until: nanoseconds since 1970; the last activity is not later
-    agent: a participant; if there is none of this name, the beginning of the name or of a word in it
+    agent: a participant, or the agent whose format the conversation was imported from; if there is none of this name,
+        the beginning of the name or of a word in it
     projects: projects, or names of projects; the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
@@ -45,7 +46,7 @@ class ListFilter(NamedTuple):
     @property
     def needs_complete_rows(self) -> bool:
         """Return True if a condition is about a field that only complete rows have."""
-        return bool(self.projects) or self.model is not None or self.tag is not None
+        return bool(self.projects) or any(each is not None for each in (self.agent, self.model, self.tag))
 
     def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
         """Return the rows that meet the conditions; the limit is not applied."""
@@ -58,7 +59,8 @@ class ListFilter(NamedTuple):
             selected = [row for row in selected if (row.activity or "") <= end]
         if self.agent is not None:
             agents = _matching(self.agent, (name for row in selected for name in row.participants))
-            selected = [row for row in selected if not agents.isdisjoint(row.participants)]
+            sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
+            selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
         if self.model is not None:
             models = _matching(self.model, (row.model for row in selected if row.model is not None))
             selected = [row for row in selected if row.model in models]

@@ -161,6 +161,24 @@ def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[Sou
     ]
 
 
+class FileNotes:
+    """Which kinds of notes were shown of each file: a file is imported often, and its problems stay the same."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, set[str]] = {}
+
+    def take_new(self, path: str, notes: Iterable[Note]) -> list[Note]:
+        """Return the notes of a kind that the file had none of: with another hint, or else with other words."""
+        shown = self._shown.setdefault(path, set())
+        found = []
+        for note in notes:
+            kind = note.hint or "".join(character for character in note.text if not character.isdecimal())
+            if kind not in shown:
+                shown.add(kind)
+                found.append(note)
+        return found
+
+
 def new_notes(directory: str, store: str, notes: Sequence[Note]) -> Sequence[Note]:
     """Return the notes that were not returned at an earlier start, and remember them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scopes.clock import format_time, now_nanoseconds
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.conversation.doctor import Check
 from scopes.hosts.agents import AGENTS, find_program
@@ -13,15 +14,17 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.live.hook_status import hooks_status
 from scopes.loading import load
 from scopes.result import plural
-from scopes.server.acp.acp_events import protocol_versions
+from scopes.server.acp.acp_events import protocol_versions, recording_problems
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
+_RECENT_NANOSECONDS = 7 * 86_400 * 1_000_000_000
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 
 
 def check_agents(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
     """Yield the checks of ACP, MCP and the agents."""
     yield _check_acp(state_directory)
+    yield from _check_recordings(state_directory)
     yield from _check_spool(state_directory)
     yield _check_mcp()
     yield from _find_agents(environ, home)
@@ -35,6 +38,18 @@ def _check_acp(state_directory: str) -> Check:
     named = ", ".join(f"{agent} speaks {version}" for agent, version in sorted(others.items()))
     cure = "messages pass through, but some may not be recorded: compare with scopes log, or use another version"
     return Check("acp", "warning", f"version {ACP_VERSION}; {named}", cure)
+
+
+def _check_recordings(state_directory: str) -> Iterator[Check]:
+    """Yield a warning for each recording that waits for its store, and for each that ended in the last days."""
+    since = format_time(now_nanoseconds() - _RECENT_NANOSECONDS)
+    for found in recording_problems(state_directory, since):
+        if found.has_ended:
+            detail = f"the recording of {found.agent} ended at {found.time}: {found.error}"
+            yield Check("acp recording", "warning", detail, "what followed is not recorded; see scopes acp log")
+        else:
+            detail = f"the recording of {found.agent} (process {found.pid}) waits for its store: {found.error}"
+            yield Check("acp recording", "warning", detail, "it goes on when the store can be written; nothing is lost")
 
 
 def _check_spool(state_directory: str) -> Iterator[Check]:

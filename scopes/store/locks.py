@@ -12,7 +12,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from scopes.clock import jitter
@@ -23,6 +23,7 @@ LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
 _MAX_PAUSE_SECONDS = 0.01
+_SILENT_SECONDS = 2.0  # that a process waits without a word
 _MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
 
 
@@ -35,6 +36,7 @@ class StoreLock:
 
     def __init__(self, directory: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS) -> None:
         self.descriptor: int | None = None
+        self.on_wait: Callable[[str], object] | None = None  # gets a text for the user, once, if the lock is not free
         self._directory = directory
         self._timeout_seconds = timeout_seconds
 
@@ -112,6 +114,9 @@ class StoreLock:
                     ) from error
             else:
                 return
+            if self.on_wait is not None and time.monotonic() > deadline - self._timeout_seconds + _SILENT_SECONDS:
+                notify, self.on_wait = self.on_wait, None
+                notify(f"the store is busy{self._holder()}; waiting up to {self._timeout_seconds} s")
             if time.monotonic() > deadline:
                 raise Busy(f"the store is busy{self._holder()}", hint="try again in a moment")
             time.sleep(pause * (0.5 + jitter()))

@@ -7,6 +7,7 @@ none. Only small regular files of `.git` are read, with `os` alone: no git proce
 from __future__ import annotations
 
 import os
+import time
 
 from scopes.regular_file import read_regular
 
@@ -144,6 +145,30 @@ def find_worktree(directory: str) -> Worktree | None:
     dot_git = os.path.join(found[0], ".git")
     own = dot_git if os.path.isdir(dot_git) else _linked_directory(dot_git)
     return None if own is None else Worktree(found[0], os.path.realpath(own), found[1])
+
+
+class ReflogEnd:
+    """How far the reflog of HEAD of a worktree went at a moment: the file, its size, and the time in seconds.
+
+    The inode is 0 if there was no file.
+    """
+
+    __slots__ = ("at", "git_directory", "inode", "size")
+
+    def __init__(self, git_directory: str) -> None:
+        self.git_directory = git_directory
+        self.at = time.time()
+        try:
+            status = os.lstat(os.path.join(git_directory, "logs", "HEAD"))
+            self.inode, self.size = status.st_ino, status.st_size
+        except OSError:
+            self.inode, self.size = 0, 0
+
+
+def find_reflog_end(directory: str) -> ReflogEnd | None:
+    """Return how far the reflog goes now of the worktree around a directory; None outside a repository."""
+    worktree = find_worktree(directory)
+    return None if worktree is None else ReflogEnd(worktree.git_directory)
 
 
 def _is_possible(directory: str) -> bool:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from scopes.cli import hook_runner
 from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.session_turn import record_last_turn
 from scopes.history.handles import StoreHandle
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.store.open_repository import open_repository
+from scopes.store.projects import find_reflog_end
 from tests.cli.running import PRODUCT, scopes
 from tests.cli.test_commits import wait_for
 from tests.code_links.agent_session import ClaudeSession
@@ -134,3 +136,47 @@ def test_outside_of_git_nothing_is_recorded(project, session, store, tmp_path):
     session.commit("one function")
     session.import_now(store)
     assert record_last_turn(store, "claude-code", session.session, str(tmp_path)) is None
+
+
+def test_a_commit_just_after_the_call_of_the_hook_is_not_one_of_the_turn(project, session, store):
+    """The process that records is later than a person."""
+    session.prompt("Add one function")
+    made = session.commit("one function")[1]
+    session.say("Done.")
+    stop = find_reflog_end(project.directory)
+    by_hand = project.commit("by hand", path="two.txt")
+    session.import_now(store)
+    record_last_turn(store, "claude-code", session.session, project.directory, stop)
+    records = CommitRecords(store)
+    assert (len(records.find(made)), records.find(by_hand)) == (1, [])
+
+
+def test_a_noted_end_of_an_earlier_turn_does_not_hide_the_commits_of_this_one(project, session, store):
+    """One process of two that the agent started reads both turns."""
+    stop = find_reflog_end(project.directory)
+    stop.at -= 3600
+    session.prompt("Add one function")
+    made = session.commit("one function")[1]
+    session.import_now(store)
+    record_last_turn(store, "claude-code", session.session, project.directory, stop)
+    assert len(CommitRecords(store).find(made)) == 1
+
+
+def test_a_commit_after_a_turn_without_a_tool_call_is_one_by_a_person(project, session):
+    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    session.prompt("What does this do?")
+    session.say("Nothing.")
+    by_hand = project.commit("by hand")
+    stop(project, session)
+    wait_for(lambda: [event for event in events() if event.name == "recorded"])
+    assert records_of(by_hand) == []
+
+
+def test_the_hook_notes_the_end_of_the_reflog_before_the_agent_goes_on(project, session, monkeypatch):
+    """Of the directory in the input, else of the current one."""
+    monkeypatch.chdir(project.directory)
+    end = find_reflog_end(project.directory)
+    for data in (json.dumps({"cwd": project.directory}).encode(), b'{"cwd": 7}', b"", b'{"cwd":"/a\\u0062"}'):
+        found = hook_runner._find_reflog_end(data)
+        assert (found.git_directory, found.inode, found.size) == (end.git_directory, end.inode, end.size)
+    assert hook_runner._find_reflog_end(b'{"cwd": "/"}') is None

@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+from scopes.store.init import create_store
+from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, command_line, environment, scopes
 from tests.importers.formats.claude_code.logs import Log
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
@@ -431,3 +433,48 @@ def test_a_value_that_is_no_number_is_named_in_plain_words(words):
 def test_a_unit_that_could_not_run_is_not_printed():
     done = scopes("watch", "--poll", "0", "--print-unit", "systemd", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@each_way
+def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch, way):
+    running = watch("--json", *way)
+    running.begin()
+    agent.turn(1)
+    running.row()
+    with open(agent.session, "ab") as file:
+        file.write(b'{"type": "user", "message": \n')
+    agent.turn(2)
+    running.row()
+    agent.turn(3)
+    running.row()
+    code, problems = running.end()
+    assert (code, problems.count("could not be read")) == (0, 1), problems
+
+
+@each_way
+def test_a_new_file_of_an_unknown_format_is_named_once(agent, watch, way):
+    running = watch("--json", *way)
+    running.begin()
+    other = agent.session.with_name("notes.jsonl")
+    other.write_text("no transcript\n")
+    assert f"skipped {other}: unknown format" in running.process.stderr.readline()
+    other.write_text("no transcript\nat all\n")
+    agent.turn(1)
+    running.row()
+    code, problems = running.end()
+    assert (code, "notes.jsonl" in problems) == (0, False)
+
+
+def test_a_signal_during_the_first_import_says_at_once_what_happens(agent, watch):
+    """The import waits for a store that another process has locked."""
+    agent.turn(1)
+    create_store(agent.store)
+    with exclusive_write(open_store(agent.store)):
+        running = watch("--json")
+        while "waiting" not in (words := running.process.stderr.readline()):
+            assert words
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.stderr.readline() == "finishing this import; repeat the signal to stop at once\n"
+    _, problems = running.process.communicate(timeout=SECONDS)
+    assert running.process.returncode == 0, problems
+    assert agent.texts() == texts_of(1)

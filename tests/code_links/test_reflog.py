@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.code_links import reflog
 from scopes.code_links.reflog import begin_turn, describe_turn, read_head, read_tail
-from scopes.store.projects import Worktree, find_worktree
+from scopes.store.projects import Worktree, find_reflog_end, find_worktree
 from tests.support.worktrees import Project
 
 ZERO = "0" * 40
@@ -144,6 +144,35 @@ def test_between_two_moments_without_a_move_head_is_where_the_next_move_began(pr
     write_log(project, line(ZERO, A, 100) + line(A, B, 300))
     document = describe_turn(project.directory, 150, 250)
     assert (document["before"], document["after"], document["moves"]) == (A, A, [])
+
+
+def test_what_was_added_behind_a_noted_end_is_not_read(project):
+    write_log(project, line(ZERO, A, 100) + line(A, B, 200))
+    stop = find_reflog_end(project.directory)
+    write_log(project, line(B, A, 200), "ab")
+    document = describe_turn(project.directory, 150, 250, stop)
+    assert [(move["old"], move["new"]) for move in document["moves"]] == [(A, B)]
+    document = describe_turn(project.directory, 201, 250, stop)
+    assert (document["after"], document["moves"]) == (B, [])
+
+
+def test_an_end_that_was_noted_before_there_was_a_log_leaves_out_the_first_commit(project):
+    stop = find_reflog_end(project.directory)
+    project.commit("one")
+    assert describe_turn(project.directory, 0, None, stop)["moves"] == []
+
+
+def test_the_noted_end_of_another_worktree_or_of_a_replaced_file_is_none(project, tmp_path):
+    project.commit("one")
+    project.git("worktree", "add", "-q", str(tmp_path / "other"))
+    stop = find_reflog_end(str(tmp_path / "other"))
+    second = project.commit("two")
+    assert describe_turn(project.directory, 0, None, stop)["after"] == second
+    stop = find_reflog_end(project.directory)
+    project.git("reflog", "expire", "--expire=2002-01-01", "HEAD")
+    third = project.commit("three")
+    assert describe_turn(project.directory, 0, None, stop)["after"] == third
+    assert find_reflog_end(str(tmp_path)) is None
 
 
 def test_a_second_counts_whole(project):

@@ -146,6 +146,37 @@ def test_a_line_that_another_conversation_wrote_than_committed_is_of_the_other_o
     assert world.line("log.py:2").answers[0].conversation == "conv-002"
 
 
+def one_line_among_many(world, project):
+    """One session writes a line of a file, and another one much around it, which it commits; return both."""
+    begin(project)
+    first = world.claude("first").prompt("limit the number of branches")
+    first.edit("app.py", "read_text())\n", "read_text())\n\n\nMOST_BRANCHES_AT_ONCE = 250\n")
+    second = world.claude("second").prompt("add commands and commit")
+    words = [STATUS.replace("status", name).replace("branch", f"{name}_item") for name in ("list", "count", "drop")]
+    second.edit("app.py", "read_text())\n", f"read_text())\n\n\n{words[0]}")
+    second.edit("app.py", "= 250\n", f"= 250\n\n\n{words[1]}\n\n{words[2]}").commit("Add commands")
+    return first, second
+
+
+def test_the_only_edit_with_a_line_is_its_owner_also_if_another_conversation_has_all_around_it(world, project):
+    both = one_line_among_many(world, project)
+    number = project.read("app.py").split("\n").index("MOST_BRANCHES_AT_ONCE = 250") + 1
+    found = world.line(f"app.py:{number}", *both)
+    (answer,) = found.answers
+    assert (found.level, answer.conversation, answer.prompt) == ("likely", "conv-001", "limit the number of branches")
+    assert answer.how.endswith("Edit; conv-002 made the commit")
+
+
+def test_an_edit_of_another_conversation_long_before_the_commit_is_no_owner(world, project):
+    begin(project)
+    first = world.claude("first").prompt("limit the number of branches")
+    first.edit("app.py", "read_text())\n", "read_text())\n\n\nMOST_BRANCHES_AT_ONCE = 250\n")
+    project.clock.skip(days=3)
+    second = world.claude("second").prompt("add commands and commit")
+    second.edit("app.py", "= 250\n", f"= 250\n\n\n{STATUS}").commit("Add commands")
+    assert world.line("app.py:8", first, second).level in {"near", "commit-only"}
+
+
 def test_a_line_that_was_changed_after_the_edit_is_near_it(world, project):
     begin(project)
     session = world.claude().prompt("add a status command")

@@ -23,8 +23,9 @@ from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
-from scopes.history.messages import plain_message
+from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import read_active_branch
+from scopes.model.conversation import Root
 from scopes.model.message import Author
 from scopes.store.projects import find_project
 from tests.support.history import history, say
@@ -231,6 +232,18 @@ def three(repository, tmp_path):
         append(repository, name, message)
     tag(repository, "conv-003", "good")
     return repository
+
+
+@pytest.mark.parametrize("agent", ["codex", "Codex", "cod", "review"])
+@pytest.mark.parametrize("complete", [False, True])
+def test_the_sessions_of_an_agent_are_found_by_its_name_whoever_wrote_in_them(three, agent, complete):
+    """A review of Codex has `review` as its author."""
+    root = Root("0" * 32, "2026-03-09T10:00:00Z", format="codex", native_id="r-1")
+    commit = write_root_commit(three, root, {"review": "agent"})
+    git(three, "update-ref", "refs/heads/conv-004/main", commit)
+    append(three, "conv-004", plain_message(Author("review", "agent"), "fine"))
+    listed = list_conversations(three, complete=complete, wanted=ListFilter(agent=agent))
+    assert [row.id for row in listed.conversations] == ["conv-004"]
 
 
 CONDITIONS = {

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from scopes.clock import parse_time
+from scopes.code_links.known_links import TRACE_FILE
 from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.show import show
@@ -334,6 +335,14 @@ def alien(path):
     """Write a file that is not a transcript; return it as a named source."""
     path.write_text("no transcript\n")
     return find_sources(str(path))[0]
+
+
+def test_records_of_agent_trace_are_no_session_and_the_hint_says_where_they_are_read(repository, tmp_path):
+    record = {"version": "0.1", "id": "x", "vcs": {"type": "git", "revision": "a" * 40}, "files": []}
+    (tmp_path / "traces.jsonl").write_text(f"{json.dumps(record)}\n")
+    with pytest.raises(CannotImport, match="records of Agent Trace") as refused:
+        import_demo(repository, *find_sources(str(tmp_path / "traces.jsonl")))
+    assert TRACE_FILE in refused.value.hint
 
 
 def test_named_files_of_unknown_format_are_an_error_if_nothing_is_imported(repository, tmp_path):

@@ -16,6 +16,7 @@ from scopes.live.watch import (
     LONGEST_SECONDS,
     QUIET_SECONDS,
     RETRY_SECONDS,
+    FileNotes,
     Watcher,
     new_notes,
     watch_lock,
@@ -129,6 +130,15 @@ def test_a_signal_ends_it_between_two_imports():
     """What is due when the end comes is left for the next start, which imports what is there."""
     world = World([(1.0, "a"), (1.0, "b")], 1.0 + QUIET_SECONDS)
     assert world.imports == []
+
+
+def test_each_kind_of_note_is_shown_once_of_each_file():
+    notes = FileNotes()
+    one, two = Note("1 record could not be read", "see --report"), Note("2 records could not be read", "see --report")
+    assert notes.take_new("a", [one]) == [one]
+    assert notes.take_new("a", [two]) == []
+    assert notes.take_new("b", [two]) == [two]
+    assert notes.take_new("a", [Note("left out 3"), Note("left out 4")]) == [Note("left out 3")]
 
 
 def test_only_one_process_watches_for_a_store(tmp_path):

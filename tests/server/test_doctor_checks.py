@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 
 import pytest
 
+from scopes.clock import now_nanoseconds
 from scopes.live.event_log import EventLog
 from scopes.server.doctor_checks import ACP_VERSION, check_agents
 from tests.cli.running import PRODUCT, PROGRAM, scopes
@@ -35,6 +37,38 @@ def test_an_agent_of_another_protocol_version_is_a_warning(tmp_path):
     assert "may not be recorded" in found.cure
     log.write("initialize", ways=[], protocol=ACP_VERSION)
     assert checks(tmp_path)["acp"].state == "ok", "the last version counts"
+
+
+def test_a_recording_that_waits_for_its_store_is_a_warning_until_it_goes_on(tmp_path):
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("store-failed", error="the disk is full")
+    found = checks(tmp_path)["acp recording"]
+    assert found.detail == f"the recording of gemini (process {os.getpid()}) waits for its store: the disk is full"
+    assert (found.state, "nothing is lost" in found.cure) == ("warning", True)
+    log.write("store-recovered")
+    assert "acp recording" not in checks(tmp_path)
+
+
+def test_what_a_process_that_has_ended_waited_for_is_no_warning(tmp_path, monkeypatch):
+    """The messages in its spool are counted."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr("os.getpid", lambda: ended.pid)
+    EventLog(str(tmp_path / "state"), agent="gemini").write("store-failed", error="the disk is full")
+    assert "acp recording" not in checks(tmp_path)
+
+
+def test_a_recording_that_ended_is_a_warning_for_a_week(tmp_path, monkeypatch):
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("store-failed", error="the disk is full")
+    log.write("recording-off", error="no space left", not_recorded=3)
+    found = checks(tmp_path)["acp recording"]
+    assert found.detail.startswith("the recording of gemini ended at 20")
+    assert found.detail.endswith(": no space left")
+    assert "scopes acp log" in found.cure
+    later = now_nanoseconds() + 8 * 86_400 * 10**9
+    monkeypatch.setattr("scopes.server.doctor_checks.now_nanoseconds", lambda: later)
+    assert "acp recording" not in checks(tmp_path)
 
 
 def test_the_mcp_server_is_built_with_the_installed_package(tmp_path):

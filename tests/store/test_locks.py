@@ -10,6 +10,7 @@ import time
 import pytest
 
 from scopes.errors import Busy, Inaccessible
+from scopes.store import locks
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE, StoreLock
 from tests.support.store import Process, run, write_bytes
 
@@ -105,6 +106,24 @@ def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
         )
         holder.process.finish()
         assert waiter.finish() == "got it"
+
+
+def test_a_process_that_waits_long_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "_SILENT_SECONDS", 0.05)
+    lock, notes = StoreLock(str(tmp_path), 1), []
+    lock.on_wait = notes.append
+    with Holder(tmp_path, "exclusive") as holder:
+        with pytest.raises(Busy), lock.exclusive():
+            pass
+        assert notes == [f"the store is busy: process {holder.pid} holds it; waiting up to 1 s"]
+
+
+def test_a_process_that_waits_shortly_says_nothing(tmp_path):
+    lock, notes = StoreLock(str(tmp_path), 1), []
+    lock.on_wait = notes.append
+    with Holder(tmp_path, "exclusive"), pytest.raises(Busy), lock.exclusive():
+        pass
+    assert notes == []
 
 
 def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):

@@ -324,6 +324,13 @@ def wait(agent, message, session, text):
     agent.waiting.setdefault(f"cancel {session}", []).append(message)
 
 
+def work(agent, message, session, text):
+    """Use a tool, and wait."""
+    agent.update(session, "tool_call", toolCallId="work-1", title="git", kind="execute", status="in_progress")
+    agent.update(session, "tool_call_update", toolCallId="work-1", status="completed")
+    wait(agent, message, session, text)
+
+
 def slow(agent, message, session, text):
     agent.say(session, "so far")
     time.sleep(60)
@@ -332,7 +339,7 @@ def slow(agent, message, session, text):
 ACTIONS = {
     "die": die, "die_silently": die_silently, "kill_self": kill_self, "fail": fail, "noise": noise, "tool": tool,
     "write_file": write_file, "think": think, "two": two, "unknown": unknown, "settings": settings, "switch": switch, "late": late,
-    "wait": wait, "slow": slow, "shell": shell, "rewrite": rewrite,
+    "wait": wait, "work": work, "slow": slow, "shell": shell, "rewrite": rewrite,
 }  # fmt: skip
 
 

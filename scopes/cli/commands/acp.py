@@ -117,11 +117,13 @@ def acp(
     first prompt gets the history, and lines of the agent that are not messages are dropped. --emulate changes more: the
     answer to initialize, and the ids of sessions that the agent knows by another one. So it is off unless asked for.
 
-    A turn is in the store when its answer arrives, or, if the store is locked for more than two seconds, on disk in the
-    directory acp-spool of the state directory, at most 256 MiB. What is left there by a kill is written into the store
-    by the next scopes acp, hook or scopes import. Images and sounds are kept in the message, in base64; of one above 16
-    MiB only the size and the hash are kept. If the store cannot be written at all, the agent works on and nothing more
-    is recorded; scopes acp log says why. Signals go to the agent, and its exit code is that of the command.
+    A turn is in the store when its answer arrives, or, if the store is locked for more than two seconds or cannot be
+    written, such as on a full disk, on disk in the directory acp-spool of the state directory, at most 256 MiB. The
+    store is tried again until the end of the agent. What is left there is written into the store by the next scopes
+    acp, hook or scopes import. If that directory cannot be written either, at most 64 MiB wait in memory; beyond that
+    the agent works on and nothing more is recorded. scopes doctor warns about that, scopes acp log says why. Images and
+    sounds are kept in the message, in base64; of one above 16 MiB only the size and the hash are kept. Signals go to
+    the agent, and its exit code is that of the command.
 
     Examples:
       scopes acp -- opencode acp

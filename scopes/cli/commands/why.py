@@ -49,6 +49,11 @@ def why(
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
     runs no program that the repository names. The first run reads the edits of all conversations into the index.
 
+    What other programs say about a commit is one more piece of evidence, and a candidate where nothing else links it:
+    notes of git-ai in the project (refs/notes/ai), and records of Agent Trace in the file .agent-trace/traces.jsonl of
+    its top directory, one JSON object a line; those of scopes export --format agent-trace can be put there too. They
+    name a session or conversation, which has to be in the store. scopes log --commit shows them with their source.
+
     Exit code 1 means that none of the lines has an answer of the levels certain, likely or other-session.
 
     Examples:

@@ -126,8 +126,17 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
     for candidate in formats:
         if candidate.sniff(head):
             return candidate
+    if _is_agent_trace(head):
+        hint = "put them into .agent-trace/traces.jsonl of the project, where scopes why reads them"
+        raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: records of Agent Trace", hint=hint)
     known = ", ".join(candidate.name for candidate in formats)
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
+
+
+def _is_agent_trace(head: bytes) -> bool:
+    """Return True if a file begins with a record of Agent Trace: who wrote which lines of a commit, and no session."""
+    line = head.partition(b"\n")[0]
+    return line.startswith(b"{") and all(field in line for field in (b'"vcs"', b'"revision"', b'"files"'))
 
 
 def read_session_with_messages(chosen: Format, source: Source) -> Session | None:

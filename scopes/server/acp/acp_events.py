@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ FAILURES: Final = (
     "replay-differs",
 )  # fmt: skip
 PROBLEMS: Final = (
-    "recording-off", "recording-slow", "spool-failed", "message-shortened", "store-busy", "read-failed", "bug",
+    "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "message-shortened", "store-busy",
+    "read-failed", "bug",
 )  # fmt: skip
+
+_FAILED, _OFF = "store-failed", "recording-off"
+_OVER = {"store-recovered", "spool-left", "end", "start", _OFF}
 
 
 class AgentSessions(NamedTuple):
@@ -106,6 +111,41 @@ def acp_log(directory: str, *, limit: int | None = None, agent: str | None = Non
         notes = (*notes, Note(f"the log has no event of an agent {agent!a}", f"it has: {known}"))
     logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
     return AcpLog(events=tuple(logged), notes=notes)
+
+
+class RecordingProblem(NamedTuple):
+    """A recording that waits for its store now, or that has ended with messages that are lost."""
+
+    time: str
+    agent: str
+    pid: int
+    has_ended: bool
+    error: str
+
+
+def recording_problems(directory: str, since: str) -> list[RecordingProblem]:
+    """Return what the log of a directory says about recordings: those that ended since a time, and those that wait."""
+    waiting: dict[int, RecordingProblem] = {}
+    ended = []
+    for event in read_events(directory).events:
+        error = str(event.details.get("error") or "")
+        if event.name == _FAILED:
+            waiting[event.pid] = RecordingProblem(event.time, event.agent, event.pid, has_ended=False, error=error)
+        elif event.name in _OVER:
+            waiting.pop(event.pid, None)
+        if event.name == _OFF and event.time >= since:
+            ended.append(RecordingProblem(event.time, event.agent, event.pid, has_ended=True, error=error))
+    return [*ended, *(each for each in waiting.values() if _is_alive(each.pid))]
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def protocol_versions(directory: str) -> dict[str, int]:

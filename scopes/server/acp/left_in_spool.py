@@ -7,6 +7,7 @@ written. So the record has the sessions in their order, and each goes on where i
 
 from __future__ import annotations
 
+import os
 import threading
 
 from scopes.errors import Busy, NotFound, ScopesError
@@ -51,8 +52,10 @@ class LeftInSpool:
         if not list_spooled(self._state_directory):
             return
         try:
+            waiting = load("scopes.server.acp.take_spool:waiting_messages")(self._state_directory)
+            is_wanted = os.path.realpath(self._target.store_path) in {each.store for each in waiting}
             load("scopes.server.acp.take_spool:take_spooled")(
-                self._state_directory, self._target.open_store(is_patient), self._log,
+                self._state_directory, self._target.open_store(is_patient or is_wanted), self._log,
                 ends=self._ends, is_patient=is_patient,
             )  # fmt: skip
         except NotFound:

@@ -28,6 +28,7 @@ class RecordingTarget(NamedTuple):
     """Where the record is, and the agent's names: that of its program, and the one that the user gave."""
 
     open_store: OpenStore
+    store_path: str
     program: str
     agent: str | None = None
 

@@ -1,9 +1,9 @@
 """Record what a proxy passes on: a queue, and one thread that makes messages of it for the thread that writes them.
 
 The recording never holds up the proxy. Only the answer of a prompt waits, a limited time, until what it ends is
-written: into the store, or into the spool of `spool` if the store takes too long. So whatever an editor has got the
-answer of survives a kill. If the store cannot be written at all the recording stops, says so once in `acp.log`, and
-what is passed on later is not recorded.
+written: into the store, or into the spool of `spool` if the store takes too long or cannot be written. So whatever an
+editor has got the answer of survives a kill. If neither can be written, messages wait in memory; when these are too
+many the recording stops, says so once in `acp.log`, and what is passed on later is not recorded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
 from scopes.code_links.reflog import OpenTurn
-from scopes.errors import ScopesError
-from scopes.history.messages import default_author
+from scopes.errors import Inaccessible, Invalid, ScopesError
+from scopes.history.messages import check_author, default_author
 from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message
 from scopes.server.acp import envelope
@@ -28,6 +28,7 @@ from scopes.server.acp.session_directories import SessionDirectories
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.server.acp.spool import Spool
 from scopes.server.acp.store_writer import StoreWriter
+from scopes.store.config import read_user_value
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
@@ -81,7 +82,7 @@ class Recorder:
         self._replays: dict[str, Replay] = {}
         self._agent = target.agent or target.program
         self._user: Author | None = None
-        self._writer = StoreWriter(log, Spool(log.directory))
+        self._writer = StoreWriter(log, Spool(log.directory), target.store_path)
         self._is_behind = False
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
@@ -116,7 +117,7 @@ class Recorder:
         written = threading.Event()
         self._queue.put(lambda: self._writer.call(written.set))
         self._answer_waiting.set()
-        if not written.wait(0 if self._is_behind else ANSWER_SECONDS):
+        if not written.wait(0 if self._is_behind or self._writer.is_failing else ANSWER_SECONDS):
             self._keep_in_spool()
         self._answer_waiting.clear()
 
@@ -184,7 +185,7 @@ class Recorder:
         if envelope.is_response(message):
             asked = self._asked.pop(("agent" if side == "editor" else "editor", envelope.key_of(message["id"])), None)
             if asked is not None:
-                self._record_answer(side, asked, message, time)
+                self._record_answer(side, asked, message, time, git)
         elif side == "editor":
             self._record_editor(message, time, git)
         else:
@@ -218,14 +219,16 @@ class Recorder:
             found = self._session(session)
             self._write(found, found.turns.update(update, time))
 
-    def _record_answer(self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int) -> None:
+    def _record_answer(
+        self, side: str, asked: dict[str, Any], message: dict[str, Any], time: int, git: OpenTurn | None
+    ) -> None:
         method, session = envelope.method_of(asked), envelope.session_of(asked)
         if side == "editor":
             if method == "session/request_permission" and session is not None:
                 self._session(session).turns.permission(envelope.params_of(asked), envelope.result_of(message))
         elif method == "session/prompt" and session is not None:
             found = self._session(session)
-            self._write(found, found.turns.answered(message, time))
+            self._write(found, found.turns.answered(message, time, git))
             self._set_title(found)
         elif method in _CHANGES and session is not None and envelope.result_of(message) is not None:
             self._session(session).turns.changed(method, envelope.params_of(asked), envelope.result_of(message) or {})
@@ -267,13 +270,13 @@ class Recorder:
             return
         run = new_id()
         if self._user is None:  # once: later the other thread uses the store
-            self._user = default_author(self._store().config)
+            self._user = self._find_user()
         clean = without_secrets if self._options.redact else unchanged
         settings = TurnSettings(self._user, Author(self._agent), run, self._options.thoughts, clean)
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        writer = SessionWriter(self._store(), identity, session, run, started.recorded, forked=started.forked)
+        writer = SessionWriter(self._store, identity, session, run, started.recorded, forked=started.forked)
         self._sessions[session] = _Session(turns, writer)
         self._writer.then(lambda: self._take_left(writer, started))
 
@@ -322,9 +325,28 @@ class Recorder:
         for found in self._sessions.values() if self._writer.is_on else ():
             self._write(found, found.turns.end(read_clock()))
 
+    def _find_user(self) -> Author:
+        """Return the author of prompts: the one in the settings, also if the store cannot be opened yet."""
+        try:
+            return default_author(self._store().config)
+        except (ScopesError, OSError) as error:
+            self._log.write("store-failed", error=str(error), hint=getattr(error, "hint", None))
+        try:
+            return check_author(Author(read_user_value("scopes.author") or "user", "human"))
+        except (ScopesError, OSError):
+            return Author("user", "human")
+
     def _store(self) -> Repository:
+        """Return the store, which is opened when it is needed.
+
+        Raises:
+            ScopesError, OSError: it cannot be opened now; `Inaccessible` instead of `Invalid`, which is of a message.
+        """
         if self._repository is None:
-            self._repository = self._target.open_store(True)
+            try:
+                self._repository = self._target.open_store(True)
+            except Invalid as error:
+                raise Inaccessible(error.message, error.hint) from error
         return self._repository
 
 

@@ -7,7 +7,8 @@ agent's session. Messages say which run of a session wrote them, so that two liv
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -32,6 +33,7 @@ from scopes.store.transactions import exclusive_write
 
 _BRANCH_REASONS = {"session": "second live session", "fork": "fork of a session"}
 _MAX_STALE = 20
+_MAX_NEWER = 50  # commits that others may have written since a failed try
 _MAX_STEPS = 1000  # commits that are searched for another session
 
 
@@ -217,7 +219,7 @@ class SessionWriter:
 
     def __init__(
         self,
-        repository: Repository,
+        store: Repository | Callable[[], Repository],
         identity: Identity,
         session: str,
         run: str,
@@ -226,18 +228,23 @@ class SessionWriter:
         forked: str | None = None,
         is_noted: bool = False,
     ) -> None:
-        self.repository = repository
+        self._open_store = store if callable(store) else lambda: store
         self.identity = identity
         self.session = session
         self.run = run
         self.forked = forked  # the session that this one is a fork of, until it has a branch of its own
         self._recorded = recorded
         self._is_noted = is_noted  # in the entry of the branch
+        self._tried: str | None = None  # the last message; it may be written although an error says that it is not
 
     @property
-    def store_path(self) -> str:
-        """The directory of the store."""
-        return self.repository.path
+    def repository(self) -> Repository:
+        """The store, which is opened when it is needed: it may not be possible yet.
+
+        Raises:
+            ScopesError, OSError: it cannot be opened.
+        """
+        return self._open_store()
 
     def begin_at(self, recorded: RecordedBranch | None) -> None:
         """Go on from a branch, unless a message was written already."""
@@ -256,6 +263,11 @@ class SessionWriter:
             Invalid: the message is too large or too deep.
             Busy, Inaccessible, ...: nothing was written.
         """
+        is_repeated, self._tried = self._tried == message.id, message.id
+        written = self._find_written(message) if is_repeated else None
+        if written is not None:
+            self._recorded, self._is_noted = written, True
+            return written
         if self._recorded is None:
             self._recorded = self._create(message)
             return self._recorded
@@ -272,6 +284,17 @@ class SessionWriter:
                 raise
             self._recorded = self._create(message)
         return self._recorded
+
+    def _find_written(self, message: Message) -> RecordedBranch | None:
+        """Return the branch at a message that was written, although the disk failed then; None if it was not."""
+        branches = list_session_branches(self.repository, self.identity.agent, self.session)
+        for branch in [*branches, *([self._recorded] if self._recorded is not None else [])]:
+            tip = branch.find_tip(self.repository)
+            for commit in islice(walk_first_parents(self.repository, tip), _MAX_NEWER) if tip is not None else ():
+                with suppress(NotFound, Corrupt):
+                    if read_body(self.repository, read_commit(self.repository, commit)).id == message.id:
+                        return branch._replace(tip=commit)
+        return None
 
     def _append(self, recorded: RecordedBranch, message: Message) -> RecordedBranch:
         [write] = message_writers(self.repository, recorded.conversation, [message])

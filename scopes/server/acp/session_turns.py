@@ -66,6 +66,7 @@ class _Turn:
     git: OpenTurn | None
     concurrent: bool = False
     has_answer: bool = False
+    has_call: bool = False
 
 
 @dataclass(slots=True)
@@ -163,12 +164,16 @@ class SessionTurns:
             self.model = self._settings.clean(model)
             self.note(model=self.model)
 
-    def answered(self, message: Mapping[str, Any], time: int) -> list[Message]:
-        """Record the end of a turn: the last message of the agent gets the stop reason and the token counts."""
+    def answered(self, message: Mapping[str, Any], time: int, git: OpenTurn | None = None) -> list[Message]:
+        """Record the end of a turn: the last message of the agent gets the stop reason and the token counts.
+
+        `git` is the turn of the prompt with where the reflog ended at its answer.
+        """
         key = key_of(message.get("id"))
         turn = next((turn for turn in self._turns if turn.key == key), None)
         if turn is None:
             return []
+        turn.git = git or turn.git
         result = result_of(message)
         if result is None:
             complete = self._end_turn(turn, "failed", time)
@@ -195,6 +200,7 @@ class SessionTurns:
 
     def permission(self, asked: Mapping[str, Any], answer: Mapping[str, Any] | None) -> None:
         """Keep a permission request, and its answer, with its tool call."""
+        self._note_call()
         given = asked.get("toolCall")
         call = given if isinstance(given, dict) else {}
         known = self._calls.setdefault(str(call.get("toolCallId", "")), {})
@@ -212,6 +218,7 @@ class SessionTurns:
 
     def editor_call(self, method: str, params: Mapping[str, Any]) -> None:
         """Keep that the agent used a file or a terminal of the editor: its path, the size and the hash of the text."""
+        self._note_call()
         entry: dict[str, Any] = {"method": method}
         path, content = params.get("path"), params.get("content")
         if isinstance(path, str):
@@ -224,6 +231,11 @@ class SessionTurns:
         calls = self._notes.setdefault("client_calls", [])
         if len(calls) < _MAX_OTHER:
             calls.append(entry)
+
+    def _note_call(self) -> None:
+        """Note that the agent has used a tool, in each open turn: an update does not say in which one."""
+        for turn in self._turns:
+            turn.has_call = True
 
     def _add_chunk(self, part_type: str, update: Mapping[str, Any], time: int) -> list[Message]:
         if part_type == "reasoning" and not self._settings.thoughts:
@@ -281,6 +293,7 @@ class SessionTurns:
 
     def _update_call(self, update: Mapping[str, Any], time: int) -> list[Message]:
         call_id = update["toolCallId"]
+        self._note_call()
         if call_id in self._ended_calls and call_id not in self._calls:
             return self._late_result(update, time)
         complete = self._finish_answer(time) if call_id not in self._calls else []
@@ -328,8 +341,10 @@ class SessionTurns:
         ends = {"stop_reason": stop_reason, "status": status}
         if usage is not None:
             self.note(usage=usage)
-        if turn.git is not None:
-            self.note(git=self._settings.clean(turn.git.end()))
+        git = None if turn.git is None else turn.git.end()
+        if git is not None:
+            moves = git["moves"] if turn.has_call else []  # without a call the agent made no commit: a person did
+            self.note(git=self._settings.clean({**git, "moves": moves}))
         last = self._finish_answer(time, **ends) if self._answer is not None and self._answer.turn is turn else []
         if not last and not (turn.concurrent and turn.has_answer):
             last = [] if status == "failed" else [self._ending_message(turn, time, ends)]

@@ -1,7 +1,8 @@
 """Write messages into the store on a thread of its own; what has waited too long for the store is put into a spool.
 
-Only this thread waits for a store that another process has locked. What the store cannot take at all, such as with a
-full disk, ends the recording.
+Only this thread waits for a store: one that another process has locked, or one that cannot be written now, such as on
+a full disk. What waits is put into the spool, and only if that cannot be written either it waits in memory, up to a
+limit.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.errors import Busy, Invalid, ScopesError
 from scopes.history.conversations import read_uuid
 from scopes.live.event_log import EventLog
+from scopes.model.codec import encode
 from scopes.model.message import Message, Part
 from scopes.server.acp.recordings import SessionWriter
-from scopes.server.acp.spool import Spool, spooled
+from scopes.server.acp.spool import Spool, SpooledMessage, spooled
 from scopes.store.repository import Repository
 
+MAX_WAITING_BYTES = 64 << 20  # of messages that are neither in the store nor in the spool
 _RETRY_SECONDS = 0.1  # between two waits for a lock, each of which takes long
+_FIRST_FAILURE_SECONDS = 1.0  # until the next try of a store that cannot be written; twice as long after each one
+_MAX_FAILURE_SECONDS = 30.0
+_LAST_TRIES = 3  # after the end of the agent
+_LAST_TRY_SECONDS = 0.5
 
 
 @dataclass(slots=True)
@@ -33,18 +40,37 @@ class _Work:
     run: Callable[[], None] | None = None
     always: bool = False
     is_spooled: bool = False
+    size: int | None = None  # of the encoded message, once it is known
+
+    def spooled(self, writer: SessionWriter, message: Message) -> SpooledMessage:
+        """Return the message as the spool takes it; one that is too large has no content, as in the store."""
+        if self.size is None:
+            try:
+                self.size = len(encode(message))
+            except Invalid as error:
+                self.message = message = without_content(message, error.message)
+                self.size = len(encode(message))
+        return spooled(writer, message)
 
 
 class StoreWriter:
     """Takes messages from one thread, and writes them in another one, in their order."""
 
-    def __init__(self, log: EventLog, spool: Spool) -> None:
+    def __init__(self, log: EventLog, spool: Spool, store_path: str) -> None:
         self._log = log
         self._spool = spool
+        self._store_path = store_path
         self._work: deque[_Work] = deque()  # the first one is under way
         self._changed = threading.Condition()
         self._is_ending = False
+        self._last_tries = _LAST_TRIES
+        self._failure: str | None = None  # why the store cannot be written now
         self.is_on = True
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last try to write the store has failed."""
+        return self._failure is not None
 
     def put(self, writer: SessionWriter, message: Message) -> None:
         """Write a message after everything put before."""
@@ -67,19 +93,23 @@ class StoreWriter:
         """Put what is not written yet into the spool, once.
 
         Raises:
-            OSError, ScopesError: the spool cannot be written; nothing is lost as long as this process lives.
+            OSError, ScopesError: the spool cannot be written; what waits stays in memory, unless it is too much.
         """
         with self._changed:
             waiting = [each for each in self._work if each.message is not None and not each.is_spooled]
             messages = [
-                spooled(each.writer, each.message)
+                each.spooled(each.writer, each.message)
                 for each in waiting
                 if each.writer is not None and each.message is not None
             ]
-            writer = waiting[0].writer if waiting else None
-            if writer is None or not self.is_on:
+            if not messages or not self.is_on:
                 return
-            self._spool.append(writer.store_path, messages)
+            try:
+                self._spool.append(self._store_path, messages)
+            except (ScopesError, OSError) as error:
+                if sum(each.size or 0 for each in waiting) > MAX_WAITING_BYTES:
+                    self.switch_off(error)
+                raise
             for each in waiting:
                 each.is_spooled = True
         self._log.write("spooled", messages=len(messages))
@@ -112,17 +142,54 @@ class StoreWriter:
                 self._spool.clear()
 
     def _do(self, work: _Work) -> None:
+        failures = 0
         while True:
             try:
                 self._try(work)
             except Busy:
                 self._log.write("store-busy")
                 time.sleep(_RETRY_SECONDS)
-            except (ScopesError, OSError) as error:
+            except Invalid as error:  # of this message, whenever it is tried
                 self.switch_off(error)
                 return
+            except (ScopesError, OSError) as error:
+                failures += 1
+                self._wait_for_store(error, failures)
             else:
+                self._recover()
                 return
+
+    def _wait_for_store(self, error: Exception, failures: int) -> None:
+        """Wait before the next try of a store that cannot be written, which is in the spool meanwhile."""
+        if str(error) != self._failure:
+            self._failure = str(error)
+            self._log.write("store-failed", error=str(error), hint=getattr(error, "hint", None))
+        try:
+            self.spool_waiting()
+        except (ScopesError, OSError) as spool_error:
+            self._log.write("spool-failed", error=str(spool_error))
+        with self._changed:
+            if not self._is_ending:
+                seconds = min(_FIRST_FAILURE_SECONDS * 2 ** min(failures - 1, 10), _MAX_FAILURE_SECONDS)
+                self._changed.wait_for(lambda: self._is_ending, seconds)
+                return
+            self._changed.wait_for(lambda: False, _LAST_TRY_SECONDS)
+        self._last_tries -= 1
+        if self._last_tries <= 0:
+            self._leave(error)
+
+    def _leave(self, error: Exception) -> None:
+        """End the recording after the last try; the next start takes what is in the spool."""
+        if all(each.is_spooled for each in self._work if each.message is not None):
+            self._log.write("spool-left", error=str(error), hint="the next start takes what is in the spool")
+            self.is_on = False
+        else:
+            self.switch_off(error)
+
+    def _recover(self) -> None:
+        if self._failure is not None and self.is_on:
+            self._failure = None
+            self._log.write("store-recovered")
 
     def _try(self, work: _Work) -> None:
         if not (self.is_on or work.always):
@@ -136,7 +203,10 @@ class StoreWriter:
         """End the recording, and say why, once; what is in the spool stays there."""
         if self.is_on:
             self.is_on = False
-            self._log.write("recording-off", error=str(error), hint=getattr(error, "hint", None))
+            lost = sum(each.message is not None and not each.is_spooled for each in self._work)
+            self._log.write(
+                "recording-off", error=str(error), hint=getattr(error, "hint", None), not_recorded=lost or None
+            )
 
 
 def write_message(writer: SessionWriter, message: Message, log: EventLog) -> None:

@@ -47,7 +47,7 @@ def agent_text(text: str) -> str:
 
 
 def _translate(line: str) -> list[str]:
-    if line.startswith(_FOR_THE_USER):
+    if line.startswith(_FOR_THE_USER) or f", or {_FOR_THE_USER}" in line:
         return [line]
     clauses = (_name_tools(clause) for clause in re.split(r"; |(?<=\?) ", line))
     return [clause for clause in clauses if _USES_COMMAND_LINE.search(clause) is None]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import hmac
+import signal
 import socket
+import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -44,6 +47,8 @@ class RequireToken:
 def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str], object]) -> None:
     """Serve until the process is interrupted; `on_start` gets the address, before the first request.
 
+    TERM ends the process with 0.
+
     port: 0 for a free one.
 
     Raises:
@@ -52,9 +57,17 @@ def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str
     """
     with listen(port) as listening:
         served = build_server(access).streamable_http_app(host=HOST, streamable_http_path=PATH)
+        _end_cleanly()
         on_start(f"http://{HOST}:{listening.getsockname()[1]}{PATH}")
         config = uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False)
         uvicorn.Server(config).run([listening])
+
+
+def _end_cleanly() -> None:
+    """Let TERM end the process with 0: the server raises it once more when it has ended."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def listen(port: int) -> socket.socket:

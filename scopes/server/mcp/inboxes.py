@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, cast
 
+from scopes.agents.agent import EVERYBODY
 from scopes.agents.inbox import Inbox, acknowledge_entries
 from scopes.agents.received import ReceivedMessages
-from scopes.errors import BudgetExhausted
+from scopes.agents.registry import Registry
+from scopes.errors import BudgetExhausted, NotFound
 from scopes.result import Note, plural
 from scopes.server.mcp.answers import answer, result_document, written_answer
 from scopes.server.mcp.budget import MAX_TOKENS, Rows, check_budget, count_document, safe_value
@@ -18,6 +21,31 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 _RESERVE = 150  # tokens for what is known only when the messages are taken: their operation, and notes
+
+
+def how_to_register(name: str) -> str:
+    """Return the hint of an error about an agent that nobody has registered."""
+    return f"ask the user to register it: scopes agents register {quote(name)}"
+
+
+def require_receivers(repository: Repository, names: Sequence[str]) -> None:
+    """Refuse a name of a receiver that nobody has registered, with the hint how to.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    registry = Registry(repository)
+    for name in names:
+        if not name.startswith("@") and name.casefold() != EVERYBODY and "," not in name:
+            _require_agent(registry, name)
+
+
+def _require_agent(registry: Registry, name: str) -> None:
+    try:
+        registry.find(name, whole=True)
+    except NotFound as error:
+        error.hint = "\n".join(filter(None, (error.hint, how_to_register(name))))
+        raise
 
 
 def take_messages(repository: Repository, found: Inbox, max_tokens: int) -> CallToolResult:

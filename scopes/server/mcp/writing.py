@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from shlex import quote
 from typing import Annotated, Any, Literal, cast, get_args
 
 from mcp.types import CallToolResult
@@ -38,7 +37,8 @@ from scopes.result import Note
 from scopes.server.mcp.access import Client, StoreAccess
 from scopes.server.mcp.answers import result_answer, result_document, written_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, check_budget
-from scopes.server.mcp.inboxes import take_messages
+from scopes.server.mcp.inboxes import how_to_register, require_receivers, take_messages
+from scopes.server.mcp.merges import Sides, abort_own, hinted_for_agent
 from scopes.server.mcp.positions import find_directory, position, without_conversation
 from scopes.server.mcp.reading import Budget, Where
 from scopes.store.repository import Repository
@@ -135,26 +135,36 @@ class WritingTools:
             Literal["automatic", "ours", "theirs", "manual"], Field(description="What happens to conflicts")
         ] = "automatic",
         dry_run: Annotated[bool, Field(description="Only say what would happen")] = False,
+        abort: Annotated[bool, Field(description="Take back this merge, which you began and has conflicts")] = False,
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> CallToolResult:
         """Merge a branch into another. Conflicts are data in the answer: then the target is unchanged.
 
         A conflict that is not resolved automatically is for a human: say what the sides are and stop there. If some
-        were left out of the answer, dry_run with a larger max_tokens has them all.
+        were left out of the answer, dry_run with a larger max_tokens has them all. A merge with conflicts stays
+        unfinished until the human continues it, or you call this again with abort.
         """
         with self._access.open(client, writes=True) as store:
             check_budget(max_tokens)
             repository = store.repository
             conversation_id, named = resolve_branch(repository, conversation, None)
             default = named if "/" in conversation else None
-            outcome = merge(
-                repository,
+            sides = Sides(
                 conversation_id,
                 without_conversation(repository, conversation_id, source),
-                target=default if target is None else without_conversation(repository, conversation_id, target),
-                options=MergeOptions(strategy=strategy, keep_active=True),
-                dry_run=dry_run,
+                default if target is None else without_conversation(repository, conversation_id, target),
             )
+            if abort:
+                return written_answer(result_document(abort_own(repository, sides, self._access.name_of(client))))
+            with hinted_for_agent(repository, sides, self._access.name_of(client)):
+                outcome = merge(
+                    repository,
+                    conversation_id,
+                    sides.source,
+                    target=sides.target,
+                    options=MergeOptions(strategy=strategy, keep_active=True),
+                    dry_run=dry_run,
+                )
             return written_answer(_merge_document(repository, outcome), max_tokens=max_tokens)
 
     def memory_add(
@@ -196,6 +206,7 @@ class WritingTools:
         with self._access.open(client, writes=True) as store:
             repository = store.repository
             message = _make_message(text, self._author(repository, client, None), "plain", None, None)
+            require_receivers(repository, to)
             routed = send(_find_branch(repository, conversation), message, to, queue=queue)
             where = position(repository, routed.conversation, routed.branch, routed.oid)
         with self._access.open(client, alone=False) as store:
@@ -216,8 +227,7 @@ class WritingTools:
         with self._access.open(client, writes=True) as store:
             name = agent or self._access.name_of(client)
             if Registry(store.repository).find_named(name) is None:
-                hint = f"ask the user to register it: scopes agents register {quote(name)}"
-                raise NotFound(f"no agent {name!a} is registered, so it has no inbox", hint=hint)
+                raise NotFound(f"no agent {name!a} is registered, so it has no inbox", hint=how_to_register(name))
             found = read_inbox(store.repository, name)
             if acknowledge:
                 return take_messages(store.repository, found, max_tokens)

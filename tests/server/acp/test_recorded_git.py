@@ -7,8 +7,9 @@ import pytest
 from scopes.code_links.commit_store import CommitRecords
 from scopes.conversation.undo import undo
 from scopes.history.appends import walk_history
+from scopes.server.acp.session_directories import SessionDirectories
 from scopes.store.repository import Caller
-from tests.support.acp_client import AcpError
+from tests.support.acp_client import AcpError, prompt_params
 from tests.support.worktrees import Project
 
 
@@ -17,13 +18,13 @@ def test_the_last_message_of_a_turn_has_the_commits_that_were_made_in_it(desk):
     first = project.commit("one")
     editor = desk.editor()
     session = editor.open(desk.project)
-    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "wait"}]})
+    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "work"}]})
     while not editor.chunks(session):
         pass
     second = project.commit("two")
     editor.send({"method": "session/cancel", "params": {"sessionId": session}})
     ended()
-    prompt, answer = desk.messages()
+    prompt, _, answer = desk.messages()
     assert "git" not in prompt.extra
     git = answer.extra["git"]
     assert [(move["old"], move["new"], move["action"]) for move in git["moves"]] == [(first, second, "commit: two")]
@@ -38,7 +39,7 @@ def turn_with(desk, change):
     """Run a turn in which something is changed in the project, and return the editor."""
     editor = desk.editor()
     session = editor.open(desk.project)
-    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "wait"}]})
+    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "work"}]})
     while not editor.chunks(session):
         pass
     change()
@@ -107,7 +108,7 @@ def test_a_turn_that_the_editor_leaves_open_has_it_too(desk):
     project = Project(desk.project)
     editor = desk.editor()
     session = editor.open(desk.project)
-    editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "wait"}]})
+    editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "work"}]})
     while not editor.chunks(session):
         pass
     made = project.commit("one")
@@ -122,7 +123,7 @@ def test_with_redaction_secrets_in_the_subject_of_a_commit_are_not_stored(desk):
     project.commit("one")
     editor = desk.editor("--redact")
     session = editor.open(desk.project)
-    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "wait"}]})
+    ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "work"}]})
     while not editor.chunks(session):
         pass
     made = project.commit("use AKIAIOSFODNN7EXAMPLQ", path="two.txt")
@@ -131,3 +132,32 @@ def test_with_redaction_secrets_in_the_subject_of_a_commit_are_not_stored(desk):
     (move,) = desk.messages()[-1].extra["git"]["moves"]
     assert move["new"] == made
     assert "AKIA" not in move["action"]
+
+
+def test_a_commit_during_a_turn_without_a_tool_call_is_one_by_a_person(desk):
+    project = Project(desk.project)
+    first = project.commit("one")
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    ended = editor.begin("session/prompt", prompt_params(session, "wait"))
+    while not editor.chunks(session):
+        pass
+    made = project.commit("by hand")
+    editor.send({"method": "session/cancel", "params": {"sessionId": session}})
+    ended()
+    git = desk.messages()[-1].extra["git"]
+    assert (git["before"], git["after"], git["moves"]) == (first, made, [])
+    assert records_of(desk, made) == []
+
+
+def test_a_commit_after_the_answer_is_one_by_a_person_however_late_the_recorder_is(desk):
+    """The editor has the answer; the store was locked."""
+    project = Project(desk.project)
+    first = project.commit("one")
+    directories = SessionDirectories()
+    directories.add("s", project.directory)
+    directories.observe("editor", {"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}, 0)
+    closed = directories.observe("agent", {"id": 1, "result": {"stopReason": "end_turn"}}, 0)
+    project.commit("by hand")
+    git = closed.end()
+    assert (git["before"], git["after"], git["moves"]) == (first, first, [])

@@ -49,6 +49,11 @@ def test_what_no_tool_can_do_is_dropped(hint):
     assert agent_hint(hint) is None
 
 
+def test_what_to_ask_the_user_stays_whole_also_after_what_the_agent_can_do():
+    hint = "take it back with abort=true, or ask the user to abort it: scopes merge conv-001 --abort"
+    assert agent_hint(hint) == hint
+
+
 def test_the_clauses_that_help_stay():
     assert agent_hint("did you mean Signals? Or add Sgnals: scopes facts key add Sgnals") == "did you mean Signals?"
     assert agent_hint("decide about that one first, or give another --id; see: scopes facts show x") is None

@@ -123,3 +123,10 @@ def test_a_weak_token_is_refused_with_its_cure(store, token):
 def test_the_author_of_the_option_is_checked_as_everywhere(store):
     done = scopes("--store", store, "mcp", "--agent", "bad\nname", table=PRODUCT)
     assert (done.returncode, "is not a valid author name" in done.stderr) == (2, True)
+
+
+def test_a_term_signal_ends_the_server_with_0(store):
+    with serving(store) as server:
+        server.stdout.readline()
+        server.terminate()
+        assert (server.wait(30), server.stderr.read()) == (0, "")

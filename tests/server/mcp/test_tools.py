@@ -174,6 +174,47 @@ def test_conflicts_are_data(store, agent, conversation):
     assert list_branch_tips(open_store(store), "conv-001")["main"] == before
 
 
+def disagree(agent, conversation):
+    """Record two decisions that contradict each other, and return the arguments of their merge."""
+    agent.get("conversation_branch", conversation=conversation, name="try")
+    for where, value in (("conv-001/main", "SQLite"), ("conv-001/try", "Postgres")):
+        data = {"topic": "db", "decision": value}
+        agent.get("conversation_record", conversation=where, text=value, kind="decision", data=data)
+    return {"conversation": "conv-001", "source": "try", "target": "main"}
+
+
+def test_an_unfinished_merge_is_taken_back_by_the_agent_that_began_it(store, agent, conversation):
+    merge = disagree(agent, conversation)
+    branch = agent.get("conversation_merge", **merge)["resolution_branch"]
+    refused = agent.refused("conversation_merge", **merge)
+    assert "in progress" in refused
+    assert "abort=true, or ask the user" in refused
+    assert f"scopes merge conv-001 --branch {branch} --continue (or --abort)" in refused
+    assert agent.get("conversation_merge", **merge, abort=True)["branch"] == branch
+    assert branch not in list_branch_tips(open_store(store), "conv-001")
+    assert agent.get("conversation_merge", **merge)["result"] == "conflict", "it can be tried again"
+
+
+def test_an_unfinished_merge_of_somebody_else_is_left_to_the_user(store, agent, conversation):
+    merge = disagree(agent, conversation)
+    branch = Agent(store, "gemini").get("conversation_merge", **merge)["resolution_branch"]
+    assert "abort=true" not in agent.refused("conversation_merge", **merge)
+    refused = agent.refused("conversation_merge", **merge, abort=True)
+    assert "another one began this merge" in refused
+    assert "ask the user" in refused
+    assert branch in list_branch_tips(open_store(store), "conv-001")
+
+
+def test_a_merge_that_is_not_in_progress_cannot_be_taken_back(agent, conversation):
+    merge = disagree(agent, conversation)
+    assert "no merge of try into main is in progress" in agent.refused("conversation_merge", **merge, abort=True)
+
+
+def test_a_message_to_an_unknown_agent_says_how_to_register_it(agent, conversation):
+    refused = agent.refused("message_send", conversation=conversation, to=["nobody"], text="hello")
+    assert "scopes agents register nobody" in refused
+
+
 def test_a_merge_can_be_looked_at_first(store, agent, conversation):
     agent.get("conversation_branch", conversation=conversation, name="try")
     agent.get("conversation_record", conversation="conv-001/try", text="it works")

@@ -1,0 +1,79 @@
+"""Merges that stopped on conflicts: an agent may abort one that it began; every other one is for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from scopes.conversation.merge import abort_merge
+from scopes.conversation.merge_outcomes import MergeAborted
+from scopes.errors import NotFound, Refused
+from scopes.history.revisions import read_active_branch
+from scopes.ids import ConversationId
+from scopes.merge.in_progress import InProgress, list_in_progress
+from scopes.store import refs
+from scopes.store.operation_log import walk_operations
+from scopes.store.repository import Repository
+
+_MERGE = "merge"
+
+
+class Sides(NamedTuple):
+    """A merge as a tool names it; `target` is None for the active branch."""
+
+    conversation: ConversationId
+    source: str
+    target: str | None
+
+
+def abort_own(repository: Repository, sides: Sides, agent: str) -> MergeAborted:
+    """Take back an unfinished merge that an agent began.
+
+    Raises:
+        NotFound: this merge is not in progress.
+        Refused: somebody else began it.
+    """
+    found = _find(repository, sides)
+    if found is None:
+        raise NotFound(
+            f"no merge of {sides.source} into {sides.target or 'the active branch'} is in progress",
+            hint="give the conversation, source and target of the merge; conversation_show has what is in progress",
+        )
+    if _began_by(repository, found) != agent:
+        raise Refused(f"another one began this merge, on {found.branch}", hint=_for_user(found))
+    return abort_merge(repository, sides.conversation, found.branch)
+
+
+@contextmanager
+def hinted_for_agent(repository: Repository, sides: Sides, agent: str) -> Iterator[None]:
+    """Add to the refusal of a merge that is in progress already what the agent, or the user, can do about it."""
+    try:
+        yield
+    except Refused as error:
+        found = _find(repository, sides)
+        if found is not None:
+            own = "take it back with abort=true, or " if _began_by(repository, found) == agent else ""
+            error.hint = f"{own}{_for_user(found)}"
+        raise
+
+
+def _find(repository: Repository, sides: Sides) -> InProgress | None:
+    target = sides.target or read_active_branch(repository, sides.conversation)
+    wanted = (_MERGE, sides.source, target)
+    found = list_in_progress(repository, sides.conversation)
+    return next((each for each in found if (each.kind, each.source, each.target) == wanted), None)
+
+
+def _began_by(repository: Repository, found: InProgress) -> str | None:
+    """Return who created the branch with the conflicts; None if the operation log no longer says so."""
+    ref = refs.branch_ref(found.conversation, found.branch)
+    for _, operation in walk_operations(repository):
+        if any(change.ref == ref and change.old is None for change in operation.changes):
+            return operation.actor
+    return None
+
+
+def _for_user(found: InProgress) -> str:
+    command = f"scopes merge {found.conversation} --branch {found.branch}"
+    return f"ask the user to resolve its conflicts and continue it, or to abort it: {command} --continue (or --abort)"
