@@ -140,14 +140,21 @@ def decode_line(data: bytes) -> str:
     return data.decode("utf-8", "replace").rstrip("\n")
 
 
-def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, BlobChange], subject: str) -> Oid:
-    """Write the next commit of a metadata chain and return it."""
+def write_metadata(
+    objects: Objects,
+    previous: Oid | None,
+    changes: Mapping[str, BlobChange],
+    subject: str,
+    *,
+    time: int | None = None,
+) -> Oid:
+    """Write the next commit of a metadata chain and return it; `time` is that of the commit, in seconds, or now."""
     tree = None if previous is None else read_commit(objects, previous).tree
     data = format_commit(
         tree=update_tree(objects, tree, changes),
         parents=() if previous is None else (previous,),
         author=Identity("scopes", "scopes@systems.scopes"),
-        time=now_nanoseconds() // 1_000_000_000,
+        time=now_nanoseconds() // 1_000_000_000 if time is None else time,
         subject=subject,
     )
     return objects.write(COMMIT, data)

@@ -207,12 +207,13 @@ class Transaction(RefTransaction):
             self.move_ref(meta, value, value)
         self._edits.update(change)
 
-    def write_edits(self, objects: Objects, message: str) -> None:
-        """Write the metadata commit, if there are edits, and move the metadata ref to it."""
+    def write_edits(self, objects: Objects, message: str, *, time: int | None = None) -> None:
+        """Write the metadata commit, if there are edits, and move the metadata ref to it; its time is `time` or now."""
         if self._edits:
             meta = refs.meta_ref(self.conversation)
             before = self._changes[meta].old
-            commit = write_metadata(objects, None if before is None else Oid(before), self._edits, message)
+            previous = None if before is None else Oid(before)
+            commit = write_metadata(objects, previous, self._edits, message, time=time)
             self.move_ref(meta, before, commit)
 
     def commit(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN
@@ -34,6 +35,7 @@ class BranchUpdates:
 
     new: the conversation does not exist yet
     tips: its branches, with the changes so far
+    moved: commits that branches were moved to
     entries: changed metadata entries of branches
     """
 
@@ -45,6 +47,7 @@ class BranchUpdates:
     active: BranchName | None = None
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
+    moved: list[Oid] = field(default_factory=list)
     names: RefNameConflicts = field(default_factory=lambda: RefNameConflicts(()))
     notes: list[GroupedNote] = field(default_factory=list)
 
@@ -61,6 +64,7 @@ class BranchUpdates:
     def move_branch(self, name: BranchName, old: Oid | None, new: Oid) -> None:
         """Add the change of a branch ref."""
         self.transaction.move_branch(name, old, new)
+        self.moved.append(new)
         self.add_branch(name, new)
 
 
@@ -105,7 +109,10 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
 
 
 def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> Transaction:
-    """Return the transaction of a conversation with its metadata and active branch; it is not committed."""
+    """Return the transaction of a conversation with its metadata and active branch; it is not committed.
+
+    Subject and time of the metadata commit depend on the sources alone, so that it is the same on every machine.
+    """
     transaction = updates.transaction
     if updates.new:
         if MAIN not in updates.tips:
@@ -116,7 +123,8 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         transaction.set_branch_entry(name, entry)
     if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
         transaction.set_title(updates.title)
-    transaction.write_edits(objects, f"import into {updates.conversation}")
+    newest = max((read_commit(repository, tip).time for tip in updates.moved), default=seconds_of(updates.created))
+    transaction.write_edits(objects, "import", time=newest)
     return transaction
 
 
