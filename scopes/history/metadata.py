@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
+from scopes.history.registers import walk_values
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
 from scopes.model import encoding
@@ -73,7 +74,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     requests: dict[str, MergeRequest] = {}
     dismissed: set[str] = set()
     damaged: set[str] = set()
-    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+    for path, oid in walk_values(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = decode_line(read_blob(objects, oid))
         elif path == _DIRECTORY:

@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
-from scopes.history.metadata import read_metadata
+from scopes.history.metadata import TITLE, read_metadata
 from scopes.history.revisions import MAIN
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
@@ -34,6 +34,7 @@ class BranchUpdates:
     """The ref changes of one conversation, collected session by session.
 
     new: the conversation does not exist yet
+    has_given_title: the title is one that the user gave, and not that of the source
     tips: its branches, with the changes so far
     moved: commits that branches were moved to
     entries: changed metadata entries of branches
@@ -44,6 +45,7 @@ class BranchUpdates:
     created: str
     new: bool
     title: str | None = None
+    has_given_title: bool = False
     active: BranchName | None = None
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
@@ -124,7 +126,8 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
     if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
         transaction.set_title(updates.title)
     newest = max((read_commit(repository, tip).time for tip in updates.moved), default=seconds_of(updates.created))
-    transaction.write_edits(objects, "import", time=newest)
+    given = {TITLE} if updates.has_given_title else set()
+    transaction.write_edits(objects, "import", time=newest, original=transaction.edited_paths - given)
     return transaction
 
 

@@ -255,6 +255,7 @@ def collect_changes(
             hint = f"change it with: scopes rename {conversation} --title TEXT"
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
+        updates.has_given_title = bool(title)
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
         tx.include(finish(run.repository, objects, updates))
         run.notes += updates.notes
