@@ -83,7 +83,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         tx.rename_branch(name, new_name, tips[name])
         tx.set_branch_entry(name, None)
         renamed = entries.get(name, BranchEntry())
-        tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed)))
+        tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed), name=None))
         for child, entry in entries.items():
             followed = follow_rename(entry, name, new_name)
             if followed != entry and child != name:

@@ -26,12 +26,12 @@ from scopes.history.metadata import (
 from scopes.history.registers import clocks_of_edit, has_branch
 from scopes.history.revisions import MAIN
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.loading import load
 from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Message
 from scopes.model.operation import LOST_APPENDS, SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
-from scopes.store.machine import machine_id
 from scopes.store.recovery import renamed_branches
 from scopes.store.reflog import list_append_lines
 from scopes.store.repository import Objects, Repository, read_commit_stub
@@ -243,7 +243,8 @@ class Transaction(RefTransaction):
         self._edits = {}
 
     def _find_machine(self) -> str:
-        return machine_id(self.repository, self.operation_id)
+        machine: str = load("scopes.store.machine:machine_id")(self.repository, self.operation_id)
+        return machine
 
     def _add_branch_ids(self, objects: Objects, tree: Oid | None, *, imported: bool) -> None:
         """Give the branches that are created an id, but for main and imported ones, which have that of their name.

@@ -6,15 +6,15 @@ It tells changes of several machines apart, and nothing about the machine. A clo
 from __future__ import annotations
 
 import os
-import re
 from hashlib import sha256
 
 from scopes.ids import OperationId
+from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import MACHINE_ID
 from scopes.store.config_write import read_setting, write_setting
 from scopes.store.repository import Repository
 
-_ID = re.compile(r"[0-9a-f]{12}")
+_ID = compile_lazily(r"[0-9a-f]{12}")
 _DIGITS = 12
 
 
