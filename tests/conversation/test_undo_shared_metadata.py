@@ -67,6 +67,7 @@ def test_undo_of_what_nobody_else_knows_restores_the_very_commit(renamed):
 
 
 def test_undo_of_a_shared_title_wins_over_the_shared_one(renamed):
+    """P18."""
     remote = share(renamed)
     undo(renamed)
     assert clocks(renamed) == {"title": 3}

@@ -111,7 +111,7 @@ def imported_here(repository):
 
 
 def test_two_machines_have_the_same_messages_metadata_and_sources(tmp_path):
-    """S16: home, path, order, time zone, language, clock, workers and other conversations make no difference."""
+    """P11: home, path, order, time zone, language, clock, workers and other conversations make no difference."""
     first = import_on(tmp_path, "first", FIRST, write_files)
     second = import_on(tmp_path, "second", SECOND, write_files)
     expected = imported_here(first)
@@ -137,7 +137,7 @@ def test_real_transcripts_are_the_same_on_two_machines(tmp_path, folder):
 
 
 def test_the_path_of_a_source_is_in_no_object_that_leaves(tmp_path):
-    """It tells the name of the user; `scopes resume` and exports still know it here."""
+    """P13: it tells the name of the user; `scopes resume` and exports still know it here."""
     store = import_on(tmp_path, "first", FIRST, write_files)
     leaving = [*store.list_refs(SOURCES).values(), *store.list_refs(refs.HEADS, refs.META).values()]
     listing = git(store, "rev-list", "--objects", "--no-object-names", *leaving)

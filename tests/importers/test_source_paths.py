@@ -89,6 +89,7 @@ def test_undo_and_redo_of_an_import_take_its_path_with_them(repository, tmp_path
 
 
 def test_a_store_of_an_older_version_is_read_with_its_paths(repository, tmp_path):
+    """P17."""
     grow(repository, tmp_path / "a.jsonl", "a b")
     store_as_before(repository, "/home/anna/a.jsonl")
     assert path_of(repository) == "/home/anna/a.jsonl"

@@ -1,4 +1,4 @@
-"""Laws of joining: whoever joins what in which order, machines that have all changes have the same metadata.
+"""P18: laws of joining: whoever joins what in which order, machines that have all changes have the same metadata.
 
 Three machines, each with a store of its own, change, undo and join at random, as people do; at the end all have all.
 """
@@ -152,7 +152,7 @@ def test_machines_that_have_everything_have_the_same_commit(machines, history):
 @SLOW
 @given(history=HISTORIES)
 def test_the_order_of_joins_makes_no_difference(machines, history):
-    """Commutative, associative and idempotent, commit by commit."""
+    """P18: commutative, associative and idempotent, commit by commit."""
     store, (a, b, c) = drawn(machines, history)
     left = join_metadata(store, join_metadata(store, a, b), c)
     assert join_metadata(store, c, join_metadata(store, b, a)) == left
@@ -194,7 +194,7 @@ def test_what_goes_to_other_machines_is_the_same_for_all_of_them(machines, histo
 @SLOW
 @given(history=HISTORIES)
 def test_no_branch_is_lost_and_none_has_the_name_of_another(machines, history):
-    """Branches of the same name on two machines are two branches after a join."""
+    """P18: branches of the same name on two machines are two branches after a join."""
     store, commits = drawn(machines, history)
     before = [read_state(store, read_commit(store, oid).tree) for oid in commits]
     joined = join_states(*before)

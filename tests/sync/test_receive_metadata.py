@@ -53,6 +53,7 @@ def ids(store):
 
 
 def test_the_last_change_wins_on_both_machines(pair):
+    """P18."""
     first, second = pair
     rename_title(first, CONV, "a")
     send(first, second)
@@ -101,7 +102,7 @@ def test_a_conversation_that_is_new_here_has_the_metadata_of_the_remote(pair):
 
 
 def test_branches_of_one_name_are_two_branches_and_each_machine_keeps_its_own_name(pair):
-    """No name of a branch here is taken by one from elsewhere."""
+    """P18: no name of a branch here is taken by one from elsewhere."""
     for store in pair:
         branch(store, CONV, name="fix")
     own = [ids(store)["fix"] for store in pair]
