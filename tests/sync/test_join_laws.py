@@ -20,17 +20,18 @@ from scopes.conversation.tag import delete_tag, tag
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
 from scopes.history.metadata import read_metadata_at
+from scopes.history.revisions import find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.store.objects import COMMIT, TREE, parse_commit, parse_tree
-from scopes.store.refs import meta_ref
+from scopes.store.refs import REMOTES, meta_ref
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.sync.join import join_metadata, shared_tree, write_received
 from scopes.sync.registers import join_states, read_state, write_state
 from tests.support.examples import examples
 from tests.support.random_ids import spread_ids
-from tests.support.store import make_store, open_store
+from tests.support.store import git, make_store, open_store
 
 __all__ = ["spread_ids"]
 CONV = "conv-001"
@@ -47,7 +48,7 @@ STEPS = st.one_of(
     st.tuples(st.just("join"), st.integers(0, 2)),
 )
 HISTORIES = st.lists(st.tuples(st.integers(0, 2), STEPS), max_size=14)
-SLOW = settings(max_examples=examples(240), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=examples(96), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def undo_change(store, conversation):
@@ -79,7 +80,10 @@ def machines(tmp_path):
         new(first, title="zero")
         for number in (1, 2):
             shutil.copytree(first.path, folder / f"{number}.git")
-        return [open_store(folder / f"{number}.git") for number in range(3)]
+        stores = [open_store(folder / f"{number}.git") for number in range(3)]
+        root = find_root_commit(stores[0], CONV)
+        git(stores[0], "update-ref", f"{REMOTES}origin/{root}", root)  # its undo is a new change
+        return stores
 
     return make
 
