@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
-from scopes.ids import AgentName, BranchName, Oid, OperationId, is_oid
+from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, Oid, OperationId, is_name, is_oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 
@@ -124,7 +124,7 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
-    """Decode the metadata of a branch; unknown fields, and a fork or id that is not valid, are kept in `extra`.
+    """Decode the metadata of a branch; unknown fields, and a fork, id or name that is not valid, are kept in `extra`.
 
     Raises:
         Corrupt: the data is not a JSON object.
@@ -136,6 +136,8 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
     if not is_oid(known.get("fork", "0" * 40)):
         document["fork"] = known.pop("fork")
+    if "name" in known and not (is_name(known["name"]) and len(known["name"].encode()) <= MAX_NAME_BYTES):
+        document["name"] = known.pop("name")
     if "id" in known and not _BRANCH_ID.fullmatch(known["id"]):
         document["id"] = known.pop("id")
     if document.get("v") == FORMAT_VERSION:

@@ -104,6 +104,13 @@ def test_an_import_that_finds_a_renamed_branch_still_follows_it(repository, tmp_
     assert ids(repository) == {"main": "name:main", "mine": f"name:{fork}"}
 
 
+def test_a_name_that_git_does_not_accept_is_none():
+    """It would become a ref, and may come from another machine."""
+    for name in ("../x", "a b", "x.lock", "a~1", "", "-x", "x" * 201):
+        odd = decode_branch_entry(encode_branch_entry(BranchEntry(name=BranchName(name))))
+        assert (odd.name, odd.extra) == (None, {"name": name})
+
+
 def test_an_entry_keeps_its_id_and_an_id_of_another_form_stays_unknown():
     entry = BranchEntry(id="0123456789ab", name=BranchName("fix"))
     assert decode_branch_entry(encode_branch_entry(entry)) == entry
