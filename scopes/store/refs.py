@@ -9,6 +9,7 @@ refs/scopes/agents                        the registered agents
 refs/scopes/facts                         the facts of conversations
 refs/scopes/commits                       which session made a commit of a project, recorded when it was made
 refs/scopes/proposed-facts                proposed facts, which are no facts
+refs/scopes/remotes/<remote>/<root>       the last manifest of a conversation that a remote had
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
@@ -24,6 +25,7 @@ HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
 ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
+REMOTES = "refs/scopes/remotes/"
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"
