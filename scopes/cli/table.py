@@ -20,7 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "watch",
+    "watch", "remote add", "remote remove", "push", "fetch", "clone",
 })  # fmt: skip
 
 
@@ -157,6 +157,7 @@ PROPOSE = "propose changes"
 FACTS = "agree on facts"
 LIVE = "work with running agents"
 CHECK = "check what agents did"
+SHARE = "share with others"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
 
@@ -283,6 +284,12 @@ TABLE = Table(
         _command(LIVE, "hooks remove", "Remove the hooks of an agent or of git"),
         _command(LIVE, "watch", "Import transcripts as they change"),
         _command(CHECK, "check", "Check what agents did against rules"),
+        _command(SHARE, "remote add", "Add a git repository to share through"),
+        _command(SHARE, "remote list", "List the remotes"),
+        _command(SHARE, "remote remove", "Remove a remote"),
+        _command(SHARE, "push", "Send conversations to a remote"),
+        _command(SHARE, "fetch", "Get conversations from a remote"),
+        _command(SHARE, "clone", "Make a store of the conversations of a remote"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
         _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),
@@ -310,6 +317,7 @@ TABLE = Table(
         Group(("facts", "key"), "Add context keys"),
         Group(("hooks",), "Record agents at the end of each turn"),
         Group(("memory",), "Keep a memory of past conversations"),
+        Group(("remote",), "Name git repositories to share through"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),

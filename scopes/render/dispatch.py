@@ -95,6 +95,10 @@ NOUN_OF: dict[str, str] = {
     "scopes.hosts.mcp_servers": "mcp",
     "scopes.live.hook_status": "hooks",
     "scopes.server.mcp.address": "mcp",
+    "scopes.sync.change_remotes": "remotes",
+    "scopes.sync.clone": "remotes",
+    "scopes.sync.fetch": "remotes",
+    "scopes.sync.push": "remotes",
     "scopes.search.hits": "search",
 }
 

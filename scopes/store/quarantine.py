@@ -19,7 +19,7 @@ from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.init import sync
 
-QUARANTINE_PREFIX: Final = "scopes-quarantine-"
+QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _LOCK: Final = "lock"
 _CONFIG: Final = """\
 [core]

@@ -132,6 +132,7 @@ from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
+from tests.render.remote_results import REMOTE_SAMPLES
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
 
@@ -1522,6 +1523,7 @@ SAMPLES = {
         ),
     },
     "collaborations": COLLABORATIONS,
+    "remotes": REMOTE_SAMPLES,
     "facts": FACTS,
     **COMMIT_SAMPLES,
     "merge_requests": {
