@@ -46,7 +46,10 @@ def _walk_texts(repository: Repository, objects: Objects, outgoing: Outgoing) ->
     """Yield what would leave, each with its place; the state of a message repeats what is in messages."""
     yield "the manifest", encode_manifest(outgoing.manifest).decode("utf-8", "replace")
     for path, oid in walk_blobs(objects, outgoing.meta) if outgoing.meta is not None else ():
-        yield f"the metadata ({path.partition('/')[0]})", f"{path}\n{read_blob(objects, oid).decode('utf-8', 'replace')}"
+        yield (
+            f"the metadata ({path.partition('/')[0]})",
+            f"{path}\n{read_blob(objects, oid).decode('utf-8', 'replace')}",
+        )
     there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
     for commit in walk_new(repository, outgoing.manifest.branches, there):
         place = "its root" if is_root(commit) else f"message {header_of(commit).id}"

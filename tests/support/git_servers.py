@@ -205,6 +205,8 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
 def write_sentinel(path: object, sentinel: object) -> str:
     """Write a program that leaves a file when it is run, and return its path."""
     with open(str(path), "w") as file:
-        file.write(f"#!{sys.executable}\nopen({str(sentinel)!r}, 'a').write(' '.join(__import__('sys').argv) + '\\n')\n")
+        file.write(
+            f"#!{sys.executable}\nopen({str(sentinel)!r}, 'a').write(' '.join(__import__('sys').argv) + '\\n')\n"
+        )
     os.chmod(str(path), os.stat(str(path)).st_mode | stat.S_IXUSR)
     return str(path)
