@@ -61,7 +61,7 @@ class Forger:
 
     def message_tree(self, *more: tuple[bytes, bytes, str], message: bytes | None = None) -> str:
         """Write the tree of the tip with more entries, or with another message."""
-        entries = dict(((name, (mode, name, oid)) for mode, name, oid in self.entries(self.tip)))
+        entries = {name: (mode, name, oid) for mode, name, oid in self.entries(self.tip)}
         if message is not None:
             entries[b"message.json"] = (FILE, b"message.json", self.write("blob", message))
         entries |= {name: (mode, name, oid) for mode, name, oid in more}

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.git_servers import find_sshd, serve_ssh
 from tests.support.history import history
+from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 from tests.support.remotes import add, make_bare
 
 

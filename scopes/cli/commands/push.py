@@ -34,10 +34,10 @@ def push(
     """Send conversations to a remote.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory, registered agents, and the directory of the conversation. The last message of a session
-    that may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched first. A branch
-    with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch and merge, or
-    give --force.
+    operation log, facts, memory, registered agents, and the directory of the conversation. The last message of a
+    session that may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched
+    first. A branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch
+    and merge, or give --force.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent.
