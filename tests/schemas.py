@@ -157,6 +157,7 @@ DOCUMENTS = {
     "remote remove": "remote",
     "push": "push",
     "fetch": "fetch",
+    "pull": "pull",
     "clone": "clone",
     "init": "init",
     "verify": "verification certificate",

@@ -20,7 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "watch", "remote add", "remote remove", "push", "fetch", "clone",
+    "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
 })  # fmt: skip
 
 
@@ -289,6 +289,7 @@ TABLE = Table(
         _command(SHARE, "remote remove", "Remove a remote"),
         _command(SHARE, "push", "Send conversations to a remote"),
         _command(SHARE, "fetch", "Get conversations from a remote"),
+        _command(SHARE, "pull", "Get conversations, and merge what differs"),
         _command(SHARE, "clone", "Make a store of the conversations of a remote"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),

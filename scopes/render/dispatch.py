@@ -98,6 +98,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.sync.change_remotes": "remotes",
     "scopes.sync.clone": "remotes",
     "scopes.sync.fetch": "remotes",
+    "scopes.sync.pull": "remotes",
     "scopes.sync.push": "remotes",
     "scopes.search.hits": "search",
 }

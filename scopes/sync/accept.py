@@ -14,12 +14,13 @@ from scopes.history.metadata import branch_change, read_metadata, read_metadata_
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
+from scopes.model.manifest import ManifestBranch, branch_id
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import ReceivedConversation
-from scopes.sync.manifest import ManifestBranch, StoredManifest, branch_id, read_manifest
+from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.metadata_join import combine_metadata
 from scopes.sync.names import tracking_ref
 from scopes.sync.open_tips import closed_tip

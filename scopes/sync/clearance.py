@@ -7,10 +7,10 @@ from typing import Final
 
 from scopes.errors import Refused
 from scopes.history.messages import header_of, is_root, read_message_bytes_at
+from scopes.model.manifest import encode_manifest
 from scopes.secret_patterns import find_secrets
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import read_blob, walk_blobs
-from scopes.sync.manifest import encode_manifest
 from scopes.sync.outgoing import Outgoing, walk_new
 
 _MAKER: Final = object()

@@ -144,6 +144,8 @@ def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, .
     ]
     if not diverged:
         return ()
-    text = f"{len(diverged)} {plural(len(diverged), 'branch')} differ from {remote.name}: {', '.join(diverged[:5])}"
+    number = len(diverged)
+    text = f"{number} {plural(number, 'branch')} {'differs' if number == 1 else 'differ'} from {remote.name}"
     conversation, _, branch = diverged[0].partition("/")
-    return (Note(text, f"merge it: scopes merge {conversation} {remote.name}/{branch} --into {branch}"),)
+    hint = f"merge it: scopes merge {conversation} {remote.name}/{branch} --target {branch}"
+    return (Note(f"{text}: {', '.join(diverged[:5])}", hint if number == 1 else "merge them: scopes pull"),)

@@ -15,22 +15,14 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, branch_id
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 from scopes.sync.local_conversations import name_of_conversation, newest_time
-from scopes.sync.manifest import (
-    MAX_BRANCHES,
-    MAX_TITLE,
-    Manifest,
-    ManifestBranch,
-    StoredManifest,
-    branch_id,
-    read_manifest,
-    write_manifest,
-)
+from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
 from scopes.sync.metadata_join import shared_tree
 from scopes.sync.names import RemoteName, read_root_document, tracking_ref
 from scopes.sync.open_tips import closed_tip

@@ -5,27 +5,17 @@ Whoever made a store may have written the file: every address is checked when it
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from scopes.clock import random_bytes
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.model import encoding
-from scopes.regular_file import read_regular
-from scopes.store.error_translation import translated
-from scopes.store.init import sync
+from scopes.store.remote_file import FILE, read_addresses, write_addresses
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
 
-FILE: Final = "remotes.json"
 ORIGIN: Final = "origin"
 MAX_REMOTES: Final = 1000
-_VERSION: Final = 1
-_MAX_BYTES: Final = 4 << 20
 
 
 class Remote(NamedTuple):
@@ -41,22 +31,7 @@ def list_remotes(repository: Repository) -> tuple[Remote, ...]:
     Raises:
         Corrupt: the file is damaged, or an address in it is not allowed.
     """
-    return tuple(_check(repository, name, text) for name, text in sorted(_read(repository).items()))
-
-
-def _read(repository: Repository) -> dict[str, str]:
-    """Return the addresses by name, unchecked."""
-    path = os.path.join(repository.path, FILE)
-    try:
-        document: Any = json.loads(read_regular(path, _MAX_BYTES))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path) from error
-    match document:
-        case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
-            return found
-    raise _damaged(path)
+    return tuple(_check(repository, name, text) for name, text in sorted(read_addresses(repository.path).items()))
 
 
 def _check(repository: Repository, name: str, text: str) -> Remote:
@@ -68,10 +43,6 @@ def _check(repository: Repository, name: str, text: str) -> Remote:
         raise Corrupt(f"{problem}: {error.message}", hint=hint) from error
 
 
-def _damaged(path: str) -> Corrupt:
-    return Corrupt(f"the list of remotes cannot be read: {path}", hint="remove the file, and add the remotes again")
-
-
 def resolve_remote(repository: Repository, name: str | None) -> Remote:
     """Return a remote by its name; without one `origin`, or the only remote.
 
@@ -79,7 +50,7 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
         NotFound: there is no such remote, or none at all.
         Ambiguous: no name is given, and there are several.
     """
-    known = _read(repository)
+    known = read_addresses(repository.path)
     if not known:
         raise NotFound("this store has no remote", hint="add one: scopes remote add origin ADDRESS")
     wanted = (ORIGIN if ORIGIN in known or len(known) > 1 else next(iter(known))) if name is None else name
@@ -98,13 +69,13 @@ def save_remote(repository: Repository, remote: Remote) -> None:
         Refused: there is one of that name, or too many.
         Inaccessible: the file cannot be written.
     """
-    known = _read(repository)
+    known = read_addresses(repository.path)
     if any(name.casefold() == remote.name.casefold() for name in known):
         hint = f"remove it first: scopes remote remove {remote.name}, or choose another name"
         raise Refused(f"there is a remote {remote.name!a} already", hint=hint)
     if len(known) >= MAX_REMOTES:
         raise Refused(f"a store has at most {MAX_REMOTES} remotes", hint="remove some: scopes remote remove NAME")
-    _write(repository, {**known, remote.name: remote.address.text})
+    write_addresses(repository.path, {**known, remote.name: remote.address.text})
 
 
 def delete_remote(repository: Repository, name: str) -> str:
@@ -113,28 +84,10 @@ def delete_remote(repository: Repository, name: str) -> str:
     Raises:
         NotFound: there is no such remote.
     """
-    known = _read(repository)
+    known = read_addresses(repository.path)
     if name not in known:
         names = ", ".join(each[:100] for each in sorted(known)) or "none"
         raise NotFound(f"there is no remote {name[:100]!a}", hint=f"remotes: {names}")
     address = known.pop(name)
-    _write(repository, known)
+    write_addresses(repository.path, known)
     return address
-
-
-def _write(repository: Repository, remotes: Mapping[str, str]) -> None:
-    """Replace the file as a whole; a reader sees the old one or the new one."""
-    path = os.path.join(repository.path, FILE)
-    unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
-    document: dict[str, Any] = {"v": _VERSION, "remotes": dict(remotes)}
-    with translated("write the list of remotes", repository.path):
-        try:
-            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(encoding.dump(document))
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(unfinished, path)
-            sync(repository.path)
-        finally:
-            with suppress(OSError):
-                os.unlink(unfinished)

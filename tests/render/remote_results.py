@@ -7,6 +7,7 @@ from scopes.sync.accept import FetchedBranch, FetchedConversation
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned
 from scopes.sync.fetch import Fetched
+from scopes.sync.pull import Pulled, PulledBranch
 from scopes.sync.push import Pushed, PushedConversation
 
 _ROOT = "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
@@ -54,5 +55,16 @@ REMOTE_SAMPLES = {
     "pushed-none": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=0),
     "fetched": _FETCHED,
     "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),
+    "pulled": Pulled(
+        fetched=_FETCHED,
+        branches=(
+            PulledBranch("conv-001", "main", "origin/main", "merged", 3),
+            PulledBranch("conv-001", "fix", "origin/fix", "conflict", 1, 2),
+            PulledBranch("conv-002", "main", "origin/main", "refused", reason="this merge is already in progress"),
+        ),
+    ),
+    "pulled-nothing": Pulled(
+        fetched=Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None), branches=()
+    ),
     "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
 }  # fmt: skip

@@ -70,6 +70,7 @@ from scopes.handover.resume import Resumption
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
+from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.hosts.config_file import FileChange
@@ -206,7 +207,16 @@ LONG = head("length", "writer", "line 1", minutes=70, parents=("decide",))
 
 BRANCHES = (
     branch("main", 3, 3),
-    branch(SECURITY, 5, 8, purpose="analysis", agent="code-analyzer", parent="main", status="merged"),
+    branch(
+        SECURITY,
+        5,
+        8,
+        purpose="analysis",
+        agent="code-analyzer",
+        parent="main",
+        status="merged",
+        remotes=(RemoteState(f"origin/{SECURITY}", 0, 0), RemoteState(f"backup/{SECURITY}", 2, 0)),
+    ),
     branch(RESOLUTION, 2, 5, purpose="conflict-resolution", agent="general-purpose", parent="main", active=True),
 )
 SUMMARIES = (
@@ -944,6 +954,8 @@ SAMPLES = {
     },
     "show": {
         "stale": branch("main", 12, 12, newer=5),
+        "diverged": branch("main", 12, 12, remotes=(RemoteState("origin/main", 2, 1234),)),
+        "behind": branch("main", 12, 12, remotes=(RemoteState("origin/main", 0, 1),)),
         "summarized": branch("main", 12, 12, newer=0, active=True),
         "show": VIEW,
         "show-empty": EMPTY_VIEW,

@@ -7,18 +7,9 @@ import pytest
 from scopes.conversation.merge import merge
 from scopes.errors import Corrupt, TooNew
 from scopes.ids import parse_branch_name
+from scopes.model.manifest import Manifest, ManifestBranch, branch_id, decode_manifest, encode_manifest, tips_of
 from scopes.store.repository import read_commit
-from scopes.sync.manifest import (
-    Manifest,
-    ManifestBranch,
-    branch_id,
-    decode_manifest,
-    encode_manifest,
-    is_manifest,
-    read_manifest,
-    tips_of,
-    write_manifest,
-)
+from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest
 from scopes.sync.open_tips import closed_tip
 from scopes.sync.outgoing import plan_push

@@ -9,11 +9,12 @@ import pytest
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.store.refs import REMOTES
+from scopes.store.remote_file import FILE
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote, show_remotes
 from scopes.sync.names import parse_remote_name
-from scopes.sync.remotes import FILE, MAX_REMOTES, Remote, list_remotes, resolve_remote, save_remote
+from scopes.sync.remotes import MAX_REMOTES, Remote, list_remotes, resolve_remote, save_remote
 from tests.support.pipes import named_pipe
 from tests.support.remotes import add, push_to
 from tests.support.store import git, read_bytes, write_bytes

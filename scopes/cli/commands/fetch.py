@@ -15,7 +15,7 @@ def fetch(
     context: usage.Context,
     conversations: Annotated[
         list[str] | None,
-        usage.Argument(metavar="[CONV]...", help="The conversations, or ids of their root commits (default: all)"),
+        usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
     ] = None,
     remote: Annotated[
         str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")

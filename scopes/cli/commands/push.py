@@ -15,9 +15,7 @@ from scopes.sync.remotes import resolve_remote
 
 def push(
     context: usage.Context,
-    conversations: Annotated[
-        list[str] | None, usage.Argument(metavar="[CONV]...", help="The conversations to send")
-    ] = None,
+    conversations: Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")] = None,
     remote: Annotated[
         str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
     ] = None,

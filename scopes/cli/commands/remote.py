@@ -55,7 +55,7 @@ def remote_list(context: usage.Context) -> int:
 
 def remote_remove(
     context: usage.Context,
-    name: Annotated[str, usage.Argument(metavar="NAME", help="The name of the remote")],
+    name: Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")],
 ) -> int:
     """Remove a remote; nothing is deleted there, and no conversation here.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
     from scopes.sync.fetch import Fetched
+    from scopes.sync.pull import Pulled, PulledBranch
     from scopes.sync.push import Pushed, PushedConversation
 
 _REMOTES = (Column("Remote", "id"), Column("Conversations", align="right"), Column("Address", flexible=True))
@@ -29,9 +30,16 @@ _PUSHED = (
 _FETCHED = (
     Column("Conversation", "id"),
     Column("State"),
-    Column("Branches", align="right"),
+    Column("Branches"),
     Column("Title", flexible=True),
     Column("Root", hidden=True),
+)
+_PULLED = (
+    Column("Branch", "branch"),
+    Column("State"),
+    Column("Merged"),
+    Column("Messages", align="right"),
+    Column("Reason", flexible=True),
 )
 _STYLES: dict[str, Style] = {"new": "good", "updated": "good", "refused": "bad", "deleted": "dim"}
 _SHORT_ROOT = 12
@@ -82,6 +90,22 @@ def render_fetched(result: Fetched, view: View) -> None:
     _write_fetched(result, view)
     if result.operation is not None and view.terminal:
         write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_pulled(result: Pulled, view: View) -> None:
+    """Write what was fetched, and a row for each branch that was merged."""
+    _write_fetched(result.fetched, view)
+    if result.branches:
+        view.rows(_PULLED, map(_pulled_row, result.branches))
+    if view.terminal and (result.branches or result.fetched.operation is not None):
+        write_hint(view, UNDO_HINT)
+
+
+def _pulled_row(row: PulledBranch) -> tuple[Cell, ...]:
+    style: Style = "bad" if row.state in {"conflict", "refused"} else "good"
+    reason = row.reason or (f"{row.conflicts} {plural(row.conflicts, 'conflict')}" if row.conflicts else "")
+    return f"{row.conversation}/{row.branch}", Span(row.state, style), row.source, str(row.messages), reason
 
 
 @render_text.register

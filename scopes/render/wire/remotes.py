@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
     from scopes.sync.fetch import Fetched
+    from scopes.sync.pull import Pulled
     from scopes.sync.push import Pushed
 
 
@@ -59,8 +60,18 @@ def format_pushed(result: Pushed) -> dict[str, object]:
 @to_wire.register
 def format_fetched(result: Fetched) -> dict[str, object]:
     """Return an object for each conversation in which something was new."""
+    return {"kind": "fetch", **_fetched(result)}
+
+
+@to_wire.register
+def format_pulled(result: Pulled) -> dict[str, object]:
+    """Return what was fetched, and an object for each branch that was merged."""
+    merged = [without_none(**row._asdict()) for row in result.branches]
+    return {"kind": "pull", **_fetched(result.fetched), "merges": merged}
+
+
+def _fetched(result: Fetched) -> dict[str, object]:
     return without_none(
-        kind="fetch",
         remote=result.remote,
         address=result.address,
         conversations=list(map(_conversation, result.conversations)),
