@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from scopes.errors import Refused
@@ -54,15 +55,14 @@ def clone(
     """
     is_created = create_store(path)
     remote = Remote(name, address)
-    try:
+    with ExitStack() as unless_done:
+        if is_created:
+            unless_done.callback(shutil.rmtree, path, ignore_errors=True)
         repository = open_store()
         with exclusive_write(repository):
             _prepare(repository, remote)
         fetched = fetch(repository, remote, selection, connection)
-    except BaseException:
-        if is_created:
-            shutil.rmtree(path, ignore_errors=True)
-        raise
+        unless_done.pop_all()
     return Cloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
 
 

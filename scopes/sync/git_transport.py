@@ -245,10 +245,10 @@ def _status_of(update: RefUpdate, found: tuple[str, str] | None, done: Finished)
         return PushStatus(update)
     match = _REASON.search(summary)
     reason = clean_line(match["reason"] if match is not None else summary)
-    said = "; ".join(server_lines(done.errors))
+    lines = "; ".join(server_lines(done.errors))
     return PushStatus(
         update,
-        f"{reason}: {said}" if said else reason,
+        f"{reason}: {lines}" if lines else reason,
         moved=any(each in summary for each in _MOVED),
         with_others=any(each in summary for each in _WHOLE),
     )

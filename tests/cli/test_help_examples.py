@@ -95,7 +95,7 @@ ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "m
 # What needs something that a test has not: a network, a session of an agent, commits of it (see test_commits.py), rank files of a tokenizer, another program, a compressor.
 NOT_RUN = re.compile(
     r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|scopes resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
-    r"|--commit |agent-trace|hooks install git|scopes (--store \\S+ )?(push|fetch|pull|clone)\\b|remote (add|remove) backup"
+    r"|--commit |agent-trace|hooks install git|scopes (--store \S+ )?(push|fetch|pull|clone)\b|remote (add|remove) backup"
 )
 
 

@@ -50,7 +50,7 @@ def test_a_conversation_goes_from_one_store_to_another(run, shared, tmp_path):
     assert "origin had everything of 1 conversation" in run("push", "--all").stderr
 
 
-def test_everything_is_told_as_json(run, shared):
+def test_every_command_prints_json(run, shared):
     listed = json.loads(run("remote", "list", "--json").stdout)
     assert listed["remotes"] == [{"name": "origin", "address": shared, "transport": "directory", "conversations": 1}]
     run("append", "conv-001", "--as", "carol", "more")
@@ -123,7 +123,7 @@ def test_the_hint_about_a_diverged_branch_can_be_followed(run, shared):
         (("clone", "missing.git", "d"), 4, "there is no directory"),
     ],
 )
-def test_mistakes_are_told_with_their_exit_code(run, shared, words, code, text):
+def test_mistakes_have_a_text_and_an_exit_code(run, shared, words, code, text):
     done = run(*words, code=code)
     assert text in done.stderr
     assert "hunter2" not in done.stderr
@@ -172,4 +172,4 @@ def test_remotes_are_completed(run, shared, tmp_path):
 def test_a_damaged_list_of_remotes_completes_to_nothing(run, shared, tmp_path):
     (tmp_path / "a" / "remotes.json").write_text("{")
     done = scopes("__complete", "--", "--store", str(tmp_path / "a"), "push", "--remote", "", table=PRODUCT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.stdout, done.stderr) == ("", "")

@@ -207,16 +207,7 @@ LONG = head("length", "writer", "line 1", minutes=70, parents=("decide",))
 
 BRANCHES = (
     branch("main", 3, 3),
-    branch(
-        SECURITY,
-        5,
-        8,
-        purpose="analysis",
-        agent="code-analyzer",
-        parent="main",
-        status="merged",
-        remotes=(RemoteState(f"origin/{SECURITY}", 0, 0), RemoteState(f"backup/{SECURITY}", 2, 0)),
-    ),
+    branch(SECURITY, 5, 8, purpose="analysis", agent="code-analyzer", parent="main", status="merged"),
     branch(RESOLUTION, 2, 5, purpose="conflict-resolution", agent="general-purpose", parent="main", active=True),
 )
 SUMMARIES = (
@@ -958,6 +949,9 @@ SAMPLES = {
         "behind": branch("main", 12, 12, remotes=(RemoteState("origin/main", 0, 1),)),
         "summarized": branch("main", 12, 12, newer=0, active=True),
         "show": VIEW,
+        "shared": replace(
+            VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
+        ),
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(

@@ -81,7 +81,7 @@ def test_a_missing_directory_is_not_found(ours, tmp_path):
         push_to(ours, remote="gone")
 
 
-def test_a_directory_without_a_repository_is_told(ours, tmp_path):
+def test_a_directory_without_a_repository_is_refused(ours, tmp_path):
     add(ours, str(tmp_path), "no-repository")
     with pytest.raises(Inaccessible, match="does not appear to be a git repository"):
         fetch_from(ours, remote="no-repository")

@@ -46,7 +46,7 @@ def test_push_fetch_and_clone_over_http_with_a_password(ours, served, helper, tm
     assert_sound(other)
 
 
-def test_a_wrong_password_is_told_and_not_shown(ours, served, helper):
+def test_a_wrong_password_is_refused_and_not_shown(ours, served, helper):
     with serve_http(served, "another password") as server:
         add(ours, f"{server.address}/talks.git", "web")
         with pytest.raises(Inaccessible) as caught:
@@ -108,7 +108,7 @@ def test_push_fetch_and_clone_over_ssh(ours, ssh, tmp_path):
     assert list_branch_tips(other, "conv-001") == list_branch_tips(ours, "conv-001")
 
 
-def test_a_repository_that_an_ssh_server_lacks_is_told(ours, ssh, tmp_path):
+def test_a_repository_that_an_ssh_server_lacks_is_named(ours, ssh, tmp_path):
     add(ours, ssh.address(tmp_path / "missing.git"), "host")
     with pytest.raises(Inaccessible, match=r"does not appear to be a git repository|Could not read from remote"):
         push_to(ours, remote="host")

@@ -96,7 +96,7 @@ def test_a_removed_remote_takes_what_is_known_about_it_along(ours):
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"{", b'{"v":2,"remotes":{}}', b'{"v":1,"remotes":{"a":7}}', b"[" * 9999], ids=ascii
 )
-def test_a_damaged_list_is_told(repository, data):
+def test_a_damaged_list_is_refused(repository, data):
     write_bytes(path_of(repository), data)
     with pytest.raises(Corrupt, match="list of remotes"):
         list_remotes(repository)

@@ -25,7 +25,7 @@ def pull(
     ] = None,
     year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
 ) -> int:
-    """Get conversations from a remote, and merge what differs.
+    """Get conversations, and merge what differs.
 
     This is fetch, and then merge of REMOTE/BRANCH into every branch that has messages on both sides. If values differ,
     such as two decisions about one topic, the merge of that branch stops with exit code 3, as merge does: resolve the

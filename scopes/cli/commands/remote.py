@@ -23,7 +23,7 @@ def remote_add(
         bool, usage.Option("--no-probe", help="Do not ask whether it answers and takes what scopes pushes")
     ] = False,
 ) -> int:
-    """Add a remote: a git repository that conversations are shared through.
+    """Add a git repository to share through.
 
     Any git server will do, or a bare repository in a directory. scopes uses your own git for the connection, with its
     credentials, proxies and ssh; a password in an address is refused, and so is http to another machine than this one.
@@ -57,7 +57,9 @@ def remote_remove(
     context: usage.Context,
     name: Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")],
 ) -> int:
-    """Remove a remote; nothing is deleted there, and no conversation here.
+    """Remove a remote.
+
+    Nothing is deleted there, and no conversation here.
 
     Examples:
       scopes remote remove backup
