@@ -136,11 +136,13 @@ class _Joined:
         self._activate()
 
     def _join_metadata(self, received: ReceivedConversation, ours: Oid | None) -> Oid | None:
-        earlier = {stored.meta for stored in received.manifests[1:]}
+        earlier = [stored.meta for stored in received.manifests[1:]]
         if self._known is not None:
-            earlier.add(self._known.meta)
             if received.newest.meta == self._known.meta:
                 return ours
+            earlier.insert(0, self._known.meta)
+        elif ours is not None:
+            earlier.insert(0, None)  # the two sides have never had the same
         return combine_metadata(self._objects, ours, received.newest.meta, earlier, received.newest.time)
 
     def _add_branches(self, branches: Mapping[str, ManifestBranch]) -> Iterable[FetchedBranch]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scopes.errors import Refused
 from scopes.ids import Oid
 from scopes.store.objects import COMMIT, EMPTY_TREE, Identity, format_commit
 from scopes.store.repository import Objects, read_commit, read_commit_stub
-from scopes.store.trees import BlobChange, find_entry, update_tree
+from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 _LOCAL: Final = ("directory", "clocks/directory")  # where the conversation was started: a path of this machine
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
@@ -27,11 +27,11 @@ def shared_tree(objects: Objects, metadata: Oid | None) -> Oid | None:
 
 
 def combine_metadata(
-    objects: Objects, ours: Oid | None, theirs: Oid | None, earlier: Collection[Oid | None], time: int
+    objects: Objects, ours: Oid | None, theirs: Oid | None, earlier: Sequence[Oid | None], time: int
 ) -> Oid | None:
     """Return the metadata commit after a fetch; `ours` is a commit, `theirs` the tree in the manifest of the remote.
 
-    earlier: trees that the remote had before; `time` is that of the manifest
+    earlier: trees that the remote had before, the last one that both sides had first; `time` is that of the manifest
 
     Raises:
         Refused: both sides have changed it, and it cannot be joined.
@@ -43,10 +43,22 @@ def combine_metadata(
     shared = shared_tree(objects, ours)
     if theirs == shared:
         return ours
-    if shared in earlier:
-        tree = update_tree(objects, theirs, _local_files(objects, ours))
+    tree = theirs if shared in earlier else _merge_files(objects, earlier[0] if earlier else None, shared, theirs)
+    if tree is not None:
+        tree = update_tree(objects, tree, _local_files(objects, ours))
         return write_received(objects, tree, (ours,), max(time, read_commit(objects, ours).time))
     return join_metadata(objects, ours, write_received(objects, theirs, (), time))
+
+
+def _merge_files(objects: Objects, base: Oid | None, ours: Oid | None, theirs: Oid) -> Oid | None:
+    """Return our tree with the files that only the remote has changed; None if both have changed one differently."""
+    if base is None:
+        return None
+    here = {path: new for path, _, new in diff_blobs(objects, base, ours)}
+    there = {path: new for path, _, new in diff_blobs(objects, base, theirs)}
+    if any(here[path] != there[path] for path in here.keys() & there.keys()):
+        return None
+    return update_tree(objects, ours, there)
 
 
 def _local_files(objects: Objects, metadata: Oid) -> dict[str, BlobChange]:

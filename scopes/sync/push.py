@@ -105,18 +105,25 @@ class _Push:
             moved = self._push_once(waiting)
             if not moved:
                 return self._rows
-            self._fetch([each.outgoing.name for each in moved])
-            waiting = [each.outgoing.conversation for each in moved]
+            refused = self._fetch([each.outgoing.name for each in moved])
+            waiting = []
+            for each in moved:
+                if each.outgoing.name.root in refused:
+                    self._note(each.outgoing, "refused", refused[each.outgoing.name.root])
+                else:
+                    waiting.append(each.outgoing.conversation)
         for conversation in waiting:
             reason = f"the remote moved {TRIES} times meanwhile; try again"
             self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
         return self._rows
 
-    def _fetch(self, names: Sequence[RemoteName]) -> None:
+    def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
+        """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
         with quarantine_of(self._repository) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             specs = [refspec_of(name) for name in names]
-            receive(self._repository, self._remote, transport, quarantine, specs, self._connection)
+            rows, _ = receive(self._repository, self._remote, transport, quarantine, specs, self._connection)
+        return {row.root: row.reason or "" for row in rows if row.status == "refused"}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[Cleared]:
         """Push each conversation once, and return those that the remote has moved."""

@@ -303,3 +303,32 @@ def test_remotes_do_not_know_of_each_other(ours, tmp_path):
     push_to(ours, remote="origin")
     push_to(ours, remote="backup")
     assert {ref.split("/")[3] for ref in ours.list_refs(REMOTES)} == {"origin", "backup"}
+
+
+def test_different_metadata_of_both_sides_are_joined(ours, theirs):
+    rename_title(ours, "conv-001", "Login")
+    tag(theirs, "conv-001", "v1", "main")
+    branch(theirs, "conv-001", name="idea")
+    push_to(ours)
+    assert [row.status for row in push_to(theirs).conversations] == ["updated"]
+    fetch_from(ours)
+    for store in (ours, theirs):
+        metadata = read_metadata(store, "conv-001")
+        assert (metadata.title, set(metadata.tags)) == ("Login", {"v1"})
+        assert {"main", "fix", "idea"} <= metadata.branches.keys()
+    assert push_to(ours).unchanged == push_to(theirs).unchanged == 1
+
+
+def test_two_titles_are_refused_and_neither_is_lost(ours, theirs):
+    rename_title(ours, "conv-001", "Login")
+    rename_title(theirs, "conv-001", "Logout")
+    push_to(ours)
+    fetched = fetch_from(theirs)
+    assert [(row.status, row.reason) for row in fetched.conversations] == [("refused", "metadata was changed on both sides")]
+    assert (fetched.exit_code, fetched.operation) == (1, None)
+    pushed = push_to(theirs)
+    assert [(row.status, row.reason) for row in pushed.conversations] == [("refused", "metadata was changed on both sides")]
+    assert read_metadata(theirs, "conv-001").title == "Logout"
+    undo(theirs)
+    assert [row.status for row in fetch_from(theirs).conversations] == ["updated"]
+    assert read_metadata(theirs, "conv-001").title == "Login"
