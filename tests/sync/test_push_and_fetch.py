@@ -324,10 +324,14 @@ def test_two_titles_are_refused_and_neither_is_lost(ours, theirs):
     rename_title(theirs, "conv-001", "Logout")
     push_to(ours)
     fetched = fetch_from(theirs)
-    assert [(row.status, row.reason) for row in fetched.conversations] == [("refused", "metadata was changed on both sides")]
+    assert [(row.status, row.reason) for row in fetched.conversations] == [
+        ("refused", "metadata was changed on both sides")
+    ]
     assert (fetched.exit_code, fetched.operation) == (1, None)
     pushed = push_to(theirs)
-    assert [(row.status, row.reason) for row in pushed.conversations] == [("refused", "metadata was changed on both sides")]
+    assert [(row.status, row.reason) for row in pushed.conversations] == [
+        ("refused", "metadata was changed on both sides")
+    ]
     assert read_metadata(theirs, "conv-001").title == "Logout"
     undo(theirs)
     assert [row.status for row in fetch_from(theirs).conversations] == ["updated"]
