@@ -1,4 +1,4 @@
-"""Undo of what an operation changed in a shared ref: the registry of agents, facts, proposed facts, memory.
+"""Undo of what an operation changed in a shared ref: agents, facts, proposed facts, memory, paths of sources.
 
 Others change the same ref, so it is not moved back. The files that the operation wrote get their values from before it
 again, in a new commit, if each still has the value that it wrote. Numbers of agents and messages are never given twice.
@@ -229,6 +229,8 @@ def _describe(repository: Repository, ref: str, change: PathChange) -> str:
     if ref == refs.MEMORY:
         document = read_json(repository, next(_known([change.after, change.before]), None))
         return f"memory entry {str(document.get('id', parts[-1]))[:8]}"
+    if ref == refs.SOURCE_PATHS:
+        return f"the path of source {change.path.replace('/', '')[:8]}"
     if ref == refs.COMMITS:
         return f"what is recorded of commit {parts[2][:8] if len(parts) > 2 else parts[-1]}"
     if _is_key(change.path):

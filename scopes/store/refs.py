@@ -10,6 +10,7 @@ refs/scopes/facts                         the facts of conversations
 refs/scopes/commits                       which session made a commit of a project, recorded when it was made
 refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/remotes/<remote>/<root>       the last manifest of a conversation that a remote had
+refs/scopes/local/...                     what belongs to this machine and never leaves it, such as paths of sources
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
@@ -32,6 +33,8 @@ AGENTS = "refs/scopes/agents"
 FACTS = "refs/scopes/facts"
 COMMITS = "refs/scopes/commits"
 PROPOSED_FACTS = "refs/scopes/proposed-facts"
+LOCAL = "refs/scopes/local/"
+SOURCE_PATHS = f"{LOCAL}source-paths"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 _FEW = 16
