@@ -20,6 +20,7 @@ STATE_NAMES: Final = frozenset({
 CLOCKS: Final = "clocks/"
 MAX_TITLE_BYTES: Final = 40_000
 _FEW_BRACKETS: Final = encoding.MAX_DEPTH
+_MAX_LEVELS: Final = encoding.MAX_DEPTH + 10  # those of a foreign value, such as a tool input, count from itself
 _MAX_PATH: Final = MAX_KEY_BYTES + 200
 _SINGLE: Final = frozenset({"title", "archived", "directory"})
 _FOLDERS: Final = frozenset({"tags", "branches", "merge-requests", "dismissed-decisions"})
@@ -34,12 +35,12 @@ def check_depth(data: bytes) -> None:
     if data.count(b"[") + data.count(b"{") <= _FEW_BRACKETS:
         return
     level: list[Any] = [encoding.load(data)]
-    for _ in range(encoding.MAX_DEPTH + 1):
+    for _ in range(_MAX_LEVELS):
         containers = (each.values() if isinstance(each, dict) else each for each in level)
         level = [item for each in containers for item in each if isinstance(item, (dict, list))]
         if not level:
             return
-    raise Corrupt(f"it is nested deeper than {encoding.MAX_DEPTH} levels")
+    raise Corrupt(f"it is nested deeper than {_MAX_LEVELS} levels")
 
 
 def check_state_file(path: str, data: bytes) -> None:
