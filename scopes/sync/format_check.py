@@ -59,6 +59,7 @@ class FormatCheck:
         self._received = received
         self._visited: set[Oid] = set()
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
+        self._states: dict[Oid, Oid | None] = {}  # by commit
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -117,6 +118,7 @@ class FormatCheck:
         """Check every new commit below the tips, and that all history begins with the root; return the root."""
         found: Commit | None = None
         seen: set[Oid] = set()
+        new: list[Commit] = []
         waiting = list(tips)
         while waiting:
             oid = waiting.pop()
@@ -133,10 +135,12 @@ class FormatCheck:
                 raise Corrupt(f"commit {oid} has more than {MAX_PARENTS} parents")
             found = commit if oid == root else found
             if self._received.is_new(oid) and oid not in self._visited:
-                self._check_commit(commit)
+                new.append(commit)
             waiting.extend(commit.parents)
         if found is None or found.parents or not is_root(found):
             raise Corrupt("its history does not begin with the root that its name says")
+        for commit in reversed(new):  # parents come first as a rule, so that their states are known
+            self._check_commit(commit)
         return found
 
     def _check_commit(self, commit: Commit) -> None:
@@ -149,6 +153,7 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
         self._check_message(commit, read_data(self._received, message.oid, BLOB))
         self._visited.add(message.oid)
+        self._states[commit.oid] = None if state is None else state.oid
         before = self._read_state(commit.parents[0]) if commit.parents else None
         if state is not None and state.oid != before:
             self._check_state(before, state.oid)
@@ -167,6 +172,8 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
 
     def _read_state(self, commit: Oid) -> Oid | None:
+        if commit in self._states:
+            return self._states[commit]
         tree = read_commit(self._received, commit).tree
         entry = find_in_tree(read_data(self._received, tree, TREE), STATE_DIRECTORY)
         return None if entry is None else entry.oid

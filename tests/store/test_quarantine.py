@@ -86,7 +86,7 @@ def test_linking_packs_twice_changes_nothing(repository, quarantine, received):
     assert files_of(os.path.join(repository.path, "objects")) == before
 
 
-def test_received_objects_are_read_beside_those_of_the_store(repository, received):
+def test_received_objects_are_read_together_with_those_of_the_store(repository, received):
     objects, commit = received
     own = repository.find_ref("refs/heads/conv-001/main")
     assert (objects.is_new(commit), objects.is_new(own)) == (True, False)
