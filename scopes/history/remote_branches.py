@@ -11,8 +11,8 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root
 from scopes.ids import BranchName, Oid
-from scopes.model.conversation import BranchEntry
-from scopes.model.manifest import MANIFEST_FILE, ManifestBranch, branch_id, decode_manifest
+from scopes.model.conversation import BranchEntry, branch_id
+from scopes.model.manifest import MANIFEST_FILE, ManifestBranch, decode_manifest
 from scopes.store.graph import list_new_commits
 from scopes.store.refs import REMOTES
 from scopes.store.remote_file import read_addresses

@@ -12,7 +12,6 @@ from scopes.errors import Corrupt, Invalid, TooNew
 from scopes.ids import BranchName, Oid, is_oid, parse_branch_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
-from scopes.model.conversation import BranchEntry
 
 MANIFEST_FILE: Final = "manifest.json"
 VERSION: Final = 1
@@ -41,12 +40,6 @@ class Manifest(NamedTuple):
     created: str
     newest: str
     branches: Mapping[str, ManifestBranch]
-
-
-def branch_id(name: BranchName, entry: BranchEntry | None) -> str:
-    """Return the id of a branch, which is the same on every machine."""
-    del entry  # it will have an id of its own
-    return _NAME + name
 
 
 def tips_of(branches: Mapping[str, ManifestBranch]) -> tuple[Oid, ...]:

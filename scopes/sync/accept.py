@@ -10,18 +10,19 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.metadata import branch_change, read_metadata, read_metadata_at, write_metadata
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
-from scopes.model.manifest import ManifestBranch, branch_id
+from scopes.model.conversation import branch_id
+from scopes.model.manifest import ManifestBranch
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.join import receive_metadata
 from scopes.sync.manifest import StoredManifest, read_manifest
-from scopes.sync.metadata_join import combine_metadata
 from scopes.sync.names import tracking_ref
 from scopes.sync.open_tips import closed_tip
 
@@ -124,46 +125,60 @@ class _Joined:
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = list_branch_tips(self._repository, conversation)
-        self._entries = read_metadata(self._repository, conversation).branches
+        entries = read_metadata(self._repository, conversation).branches
+        self._names = {branch_id(name, entries.get(name)): name for name in self._tips}
         meta = refs.meta_ref(conversation)
         ours = self._repository.find_ref(meta)
-        joined = self._join_metadata(received, None if ours is None else Oid(ours))
-        self.branches = tuple(self._add_branches(received.newest.manifest.branches))
-        joined = self._rename_entries(joined)
+        joined, names = self._join_metadata(received, None if ours is None else Oid(ours))
+        self.branches = tuple(self._add_branches(received.newest.manifest.branches, names))
         self.has_new_metadata = joined != ours
         if joined != ours:
             self.transaction.move_ref(meta, ours, joined)
         self._activate()
 
-    def _join_metadata(self, received: ReceivedConversation, ours: Oid | None) -> Oid | None:
-        earlier = [stored.meta for stored in received.manifests[1:]]
-        if self._known is not None:
-            if received.newest.meta == self._known.meta:
-                return ours
-            earlier.insert(0, self._known.meta)
-        elif ours is not None:
-            earlier.insert(0, None)  # the two sides have never had the same
-        return combine_metadata(self._objects, ours, received.newest.meta, earlier, received.newest.time)
+    def _join_metadata(
+        self, received: ReceivedConversation, ours: Oid | None
+    ) -> tuple[Oid | None, Mapping[str, BranchName]]:
+        """Return the metadata commit after the fetch, and the names that branches have here then, by their ids."""
+        newest = received.newest
+        if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
+            return ours, {}
+        return receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
 
-    def _add_branches(self, branches: Mapping[str, ManifestBranch]) -> Iterable[FetchedBranch]:
-        names = {branch_id(name, self._entries.get(name)): name for name in self._tips}
+    def _add_branches(
+        self, branches: Mapping[str, ManifestBranch], names: Mapping[str, BranchName]
+    ) -> Iterable[FetchedBranch]:
         before = {} if self._known is None else self._known.manifest.branches
         taken = RefNameConflicts(self._tips)
         for key in sorted(branches):
             name, tip, count = branches[key]
-            local = names.get(key)
+            local = self._names.get(key)
             state: BranchState = "created"
             if local is not None:
                 state = self._compare(self._tips[local], tip)
+                new = tip if state == "moved" else self._tips[local]
+                local = self._move(local, names.get(key, local), new, taken)
             elif key in before:
                 state = "deleted"
-            if state == "created":
-                local = _free_branch_name(name, taken)
+            else:
+                local = _free_branch_name(names.get(key, name), taken)
                 taken.add(local)
-            if local is not None and state in {"created", "moved"}:
-                old = None if state == "created" else self._tips[local]
-                self.transaction.move_ref(refs.branch_ref(self.conversation, local), old, tip)
+                self.transaction.move_ref(refs.branch_ref(self.conversation, local), None, tip)
             yield FetchedBranch(name, local, state, count)
+
+    def _move(self, local: BranchName, name: BranchName, tip: Oid, taken: RefNameConflicts) -> BranchName:
+        """Move a branch, and give it the name that it got elsewhere, if that is free; return its name."""
+        old = refs.branch_ref(self.conversation, local)
+        if name == local or taken.find(name) is not None:
+            self.transaction.move_ref(old, self._tips[local], tip)
+            return local
+        new, active = refs.branch_ref(self.conversation, name), refs.active_ref(self.conversation)
+        self.transaction.move_ref(old, self._tips[local], None)
+        self.transaction.move_ref(new, None, tip)
+        if self._repository.find_ref(active) == refs.SYMBOLIC + old:
+            self.transaction.move_ref(active, refs.SYMBOLIC + old, refs.SYMBOLIC + new)
+        taken.add(name)
+        return name
 
     def _compare(self, ours: Oid, theirs: Oid) -> BranchState:
         if ours == theirs:
@@ -174,16 +189,6 @@ class _Joined:
             return "ahead"
         closed = closed_tip(self._repository, ours)
         return "open" if closed != ours and is_ancestor(self._repository, closed, theirs) else "diverged"
-
-    def _rename_entries(self, metadata: Oid | None) -> Oid | None:
-        """Give the entries of branches that have another name here that name, too."""
-        for branch in self.branches:
-            if metadata is not None and branch.state == "created" and branch.local not in {None, branch.name}:
-                entry = read_metadata_at(self._objects, metadata).branches.get(branch.name)
-                local = branch.local or branch.name
-                change = branch_change(local, entry) if entry is not None else {}
-                metadata = write_metadata(self._objects, metadata, change, f"fetch {branch.name} as {local}")
-        return metadata
 
     def _activate(self) -> None:
         """Choose the active branch of a conversation that is new here."""

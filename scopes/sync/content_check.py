@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scopes.errors import Corrupt
+from scopes.history.registers import decode_clock
 from scopes.ids import Oid, is_oid, parse_branch_name, parse_tag_name
-from scopes.lazy_patterns import compile_lazily
 from scopes.model import claims, encoding
 from scopes.model.conversation import decode_branch_entry
 from scopes.model.merge_request import decode_merge_request
@@ -21,7 +21,6 @@ CLOCKS: Final = "clocks/"
 MAX_TITLE_BYTES: Final = 40_000
 _FEW_BRACKETS: Final = encoding.MAX_DEPTH
 _MAX_LEVELS: Final = encoding.MAX_DEPTH + 10  # those of a foreign value, such as a tool input, count from itself
-_CLOCK = compile_lazily(rb"[0-9]{1,15} [0-9a-f]{12}\n?")
 _MAX_PATH: Final = MAX_KEY_BYTES + 200
 _SINGLE: Final = frozenset({"title", "archived", "directory"})
 _FOLDERS: Final = frozenset({"tags", "branches", "merge-requests", "dismissed-decisions"})
@@ -70,8 +69,7 @@ def check_metadata_file(path: str, data: bytes) -> None:
         raise Corrupt("the path is too long")
     if path.startswith(CLOCKS):
         _check_place(path.removeprefix(CLOCKS))
-        if not _CLOCK.fullmatch(data):
-            raise Corrupt("it is not the clock of a register")
+        decode_clock(data)
         return
     folder, name = _check_place(path)
     match folder:

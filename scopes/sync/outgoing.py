@@ -15,17 +15,19 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, branch_id
+from scopes.model.conversation import branch_id
+from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import EMPTY_TREE, Commit
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
+from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
-from scopes.sync.metadata_join import shared_tree
 from scopes.sync.names import RemoteName, read_root_document, tracking_ref
 from scopes.sync.open_tips import closed_tip
+from scopes.sync.registers import branch_names, read_state
 
 
 class Outgoing(NamedTuple):
@@ -76,13 +78,18 @@ def plan_push(
     tracked = repository.find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
+    metadata = repository.find_ref(refs.meta_ref(conversation))
+    meta = None if metadata is None else shared_tree(objects, Oid(metadata))
+    meta = None if meta == EMPTY_TREE else meta
     tips, diverged = _choose_tips(repository, conversation, there, force=force)
+    names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
         raise Refused(f"{conversation} has more than {MAX_BRANCHES} branches", hint="delete some: scopes delete-branch")
     counts = _Counts(repository, there.values())
-    branches = {key: ManifestBranch(branch, tip, counts.count(tip)) for key, (branch, tip) in sorted(tips.items())}
-    metadata = repository.find_ref(refs.meta_ref(conversation))
-    meta = shared_tree(objects, None if metadata is None else Oid(metadata))
+    branches = {
+        key: ManifestBranch(names.get(key, branch), tip, counts.count(tip))
+        for key, (branch, tip) in sorted(tips.items())
+    }
     time = newest_time(repository, (branch.tip for branch in branches.values()))
     title = None if meta is None else find_blob(objects, meta, TITLE)
     root = read_root_document(repository, read_commit(repository, name.root))

@@ -14,7 +14,7 @@ from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import same_command
 from scopes.ids import BranchName, ConversationId, OperationId
-from scopes.model.manifest import branch_id
+from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository

@@ -163,6 +163,12 @@ def _free_name(name: BranchName, register: str, conflicts: RefNameConflicts) -> 
     raise Corrupt(f"no name is left for the branch {name!a}")
 
 
+def branch_names(state: State) -> dict[str, BranchName]:
+    """Return the names of the branches of a state, as they are on every machine, by id."""
+    branches = (register for register, change in state.items() if _is_branch(register, change))
+    return {decode_component(each[len(BRANCHES) :]): BranchName(state[each].name) for each in branches}
+
+
 def refuse_clock_jumps(known: State, received: State) -> None:
     """Refuse a received state with a clock so high that no number of changes can have led to it.
 

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
+from scopes.conversation.rename import rename_title
+from scopes.conversation.tag import tag
 from scopes.history.revisions import list_branch_tips
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
+from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
@@ -23,7 +26,10 @@ from tests.support.store import assert_sound, git, open_store
 
 NAMES = ("ann", "ben", "cid")
 STEPS = st.lists(
-    st.tuples(st.sampled_from(NAMES), st.sampled_from(("say", "say", "new", "branch", "push", "fetch", "pull"))),
+    st.tuples(
+        st.sampled_from(NAMES),
+        st.sampled_from(("say", "say", "new", "branch", "title", "tag", "push", "fetch", "pull")),
+    ),
     min_size=4,
     max_size=14,
 )
@@ -53,6 +59,10 @@ class World:
             self.texts.add(text)
         elif action == "branch":
             branch(store, conversations[-1], name=f"of-{text}", start="main", switch=False)
+        elif action == "title" and conversations:
+            rename_title(store, conversations[-1], text)
+        elif action == "tag" and conversations:
+            tag(store, conversations[-1], f"t-{text}", "main")
         elif action == "push" and conversations:
             push_to(store)
         elif action == "fetch":
@@ -75,6 +85,12 @@ def tips_of(store: Repository) -> dict[str, dict[str, str]]:
     return {root: dict(list_branch_tips(store, name)) for root, name in list_roots(store).items()}
 
 
+def metadata_of(store: Repository) -> dict[str, str]:
+    """Return the metadata of all conversations as they go to other machines, by their roots."""
+    commits = {root: store.find_ref(f"refs/scopes/meta/{name}") for root, name in list_roots(store).items()}
+    return {root: shared_tree(store, commit) for root, commit in commits.items()}
+
+
 def subjects_of(store: Repository) -> set[str]:
     """Return the texts of all messages."""
     tips = [tip for branches in tips_of(store).values() for tip in branches.values()]
@@ -92,6 +108,8 @@ def test_everybody_has_everything_in_the_end(steps):
         world.meet()
         stores = [open_store(store) for store in world.stores.values()]
         first, second, third = map(tips_of, stores)
+        assert first == second == third
+        first, second, third = map(metadata_of, stores)
         assert first == second == third
         for store in stores:
             assert world.texts <= subjects_of(store)

@@ -7,7 +7,8 @@ import pytest
 from scopes.conversation.merge import merge
 from scopes.errors import Corrupt, TooNew
 from scopes.ids import parse_branch_name
-from scopes.model.manifest import Manifest, ManifestBranch, branch_id, decode_manifest, encode_manifest, tips_of
+from scopes.model.conversation import branch_id
+from scopes.model.manifest import Manifest, ManifestBranch, decode_manifest, encode_manifest, tips_of
 from scopes.store.repository import read_commit
 from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest

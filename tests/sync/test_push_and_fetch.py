@@ -6,8 +6,9 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.rename import rename_title
+from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.rewind import rewind
+from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
@@ -319,20 +320,45 @@ def test_different_metadata_of_both_sides_are_joined(ours, theirs):
     assert push_to(ours).unchanged == push_to(theirs).unchanged == 1
 
 
-def test_two_titles_are_refused_and_neither_is_lost(ours, theirs):
+def test_of_two_titles_everybody_has_the_same_in_the_end(ours, theirs):
     rename_title(ours, "conv-001", "Login")
     rename_title(theirs, "conv-001", "Logout")
+    rename_title(theirs, "conv-001", "Logout on Safari")
     push_to(ours)
-    fetched = fetch_from(theirs)
-    assert [(row.status, row.reason) for row in fetched.conversations] == [
-        ("refused", "metadata was changed on both sides")
-    ]
-    assert (fetched.exit_code, fetched.operation) == (1, None)
-    pushed = push_to(theirs)
-    assert [(row.status, row.reason) for row in pushed.conversations] == [
-        ("refused", "metadata was changed on both sides")
-    ]
-    assert read_metadata(theirs, "conv-001").title == "Logout"
-    undo(theirs)
-    assert [row.status for row in fetch_from(theirs).conversations] == ["updated"]
-    assert read_metadata(theirs, "conv-001").title == "Login"
+    assert [row.status for row in push_to(theirs).conversations] == ["updated"]
+    fetch_from(ours)
+    for store in (ours, theirs):
+        assert read_metadata(store, "conv-001").title == "Logout on Safari"
+    assert push_to(ours).unchanged == push_to(theirs).unchanged == 1
+
+
+def test_a_branch_that_was_renamed_elsewhere_is_renamed_here(ours, theirs):
+    switch(theirs, "conv-001", "fix")
+    rename_branch(ours, "conv-001", "fix", "repair")
+    say(ours, "conv-001/repair", "more")
+    push_to(ours)
+    assert states(fetch_from(theirs))["repair"] == "moved"
+    assert list_branch_tips(theirs, "conv-001") == list_branch_tips(ours, "conv-001")
+    assert read_active_branch(theirs, "conv-001") == "repair"
+    assert push_to(theirs).unchanged == 1
+
+
+def test_two_branches_of_one_name_are_both_kept(ours, theirs):
+    for store in (ours, theirs):
+        branch(store, "conv-001", name="idea")
+    say(ours, "conv-001/idea", "from carol")
+    say(theirs, "conv-001/idea", "from dave")
+    own = list_branch_tips(theirs, "conv-001")["idea"]
+    push_to(ours)
+    fetch_from(theirs)
+    assert list_branch_tips(theirs, "conv-001")["idea"] == own
+    push_to(theirs)
+    fetch_from(ours)
+    for store in (ours, theirs):
+        tips = list_branch_tips(store, "conv-001")
+        assert len(tips) == 4
+        assert {texts(store, f"conv-001/{name}")[-1] for name in tips if name.startswith("idea")} == {
+            "from carol",
+            "from dave",
+        }
+    assert push_to(ours).unchanged == push_to(theirs).unchanged == 1
