@@ -16,7 +16,8 @@ from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
-from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch
+from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
+from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import EMPTY_TREE, Commit
@@ -60,8 +61,14 @@ class Outgoing(NamedTuple):
         """The manifest that the remote had."""
         return None if self.previous is None else self.previous.oid
 
-    def write(self, objects: Objects) -> Oid:
-        """Write the next manifest and return it."""
+    def write(self, objects: Objects, cleared: Cleared) -> Oid:
+        """Write the next manifest, which a gate has cleared together with all that it reaches, and return it.
+
+        Raises:
+            ValueError: another one was cleared.
+        """
+        if cleared.data != encode_manifest(self.manifest):
+            raise ValueError("this manifest was not cleared")
         return write_manifest(objects, self.manifest, self.meta, self.previous_oid, self.time)
 
 

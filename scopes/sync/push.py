@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from scopes.errors import Refused
+from scopes.errors import SecretsFound
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, Result, plural
+from scopes.secret_scan.clearance import Cleared, Mode
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
-from scopes.sync.clearance import Cleared, clear_for_push
+from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
@@ -28,6 +30,11 @@ from scopes.sync.remotes import Remote
 
 BATCH: Final = 200
 TRIES: Final = 5
+_SECRETS: Final = Note(
+    "what may have a secret was not pushed",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: scopes push --allow-secrets",
+)
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
 
 
@@ -48,6 +55,13 @@ class PushedConversation(NamedTuple):
     reason: str | None = None
 
 
+class _Planned(NamedTuple):
+    """What is to be sent, after it was searched for secrets."""
+
+    outgoing: Outgoing
+    cleared: Cleared
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed(Result):
     """What a push sent; `unchanged` is the number of conversations of which the remote had everything."""
@@ -64,12 +78,19 @@ class Pushed(Result):
 
 
 def push(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, force: bool = False
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    *,
+    force: bool = False,
+    allow_secrets: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote.
 
     The last message of an imported session that still grows is not sent. With `force` branches of the remote are moved
-    to where they are here, even if that leaves out messages; the history of the manifest keeps them.
+    to where they are here, even if that leaves out messages; the history of the manifest keeps them. A conversation
+    that may have a secret is refused, unless secrets are allowed.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -77,25 +98,30 @@ def push(
         Corrupt: what it sent after it had moved is not acceptable.
     """
     chosen = choose_local(repository, selection)
-    rows = _Push(repository, remote, connection, force=force).run(chosen)
+    run = _Push(repository, remote, connection, force=force, allow_secrets=allow_secrets)
+    rows = run.run(chosen)
     shown = tuple(rows[each] for each in chosen if rows[each].status != "unchanged" or rows[each].diverged)
     return Pushed(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
-        notes=_notes(shown, remote),
+        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote)),
     )
 
 
 class _Push:
     """One push; `rows` has what became of each conversation so far."""
 
-    def __init__(self, repository: Repository, remote: Remote, connection: Connection, *, force: bool) -> None:
+    def __init__(
+        self, repository: Repository, remote: Remote, connection: Connection, *, force: bool, allow_secrets: bool
+    ) -> None:
         self._repository = repository
         self._remote = remote
         self._connection = connection
         self._force = force
+        self._mode: Mode = "allow" if allow_secrets else "refuse"
+        self.has_found_secrets = False
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -125,9 +151,9 @@ class _Push:
             rows, _ = receive(self._repository, self._remote, transport, quarantine, specs, self._connection)
         return {row.root: row.reason or "" for row in rows if row.status == "refused"}
 
-    def _push_once(self, waiting: Sequence[ConversationId]) -> list[Cleared]:
+    def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
-        cleared: dict[str, tuple[Cleared, RefUpdate]] = {}
+        cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
             for conversation in waiting:
                 planned = self._plan(conversation, objects)
@@ -136,7 +162,7 @@ class _Push:
                     cleared[update.ref] = (planned, update)
         if not cleared:
             return []
-        moved: list[Cleared] = []
+        moved: list[_Planned] = []
         with quarantine_of(self._repository) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
@@ -152,15 +178,17 @@ class _Push:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
         return moved
 
-    def _plan(self, conversation: ConversationId, objects: Objects) -> Cleared | None:
+    def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
         outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
         if not outgoing.is_new:
             self._note(outgoing, "unchanged")
             return None
         try:
-            return clear_for_push(self._repository, objects, outgoing)
-        except Refused as error:
+            gate = gate_of(self._repository, self._mode)
+            return _Planned(outgoing, clear_for_push(self._repository, objects, outgoing, gate))
+        except SecretsFound as error:
+            self.has_found_secrets = True
             self._note(outgoing, "refused", error.message)
             return None
 
@@ -189,9 +217,9 @@ class _Push:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
 
 
-def _write_update(cleared: Cleared, objects: Objects) -> RefUpdate:
-    outgoing = cleared.outgoing
-    return RefUpdate(outgoing.name.ref, outgoing.previous_oid, outgoing.write(objects))
+def _write_update(planned: _Planned, objects: Objects) -> RefUpdate:
+    outgoing = planned.outgoing
+    return RefUpdate(outgoing.name.ref, outgoing.previous_oid, outgoing.write(objects, planned.cleared))
 
 
 def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.running import PRODUCT, scopes
+from tests.support.planted import KINDS, leaked_parts
 from tests.support.remotes import make_bare
 
 
@@ -156,11 +157,28 @@ def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):
 
 
 def test_a_secret_is_not_pushed(run, shared):
-    run("append", "conv-001", "--as", "carol", "use ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    kind, secret = KINDS[1]
+    run("append", "conv-001", "--as", "carol", f"use {secret}")
     done = run("push", "conv-001", code=1)
     assert "refused" in done.stdout
     assert "github-token" in done.stdout
-    assert "ghp_" not in done.stdout + done.stderr
+    assert "scopes secrets allow ID" in done.stderr
+    assert leaked_parts(kind, secret, done.stdout + done.stderr) == []
+    assert json.loads(run("push", "conv-001", "--json", code=1).stdout)["conversations"][0]["status"] == "refused"
+
+
+def test_the_id_in_a_refusal_is_the_one_to_allow(run, shared):
+    run("append", "conv-001", "--as", "carol", f"use {KINDS[1][1]}")
+    refused = run("push", "conv-001", code=1).stdout
+    run("secrets", "allow", refused.partition("github-token (")[2][:8])
+    assert run("push", "conv-001").stdout == "conv-001\tupdated\t1\t1\t\n"
+
+
+def test_secrets_are_pushed_this_time(run, shared):
+    run("append", "conv-001", "--as", "carol", f"use {KINDS[1][1]}")
+    assert run("push", "conv-001", "--allow-secrets").stdout == "conv-001\tupdated\t1\t1\t\n"
+    run("append", "conv-001", "--as", "carol", f"and {KINDS[10][1]}")
+    assert "stripe-key" in run("push", "conv-001", code=1).stdout
 
 
 def test_remotes_are_completed(run, shared, tmp_path):

@@ -9,7 +9,9 @@ from scopes.errors import Corrupt, TooNew
 from scopes.ids import parse_branch_name
 from scopes.model.conversation import branch_id
 from scopes.model.manifest import Manifest, ManifestBranch, decode_manifest, encode_manifest, tips_of
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import read_commit
+from scopes.sync.clearance import clear_for_push
 from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest
 from scopes.sync.open_tips import closed_tip
@@ -69,7 +71,8 @@ def test_a_manifest_counts_the_messages_of_every_branch(ours):
 
 
 def test_two_plans_of_the_same_are_the_same_commit(ours):
-    first, second = (plan_push(ours, "origin", "conv-001", ours).write(ours) for _ in range(2))
+    plans = [plan_push(ours, "origin", "conv-001", ours) for _ in range(2)]
+    first, second = (plan.write(ours, clear_for_push(ours, ours, plan, gate_of(ours, "refuse"))) for plan in plans)
     assert first == second
 
 

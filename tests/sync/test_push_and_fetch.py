@@ -14,13 +14,15 @@ from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.secret_scan.clearance import Gate
 from scopes.store.refs import REMOTES
 from scopes.sync.local_conversations import list_roots
 from tests.support.history import history, say, texts
+from tests.support.planted import KINDS
 from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, git, open_store, refs, state_of
 
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SECRET = KINDS[1][1]
 
 
 @pytest.fixture
@@ -251,15 +253,13 @@ def test_a_conversation_that_may_have_a_secret_is_not_sent(ours, bare, place):
 
 
 def test_what_the_remote_has_is_not_searched_again(ours, theirs, monkeypatch):
-    from scopes.sync import clearance
-
     searched = []
-    monkeypatch.setattr(clearance, "find_secrets", lambda text: searched.append(text) or [])
+    monkeypatch.setattr(Gate, "inspect", lambda gate, data, place: searched.append((data, place)))
     say(theirs, "conv-001/main", "news")
     push_to(theirs)
-    messages = [text for text in searched if '"kind":"plain"' in text]
+    messages = [data for data, place in searched if place.startswith("message")]
     assert len(messages) == 1
-    assert "news" in messages[0]
+    assert b"news" in messages[0]
 
 
 def test_the_operation_log_and_other_refs_of_the_store_stay_at_home(ours, bare):

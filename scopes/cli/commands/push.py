@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import Since
+from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
@@ -28,6 +28,7 @@ def push(
     force: Annotated[
         bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
     ] = False,
+    allow_secrets: AllowSecrets = False,
 ) -> int:
     """Send conversations to a remote.
 
@@ -38,7 +39,7 @@ def push(
     and merge, or give --force.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
-    one is not sent.
+    one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
     Examples:
       scopes push conv-001
@@ -53,5 +54,5 @@ def push(
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
-        result = run_push(repository, chosen, selection, connection, force=force)
+        result = run_push(repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets)
     return invocation.show(result)
