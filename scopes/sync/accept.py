@@ -148,37 +148,37 @@ class _Joined:
     def _add_branches(
         self, branches: Mapping[str, ManifestBranch], names: Mapping[str, BranchName]
     ) -> Iterable[FetchedBranch]:
+        """Move, rename and create branches; `names` has those that were renamed elsewhere, and new ones, by id."""
         before = {} if self._known is None else self._known.manifest.branches
-        taken = RefNameConflicts(self._tips)
+        after = {key: names.get(key, local) for key, local in self._names.items()}
+        tips = {after[key]: self._tips[local] for key, local in self._names.items()}
+        taken = RefNameConflicts(tips)
         for key in sorted(branches):
             name, tip, count = branches[key]
-            local = self._names.get(key)
+            local = after.get(key)
             state: BranchState = "created"
             if local is not None:
-                state = self._compare(self._tips[local], tip)
-                new = tip if state == "moved" else self._tips[local]
-                local = self._move(local, names.get(key, local), new, taken)
+                state = self._compare(tips[local], tip)
             elif key in before:
                 state = "deleted"
             else:
                 local = _free_branch_name(names.get(key, name), taken)
                 taken.add(local)
-                self.transaction.move_ref(refs.branch_ref(self.conversation, local), None, tip)
+            if local is not None and state in {"created", "moved"}:
+                tips[local] = tip
             yield FetchedBranch(name, local, state, count)
+        self._move_branches(tips, {self._names[key]: name for key, name in after.items()})
 
-    def _move(self, local: BranchName, name: BranchName, tip: Oid, taken: RefNameConflicts) -> BranchName:
-        """Move a branch, and give it the name that it got elsewhere, if that is free; return its name."""
-        old = refs.branch_ref(self.conversation, local)
-        if name == local or taken.find(name) is not None:
-            self.transaction.move_ref(old, self._tips[local], tip)
-            return local
-        new, active = refs.branch_ref(self.conversation, name), refs.active_ref(self.conversation)
-        self.transaction.move_ref(old, self._tips[local], None)
-        self.transaction.move_ref(new, None, tip)
-        if self._repository.find_ref(active) == refs.SYMBOLIC + old:
-            self.transaction.move_ref(active, refs.SYMBOLIC + old, refs.SYMBOLIC + new)
-        taken.add(name)
-        return name
+    def _move_branches(self, tips: Mapping[BranchName, Oid], names: Mapping[BranchName, BranchName]) -> None:
+        """Give the branches these tips; `names` has the new name of each that is here."""
+        for name in dict.fromkeys((*self._tips, *tips)):
+            ref = refs.branch_ref(self.conversation, name)
+            self.transaction.move_ref(ref, self._tips.get(name), tips.get(name))
+        active = refs.active_ref(self.conversation)
+        target = self._repository.find_ref(active)
+        for old, new in names.items():
+            if old != new and target == refs.SYMBOLIC + refs.branch_ref(self.conversation, old):
+                self.transaction.move_ref(active, target, refs.SYMBOLIC + refs.branch_ref(self.conversation, new))
 
     def _compare(self, ours: Oid, theirs: Oid) -> BranchState:
         if ours == theirs:

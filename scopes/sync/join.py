@@ -11,14 +11,17 @@ from typing import Final, NamedTuple
 
 from scopes.history.registers import BRANCHES, register_of_branch
 from scopes.ids import BranchName, Oid
+from scopes.model.conversation import branch_id
 from scopes.model.path_encoding import decode_component
 from scopes.store.objects import COMMIT, Commit, Identity, format_commit
 from scopes.store.repository import Objects, read_commit, read_commit_stub
+from scopes.sync.local_fields import follow_renames
 from scopes.sync.registers import (
+    LocalBranch,
     State,
     choose_names,
     join_states,
-    read_local_names,
+    read_local_branches,
     read_state,
     refuse_clock_jumps,
     without_registers,
@@ -40,7 +43,10 @@ class JoinedMetadata(NamedTuple):
 
 
 def shared_tree(objects: Objects, metadata: Oid) -> Oid:
-    """Return the metadata as it goes to other machines: without local names of branches and what is only of here."""
+    """Return the metadata as it goes to other machines: without local names of branches and what is only of here.
+
+    That is the directory, and `local_fields` of the entries of branches.
+    """
     return write_state(objects, without_registers(read_state(objects, _tree_of(objects, metadata)), LOCAL))
 
 
@@ -90,13 +96,15 @@ def receive_metadata(
     known = {} if ours is None else read_state(objects, _tree_of(objects, ours))
     received = without_registers(read_state(objects, theirs), LOCAL)
     refuse_clock_jumps(known, received)
-    here = {} if ours is None else read_local_names(objects, _tree_of(objects, ours))
-    here |= {register: name for name in branches if (register := register_of_branch(f"name:{name}")) not in here}
+    local = {} if ours is None else read_local_branches(objects, _tree_of(objects, ours))
+    here = {register: branch.name for register, branch in local.items()}
+    without_entry = {*branches} - {*here.values()}
+    here = {register_of_branch(branch_id(name, None)): name for name in without_entry} | here
     kept = {register: name for register, name in here.items() if name in branches}
     state = _keep_entries(join_states(known, received), known, kept)
     stay = {r: name for r, name in kept.items() if r in state and (r not in known or state[r].name == known[r].name)}
     names = choose_names(state, stay, [name for register, name in kept.items() if register not in state])
-    tree = write_state(objects, state, names)
+    tree = write_state(objects, state, _with_names(local, names))
     if ours is not None and tree == _tree_of(objects, ours):
         return JoinedMetadata(ours, _by_branch(names))
     commit = write_received(objects, write_state(objects, received), time)
@@ -110,6 +118,13 @@ def _keep_entries(state: State, known: State, registers: Iterable[str]) -> State
     """Return the state with the entries of branches that exist here and were removed elsewhere."""
     removed = [each for each in registers if each in known and known[each].value and state[each].value is None]
     return {**state, **{each: known[each]._replace(clock=state[each].clock) for each in removed}}
+
+
+def _with_names(local: Mapping[str, LocalBranch], names: Mapping[str, BranchName]) -> dict[str, LocalBranch]:
+    """Return what branches have here after some of them got other names."""
+    renamed = {local[each].name: name for each, name in names.items() if each in local and local[each].name != name}
+    fields = {register: follow_renames(branch.fields, renamed) for register, branch in local.items()}
+    return {register: LocalBranch(name, fields.get(register, {})) for register, name in names.items()}
 
 
 def _by_branch(names: Mapping[str, BranchName]) -> dict[str, BranchName]:

@@ -28,6 +28,7 @@ from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, read_blob, update_tree
+from scopes.sync.local_fields import LocalFields, add_local_fields, split_entry
 
 MAX_CLOCK_JUMP = 1_000_000
 _SHORT_ID = 6
@@ -51,6 +52,13 @@ class Register(NamedTuple):
 
 
 State: TypeAlias = Mapping[str, Register]
+
+
+class LocalBranch(NamedTuple):
+    """What a branch has on this machine alone: its name here, and fields of its entry."""
+
+    name: BranchName
+    fields: LocalFields
 
 
 def read_state(objects: Objects, tree: Oid | None) -> dict[str, Register]:
@@ -78,15 +86,17 @@ def _order(register: Register) -> tuple[Clock, bool, str, bytes]:
 
 
 def _read_branch(path: str, data: bytes) -> tuple[str, BranchName, bytes]:
-    """Return the id of a branch, its name on every machine, and its entry without that name."""
+    """Return the id of a branch, its name on every machine, and its entry without that name and what stays here."""
     name = BranchName(decode_component(path[len(BRANCHES) :]))
     try:
-        entry = decode_branch_entry(data)
+        stored = decode_branch_entry(data)
     except Corrupt:  # kept as it is
         return branch_id(name, None), name, data
-    if entry.name is None:
-        return branch_id(name, entry), name, data
-    return branch_id(entry.name, entry), entry.name, encode_branch_entry(replace(entry, name=None))
+    entry, local = split_entry(stored)
+    shared = entry.name or name
+    if entry.name is None and not local:
+        return branch_id(shared, entry), shared, data
+    return branch_id(shared, entry), shared, encode_branch_entry(replace(entry, name=None))
 
 
 def join_states(*states: State) -> dict[str, Register]:
@@ -98,34 +108,46 @@ def join_states(*states: State) -> dict[str, Register]:
     return joined
 
 
-def read_local_names(objects: Objects, tree: Oid) -> dict[str, BranchName]:
-    """Return the names that the branches have in a metadata tree, by register."""
-    found: dict[str, BranchName] = {}
+def read_local_branches(objects: Objects, tree: Oid) -> dict[str, LocalBranch]:
+    """Return what the branches of a metadata tree have here alone, by register."""
+    found: dict[str, LocalBranch] = {}
     for path, oid in walk_values(objects, tree):
         if path.startswith(BRANCHES):
-            branch, _, _ = _read_branch(path, read_blob(objects, oid))
-            found[register_of_branch(branch)] = BranchName(decode_component(path[len(BRANCHES) :]))
+            data = read_blob(objects, oid)
+            register = register_of_branch(_read_branch(path, data)[0])
+            found[register] = LocalBranch(BranchName(decode_component(path[len(BRANCHES) :])), _read_local_fields(data))
     return found
 
 
-def write_state(objects: Objects, state: State, names: Mapping[str, BranchName] | None = None) -> Oid:
-    """Write a state as a metadata tree, a function of the state and of the names of its branches here, by register."""
+def _read_local_fields(data: bytes) -> LocalFields:
+    try:
+        return split_entry(decode_branch_entry(data))[1]
+    except Corrupt:
+        return {}
+
+
+def write_state(objects: Objects, state: State, here: Mapping[str, LocalBranch] | None = None) -> Oid:
+    """Write a state as a metadata tree, a function of the state and of what its branches have here, by register."""
     files: dict[str, BlobChange] = {}
-    chosen = choose_names(state, {}) if names is None else names
+    if here is None:
+        here = {register: LocalBranch(name, {}) for register, name in choose_names(state, {}).items()}
     for register, (clock, value, name) in state.items():
         if clock != NO_CLOCK:
             files[f"{CLOCKS}/{register}"] = encode_clock(clock)
-        if value is not None and register in chosen:
-            local = chosen[register]
-            files[BRANCHES + encode_component(local)] = _with_name(value, name, local)
+        if value is not None and register in here:
+            local = here[register]
+            files[BRANCHES + encode_component(local.name)] = _with_local(value, name, local)
         elif value is not None:
             files[register] = value
     return update_tree(objects, None, files)
 
 
-def _with_name(data: bytes, name: str, local: BranchName) -> bytes:
-    """Return the entry of a branch, with its name on other machines if that differs."""
-    return data if name == local else encode_branch_entry(replace(decode_branch_entry(data), name=BranchName(name)))
+def _with_local(data: bytes, name: str, local: LocalBranch) -> bytes:
+    """Return the entry of a branch with what stays here, and with its name on other machines if that differs."""
+    if name == local.name and not local.fields:
+        return data
+    entry = add_local_fields(decode_branch_entry(data), local.fields)
+    return encode_branch_entry(replace(entry, name=None if name == local.name else BranchName(name)))
 
 
 def choose_names(state: State, names: Mapping[str, BranchName], taken: Iterable[str] = ()) -> dict[str, BranchName]:
