@@ -1,7 +1,7 @@
 """Save, list and abort the merges, rebases and cherry-picks that stopped on conflicts.
 
-The state of each is in the metadata entry of its conflict-resolution branch, so that another process or another
-machine can continue or abort it. The fields that only a replay has are in `replay_state`.
+The state of each is in the metadata entry of its conflict-resolution branch, so that another process can continue or
+abort it; a push leaves it out. The fields that only a replay has are in `replay_state`.
 """
 
 from __future__ import annotations

@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.rename import rename_branch, rename_title
+from scopes.conversation.tag import delete_tag, tag
+from scopes.history.messages import header_of
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName, ConversationId
+from scopes.model.conversation import branch_id
+from scopes.model.message import Author
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.pull import pull
@@ -25,13 +31,14 @@ from tests.support.remotes import connection, fetch_from, machine, make_bare, pu
 from tests.support.store import assert_sound, git, open_store
 
 NAMES = ("ann", "ben", "cid")
+CHANGES = ("branch", "same branch", "rename", "title", "no title", "tag", "same tag", "no tag", "amend")
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(NAMES),
-        st.sampled_from(("say", "say", "new", "branch", "title", "tag", "push", "fetch", "pull")),
+        st.sampled_from(("say", "say", "new", "push", "push", "fetch", "pull", *CHANGES)),
     ),
     min_size=4,
-    max_size=14,
+    max_size=16,
 )
 
 
@@ -47,28 +54,45 @@ class World:
     def step(self, name: str, action: str) -> None:
         """Do one thing on one machine, in a store that is opened for it."""
         store = open_store(self.stores[name], actor=name)
-        conversations = sorted(list_roots(store).values())
+        conversations = [each for _, each in sorted(list_roots(store).items())]
         self.written += 1
         text = f"{name}-{self.written}"
-        if action == "new" or (action in {"say", "branch"} and not conversations):
+        if action == "new" or (action == "say" and not conversations):
             history(store, f"main: {text}", author=name)
             self.texts.add(text)
         elif action == "say":
             names = [each for each in list_branch_tips(store, conversations[-1]) if "/" not in each]
             say(store, f"{conversations[-1]}/{names[self.written % len(names)]}", text, author=name)
             self.texts.add(text)
-        elif action == "branch":
-            branch(store, conversations[-1], name=f"of-{text}", start="main", switch=False)
-        elif action == "title" and conversations:
-            rename_title(store, conversations[-1], text)
-        elif action == "tag" and conversations:
-            tag(store, conversations[-1], f"t-{text}", "main")
+        elif action in CHANGES and conversations:
+            self.change(store, conversations[-1], action, text)
         elif action == "push" and conversations:
-            push_to(store)
+            assert {row.status for row in push_to(store).conversations} <= {"new", "updated", "unchanged"}
         elif action == "fetch":
             fetch_from(store)
         elif action == "pull":
             pull(store, resolve_remote(store, None), Selection(), connection())
+
+    def change(self, store: Repository, conversation: ConversationId, action: str, text: str) -> None:
+        """Change something of a conversation, if it is there to be changed."""
+        metadata = read_metadata(store, conversation)
+        tips = list_branch_tips(store, conversation)
+        others = sorted(tips.keys() - {"main"})
+        if action == "branch" or (action == "same branch" and "idea" not in tips):
+            name = "idea" if action == "same branch" else f"of-{text}"
+            branch(store, conversation, name=name, start="main", switch=False)
+        elif action == "rename" and others:
+            rename_branch(store, conversation, others[self.written % len(others)], f"to-{text}")
+        elif action in {"title", "no title"}:
+            rename_title(store, conversation, text if action == "title" else "")
+        elif action in {"tag", "same tag"} and (action == "tag" or "v1" not in metadata.tags):
+            tag(store, conversation, "v1" if action == "same tag" else f"t-{text}", "main")
+        elif action == "no tag" and metadata.tags:
+            delete_tag(store, conversation, max(metadata.tags))
+        elif action == "amend":
+            tip = read_commit(store, tips[BranchName("main")])
+            if tip.kind == "plain":
+                amend(store, conversation, header_of(tip).id, text, author=Author("carol", "human"), branch="main")
 
     def meet(self) -> None:
         """Let everybody pull and push until nobody has anything new for the others."""
@@ -81,8 +105,14 @@ class World:
 
 
 def tips_of(store: Repository) -> dict[str, dict[str, str]]:
-    """Return the branches of all conversations by their roots, which are the same everywhere."""
-    return {root: dict(list_branch_tips(store, name)) for root, name in list_roots(store).items()}
+    """Return the tips of all branches by root and by id of the branch, which are the same everywhere."""
+    return {root: tips_by_id(store, name) for root, name in list_roots(store).items()}
+
+
+def tips_by_id(store: Repository, conversation: ConversationId) -> dict[str, str]:
+    """Return the tips of a conversation by the ids of the branches."""
+    entries = read_metadata(store, conversation).branches
+    return {branch_id(name, entries.get(name)): tip for name, tip in list_branch_tips(store, conversation).items()}
 
 
 def metadata_of(store: Repository) -> dict[str, str]:
