@@ -17,6 +17,7 @@ from scopes.check.unread_calls import SourceRecords, read_source_records
 from scopes.history.conversations import Scope
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
+from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
 from scopes.history.usage import Tokens
 from scopes.ids import MessageId, Oid
@@ -121,7 +122,8 @@ class Sources:
 
     def of(self, root: Oid | None) -> Sequence[tuple[Oid, SourceRecord]]:
         """Return the sources of the conversation with this root, as commits and records."""
-        return () if root is None else self._by_root.get(root, ())
+        found = () if root is None else self._by_root.get(root, ())
+        return [(commit, with_last_path(self._repository, record)) for commit, record in found]
 
 
 def read_transcripts(repository: Repository, scope: Scope, imported: Sources) -> Transcripts:
@@ -134,7 +136,7 @@ def read_transcripts(repository: Repository, scope: Scope, imported: Sources) ->
     records: list[SourceRecords] = []
     for commit, record in imported.of(root):
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
-        sources.append(RunSource(record.path, record.format, kind, record.digest))
+        sources.append(RunSource(record.file_name, record.format, kind, record.digest))
         segments = sorted(walk_segments(repository, commit), key=lambda segment: segment.span.offset)
         damage[kind] += find_damage(repository, commit, record, segments)
         damage[kind] += find_other_sessions(repository, commit, record, segments)
@@ -143,7 +145,7 @@ def read_transcripts(repository: Repository, scope: Scope, imported: Sources) ->
             records.append(_read_records_of(repository, commit, record, segments, others))
             damage[kind] += records[-1].damage
         if record.part is None:
-            files.append(read_session_file(record.path, segments, commit))
+            files.append(read_session_file(record.file_name, segments, commit))
         if root is not None and is_stream_part(record.part):
             streams += _read_streams(repository, commit, record, root)
     streams.sort(key=lambda stream: stream.order)
@@ -175,9 +177,9 @@ def _read_records_of(
     others: frozenset[str],
 ) -> SourceRecords:
     """Read the calls in the archived records of a source, without those of other sessions."""
-    name = record.path.rpartition("/")[2]
+    name = record.file_name.rpartition("/")[2]
     is_linked = record.format in _LINKED and not is_stream_part(record.part)
-    with StoredCopy(record.path, record.size, repository, commit).open() as source:
+    with StoredCopy(record.file_name, record.size, repository, commit).open() as source:
         return read_source_records(source, record.size, segments, name, is_linked=is_linked, others=others)
 
 
@@ -186,7 +188,7 @@ def find_session_directory(repository: Repository, scope: Scope, imported: Sourc
     for commit, record in imported.of(find_root_commit(repository, scope.conversation)):
         chosen = None if is_stream_part(record.part) else _find_format(record)
         if chosen is not None:
-            session = read_session(chosen, StoredCopy(record.path, record.size, repository, commit))
+            session = read_session(chosen, StoredCopy(record.file_name, record.size, repository, commit))
             if session is not None and session.cwd is not None:
                 return session.cwd
     return None
@@ -206,10 +208,10 @@ def _read_streams(repository: Repository, commit: Oid, record: SourceRecord, roo
     order, is_own = ("", ""), False
     calls: dict[object, Part] = {}
     results: list[_Result] = []
-    for event in chosen.walk_events(StoredCopy(record.path, record.size, repository, commit)):
+    for event in chosen.walk_events(StoredCopy(record.file_name, record.size, repository, commit)):
         if isinstance(event, Session):
             is_own = roots.get(source_key(event.format, event.native_id, record.part)) == root
-            order, calls, results = (event.created or "", record.path), {}, []
+            order, calls, results = (event.created or "", record.file_name), {}, []
         elif isinstance(event, Draft):
             for part in event.parts:
                 call_id = part.fields.get("call_id")

@@ -356,6 +356,12 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     return sorted(projects.items())
 
 
+def _remotes(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
+    """Return the remotes of the store and their addresses; none if their file is damaged."""
+    found: Candidates = load("scopes.cli.completion_values:list_remotes")(_store_path(parsed))
+    return found
+
+
 def _setting_values(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
     return choices_of(parsed.arguments[0]) if parsed.arguments else []
 
@@ -423,6 +429,7 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "FILE": _recorded_files,
     "SIDE": _sides,
     "BRANCH": _branches,
+    "REMOTE": _remotes,
     **dict.fromkeys(_REVISIONS, _revisions),
     **dict.fromkeys(("CONV|CONFLICT", "CONV|REQUEST", "CONV|CANDIDATE", "CONV|PROPOSAL"), _stored_or_conversations),
     **dict.fromkeys(

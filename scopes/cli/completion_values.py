@@ -30,6 +30,7 @@ from scopes.store.discovery import cache_directory
 from scopes.store.open_repository import open_repository
 from scopes.store.projects import find_project
 from scopes.store.refs import HEADS
+from scopes.store.remote_file import read_addresses
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import walk_blobs
 
@@ -60,6 +61,14 @@ def list_values(
         source = (_WITH_ENDED.get(placeholder) if with_ended else None) or _SOURCES[placeholder]
         found = islice(source(repository, conversation, typed), MAX_CANDIDATES)
         return [(value, clean_line(text)[:_MAX_DESCRIPTION]) for value, text in found]
+    except ScopesError:
+        return []
+
+
+def list_remotes(store: str) -> list[tuple[str, str]]:
+    """Return the remotes of a store and their addresses, sorted by name; none if their file is damaged."""
+    try:
+        return sorted(read_addresses(store).items())
     except ScopesError:
         return []
 

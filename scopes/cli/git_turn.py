@@ -9,11 +9,13 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 from scopes.cli.invocation import Invocation
 from scopes.code_links.agent_environment import AgentSession, find_sessions
 from scopes.code_links.session_turn import find_last_turn
 from scopes.errors import NotFound
+from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_session_file, find_sources
@@ -52,11 +54,8 @@ def _find_file(invocation: Invocation, repository: Repository, agent: AgentSessi
     """Return the file of a session: where it was when it was imported, or where its agent keeps it."""
     value = repository.find_ref(SOURCES + source_key(agent.tool, agent.session or "", None))
     if value is not None:
-        path = read_source_record(repository, Oid(value)).path
-        try:
-            find_sources(path)
-        except NotFound:
-            pass
-        else:
-            return path
+        path = with_last_path(repository, read_source_record(repository, Oid(value))).path
+        with suppress(NotFound):
+            if path and find_sources(path):
+                return path
     return find_session_file(FORMATS, agent.tool, agent.session or "", invocation.environ, invocation.home)

@@ -20,8 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow",
-    "watch",
+    "secrets allow", "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
 })  # fmt: skip
 
 
@@ -159,6 +158,7 @@ FACTS = "agree on facts"
 LIVE = "work with running agents"
 CHECK = "check what agents did"
 SECRETS = "keep secrets"
+SHARE = "share with others"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
 
@@ -289,6 +289,13 @@ TABLE = Table(
         _command(SECRETS, "secrets list", "List the secrets of all conversations"),
         _command(SECRETS, "secrets allow", "Let a secret leave, because it is none"),
         _command(SECRETS, "secrets explain", "Explain a rule, or where a secret is"),
+        _command(SHARE, "remote add", "Add a git repository to share through"),
+        _command(SHARE, "remote list", "List the remotes"),
+        _command(SHARE, "remote remove", "Remove a remote"),
+        _command(SHARE, "push", "Send conversations to a remote"),
+        _command(SHARE, "fetch", "Get conversations from a remote"),
+        _command(SHARE, "pull", "Get conversations, and merge what differs"),
+        _command(SHARE, "clone", "Make a store of the conversations of a remote"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
         _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),
@@ -316,6 +323,7 @@ TABLE = Table(
         Group(("facts", "key"), "Add context keys"),
         Group(("hooks",), "Record agents at the end of each turn"),
         Group(("memory",), "Keep a memory of past conversations"),
+        Group(("remote",), "Name git repositories to share through"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("secrets",), "Find secrets, and say which may leave"),
         Group(("skills",), "Teach agents to use scopes"),

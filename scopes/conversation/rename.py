@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.conversations import refuse_taken
@@ -11,7 +11,7 @@ from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.merge.in_progress import follow_rename
 from scopes.merge.requests import rename_in_requests
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Result
 from scopes.store import refs
 from scopes.store.repository import Repository
@@ -82,11 +82,12 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         tx = Transaction(repository, handle.id)
         tx.rename_branch(name, new_name, tips[name])
         tx.set_branch_entry(name, None)
-        tx.set_branch_entry(new_name, entries.get(name, BranchEntry()))
+        renamed = entries.get(name, BranchEntry())
+        tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed), name=None))
         for child, entry in entries.items():
-            renamed = follow_rename(entry, name, new_name)
-            if renamed != entry and child != name:
-                tx.set_branch_entry(child, renamed)
+            followed = follow_rename(entry, name, new_name)
+            if followed != entry and child != name:
+                tx.set_branch_entry(child, followed)
         rename_in_requests(tx, handle.metadata, name, new_name)
         active = repository.find_ref(refs.active_ref(handle.id))
         if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):

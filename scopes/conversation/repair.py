@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from scopes.conversation.verify import MoreChecks, run_more_checks
 from scopes.errors import ScopesError
 from scopes.history.metadata import read_metadata_at, write_metadata
+from scopes.history.registers import clocks_of_edit
 from scopes.history.store_check import check_store, describe_damaged_request
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.result import Result, plural
 from scopes.store import refs
 from scopes.store.fsck import Finding
+from scopes.store.machine import machine_id
 from scopes.store.repair import Quarantine, Repair, walk_repairs
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit_stub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +82,20 @@ def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterat
                 action = f"remove {describe_damaged_request(path)}, which is damaged; undo restores it"
                 repairs.append(Repair(where, action))
             if damaged and not dry_run:
-                subject = "remove damaged merge requests"
-                tx.move_ref(ref, value, write_metadata(repository, Oid(value), dict.fromkeys(damaged), subject))
+                tx.move_ref(ref, value, _remove_files(tx, Oid(value), damaged))
         if tx:
             tx.commit("repair", f"remove {len(repairs)} {plural(len(repairs), 'damaged merge request')}")
     except ScopesError:
         return  # reported again as a defect
     yield from repairs
+
+
+def _remove_files(tx: RefTransaction, metadata: Oid, paths: list[str]) -> Oid:
+    """Write the metadata without some files, as a change of this machine."""
+    repository, removed = tx.repository, dict.fromkeys(paths)
+    tree = read_commit_stub(repository, metadata).tree
+    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository, tx.operation_id))
+    return write_metadata(repository, metadata, {**removed, **clocks}, "remove damaged merge requests")
 
 
 def _list_damaged_requests(repository: Repository, commit: Oid) -> list[str]:

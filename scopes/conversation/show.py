@@ -25,6 +25,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import Metadata
 from scopes.history.recorded_times import RecordedTimes
+from scopes.history.remote_branches import RemoteState, compare_with_remotes, read_remote_branches
 from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
@@ -58,6 +59,7 @@ class BranchRow(Result):
         reason: why an import made the branch, or why it was not continued, as in `branch_reasons`; None if unknown.
         session: the native id of the session that it follows, if that is another one than that of the conversation.
         sub_agent: the sub-agent, if a tool call of another agent started the branch.
+        remotes: how it differs from the same branch of each remote, as that was last seen.
     """
 
     name: BranchName
@@ -78,6 +80,7 @@ class BranchRow(Result):
     reason: str | None = None
     session: str | None = None
     sub_agent: SubAgent | None = None
+    remotes: tuple[RemoteState, ...] = ()
 
 
 class OpenMerge(NamedTuple):
@@ -178,10 +181,15 @@ def show(
         created_at=creation_time(root.created),
         last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
-        branches=_explain_branches(
+        branches=_compare_branches(
             repository,
+            metadata,
             by_oid,
-            [branch for branch in (shown if scope.branch is None else branches) if scope.branch in {None, branch.name}],
+            _explain_branches(
+                repository,
+                by_oid,
+                [each for each in (shown if scope.branch is None else branches) if scope.branch in {None, each.name}],
+            ),
         ),
         recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
         recent_bodies=tuple(read_message_at(repository, commit.tree) for commit in latest),
@@ -306,6 +314,21 @@ def _explain_branches(
             reason=OTHER_SESSION if branch.name in sessions else branch.reason,
         )
         for branch in branches
+    )
+
+
+def _compare_branches(
+    repository: Repository, metadata: Metadata, by_oid: Mapping[Oid, Commit], branches: tuple[BranchRow, ...]
+) -> tuple[BranchRow, ...]:
+    """Return branches with how they differ from those of remotes."""
+    root = next((oid for oid, commit in by_oid.items() if is_root(commit)), None)
+    there = read_remote_branches(repository, root)
+    if not there:
+        return branches
+    entries = metadata.branches
+    return tuple(
+        replace(row, remotes=compare_with_remotes(repository, there, row.name, entries.get(row.name), row.tip))
+        for row in branches
     )
 
 

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from scopes.conversation.undo_metadata import restore_shared_metadata
 from scopes.conversation.undo_refusals import (
     LIST_OPERATIONS,
     append_moved,
@@ -228,13 +229,14 @@ def _reverse(
             if change.ref not in SHARED:
                 _require_unmoved(repository, each, change, tx)
                 tx.move_ref(change.ref, change.new, change.old)
+    summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
+    tx = restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
     (check_redo if redo else check_undo)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
             explain = append_moved if target.kind == APPEND else moved_since
             raise explain(repository, target, change, current)
-    summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
     shared = SharedUndo(repository, (target, *also))
     shared.move_refs(tx, summary, dry_run=dry_run)
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)

@@ -1,4 +1,4 @@
-"""Undo of what an operation changed in a shared ref: agents, facts, proposed facts, memory, allowed secrets.
+"""Undo of what an operation changed in a shared ref: agents, facts, memory, allowed secrets, paths of sources.
 
 Others change the same ref, so it is not moved back. The files that the operation wrote get their values from before it
 again, in a new commit, if each still has the value that it wrote. Numbers of agents and messages are never given twice.
@@ -6,7 +6,7 @@ again, in a new commit, if each still has the value that it wrote. Numbers of ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import NamedTuple, NoReturn
 
@@ -217,6 +217,13 @@ def _find_lost_message(objects: Objects, shared: _SharedTree, number: str, *, is
     return None
 
 
+_NAMED: Mapping[str, Callable[[list[str]], str]] = {
+    refs.SECRETS: lambda parts: f"the allow-list entry {parts[-1][:8]}",
+    refs.SOURCE_PATHS: lambda parts: f"the path of source {''.join(parts)[:8]}",
+    refs.COMMITS: lambda parts: f"what is recorded of commit {parts[2][:8] if len(parts) > 2 else parts[-1]}",
+}
+
+
 def _is_key(path: str) -> bool:
     return path.startswith(KEY_FILES)
 
@@ -229,10 +236,8 @@ def _describe(repository: Repository, ref: str, change: PathChange) -> str:
     if ref == refs.MEMORY:
         document = read_json(repository, next(_known([change.after, change.before]), None))
         return f"memory entry {str(document.get('id', parts[-1]))[:8]}"
-    if ref == refs.SECRETS:
-        return f"the allow-list entry {parts[-1][:8]}"
-    if ref == refs.COMMITS:
-        return f"what is recorded of commit {parts[2][:8] if len(parts) > 2 else parts[-1]}"
+    if ref in _NAMED:
+        return _NAMED[ref](parts)
     if _is_key(change.path):
         return f"context key {decode_leaf(parts[-1])}"
     return f"{_describe_fact_file(parts[1:])} of {NamesOfUuids(repository).find(parts[0]) or parts[0]}"

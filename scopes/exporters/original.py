@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, Revision
+from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first
@@ -45,7 +46,11 @@ def list_sources(repository: Repository, revision: Revision) -> list[StoredSourc
     root = _find_root(repository, revision)
     commits = (Oid(commit) for commit in repository.list_refs(SOURCES).values())
     sources = (StoredSource(read_source_record(repository, oid), oid) for oid in commits)
-    matching = [source for source in sources if root in {source.record.root, *source.record.more_roots}]
+    matching = [
+        replace(source, record=with_last_path(repository, source.record))
+        for source in sources
+        if root in {source.record.root, *source.record.more_roots}
+    ]
     return sorted(matching, key=lambda source: (source.record.part is not None, source.label))
 
 
@@ -99,7 +104,7 @@ def name_files(sources: list[StoredSource]) -> Iterator[tuple[str, StoredSource]
 
 def _file_name(source: StoredSource) -> tuple[str, str]:
     """Return the name of a source's file without its extension, and the extension."""
-    path = source.record.path.removesuffix(_COMPRESSED)
+    path = source.record.file_name.removesuffix(_COMPRESSED)
     imported_path = _IMPORTED_PATH.search(path)
     match = _EXTENSION.search(os.path.basename(path))
     extension = match[0] if match is not None else ""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scopes.handover.agent_programs import AgentProgram, find_agent_program
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
+from scopes.history.source_paths import with_last_path
 from scopes.history.sources import TRACKING, find_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
@@ -21,7 +22,7 @@ from scopes.store.repository import read_commit
 class AgentSession(NamedTuple):
     """A session of an agent.
 
-    file: its transcript when it was imported last; None if it was recorded by `scopes acp`.
+    file: its transcript when it was imported last, empty if not on this machine; None if `scopes acp` recorded it.
     tip: where the record of it ends. The branch may have gone on since, or back.
     directory: where it ran, if that is known.
     """
@@ -57,7 +58,7 @@ def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentS
         record = find_source_record(branch.repository, key)
         agent = None if record is None else find_agent_program(record.format)
         if record is not None and agent is not None and root_commit in {record.root, *record.more_roots}:
-            return AgentSession(agent, record.native_id, record.path, tip)
+            return AgentSession(agent, record.native_id, with_last_path(branch.repository, record).path, tip)
     return None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
+from scopes.history.registers import walk_values
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
 from scopes.model import encoding
@@ -74,7 +75,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     requests: dict[str, MergeRequest] = {}
     dismissed: set[str] = set()
     damaged: set[str] = set()
-    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+    for path, oid in walk_values(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = decode_line(read_blob(objects, oid))
         elif path == _DIRECTORY:
@@ -146,14 +147,21 @@ def decode_line(data: bytes) -> str:
     return data.decode("utf-8", "replace").rstrip("\n")
 
 
-def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, BlobChange], subject: str) -> Oid:
-    """Write the next commit of a metadata chain and return it."""
+def write_metadata(
+    objects: Objects,
+    previous: Oid | None,
+    changes: Mapping[str, BlobChange],
+    subject: str,
+    *,
+    time: int | None = None,
+) -> Oid:
+    """Write the next commit of a metadata chain and return it; `time` is that of the commit, in seconds, or now."""
     tree = None if previous is None else read_commit(objects, previous).tree
     data = format_commit(
         tree=update_tree(objects, tree, changes),
         parents=() if previous is None else (previous,),
         author=Identity("scopes", "scopes@systems.scopes"),
-        time=now_nanoseconds() // 1_000_000_000,
+        time=now_nanoseconds() // 1_000_000_000 if time is None else time,
         subject=subject,
     )
     return objects.write(COMMIT, data)

@@ -11,6 +11,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
     conv-001/main@{1}        the tip before the branch was last moved, as in git
     k3x9                     a message by a prefix of its id (or of its commit's id)
     v1                       a tag
+    conv-001/origin/main     the branch main of the remote origin, as it was last seen
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from scopes.history.name_syntax import (
 )
 from scopes.history.origins import Origin, walk_origins
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
+from scopes.loading import load
 from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.result import plural
 from scopes.store import refs
@@ -394,6 +396,9 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     tag = read_metadata(repository, conversation).tags.get(name)
     if tag is not None:
         return Revision(conversation, None, tag)
+    there = _find_on_remote(repository, conversation, name) if "/" in name else None
+    if there is not None:
+        return Revision(conversation, None, there)
     branches = [branch for branch in tips if branch.startswith(name)]
     hint = _describe_branches(conversation, tips)
     if is_short_prefix(name):
@@ -407,6 +412,13 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     whole = repository.caller.full_branch_names
     branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])
+
+
+def _find_on_remote(repository: Repository, conversation: ConversationId, name: str) -> Oid | None:
+    """Return the tip of a branch of a remote, such as `origin/main`, as it was last seen."""
+    find = load("scopes.history.remote_branches:find_remote_branch")
+    found: Oid | None = find(repository, find_root_commit(repository, conversation), name)
+    return found
 
 
 def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:

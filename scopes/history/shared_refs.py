@@ -22,7 +22,9 @@ from scopes.store import refs
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
-SHARED: Final = frozenset({refs.AGENTS, refs.FACTS, refs.PROPOSED_FACTS, refs.MEMORY, refs.COMMITS, refs.SECRETS})
+SHARED: Final = frozenset({
+    refs.AGENTS, refs.FACTS, refs.PROPOSED_FACTS, refs.MEMORY, refs.COMMITS, refs.SECRETS, refs.SOURCE_PATHS,
+})  # fmt: skip
 AGENT_FILES, INBOX_FILES, KEY_FILES, ALLOWED_FILES = "agents/", "inbox/", "keys/", "allowed/"
 COUNTERS: Final = frozenset({"next", "sequence"})
 """Files of refs/scopes/agents with the number that comes next: no number is given twice, so undo leaves them."""

@@ -1,6 +1,6 @@
 """Read stored sources: the exact bytes of an imported transcript, in chunks, and their description.
 
-Importers write them, exporters and `cat` read them.
+Importers write them, exporters and `cat` read them. `source_paths` has where a source was last on this machine.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"
 _MESSAGE = re.compile(rb'"message":"([^"]+)"')
+_FILE_NAMES = {  # of agents whose formats read the name of a file: of the main file of a session, and of a sub file
+    ("claude-code", True): "{id}.jsonl",
+    ("claude-code", False): "{id}/subagents/agent-{part}.jsonl",
+    ("codex", True): "rollout-source-{id}.jsonl",
+    ("codex", False): "rollout-source-{id}_{part}.jsonl",
+}
 MAX_SOURCES = 1000
 MAX_RECORD_BYTES = 16 << 20  # of one message, for `read_records`
 
@@ -34,7 +40,8 @@ class SourceRecord:
     Attributes:
         digest: The SHA-256 of its bytes.
         parser: The version of the parser that imported it.
-        path: Where the file was last; it may be gone.
+        path: Where the file was last on this machine, empty if that is not known. It is not stored with the source:
+            `source_paths` has it. A record that an older version stored has it.
         root: The root commit of the conversation that it was imported into.
         base: The version of the source that it continues.
         sessions: The keys and root commits of the sessions after the first, if it has several.
@@ -47,8 +54,8 @@ class SourceRecord:
     size: int
     digest: str
     parser: int
-    path: str
     root: Oid
+    path: str = ""
     base: str | None = None
     sessions: tuple[tuple[str, Oid], ...] = ()
     joined: str | None = None
@@ -57,6 +64,13 @@ class SourceRecord:
     def more_roots(self) -> tuple[Oid, ...]:
         """Return the root commits of the other conversations that it was imported into."""
         return tuple(dict.fromkeys(root for _, root in self.sessions if root != self.root))
+
+    @property
+    def file_name(self) -> str:
+        """The path, or else a name from which the format reads the same session and sub file."""
+        return self.path or _FILE_NAMES.get((self.format, self.part is None), "{id}").format(
+            id=self.native_id, part=self.part
+        )
 
     @property
     def version(self) -> str:

@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from scopes.clock import is_valid_seconds
-from scopes.errors import NotFound, ScopesError
+from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.history.metadata import read_metadata_at
+from scopes.history.registers import read_clocks
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
@@ -31,7 +32,7 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.graph_check import GraphCheck
 from scopes.store.objects import Commit
 from scopes.store.operation_log import walk_operation_commits
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit_stub
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
@@ -110,6 +111,16 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
             else:
                 for path in sorted(damaged):
                     yield Finding("error", where, f"{describe_damaged_request(path)} is damaged", REPAIR)
+            yield from _clock_defects(repository, where, commit)
+
+
+def _clock_defects(repository: Repository, where: str, metadata: Oid) -> Iterator[Finding]:
+    """Decode the clocks of a conversation's metadata; a change of the same thing writes a new one."""
+    with suppress(NotFound):  # reported with the objects
+        try:
+            read_clocks(repository, read_commit_stub(repository, metadata).tree)
+        except Corrupt as error:
+            yield Finding("error", where, error.message, error.hint)
 
 
 def _operation_time_defects(repository: Repository) -> Iterator[Finding]:

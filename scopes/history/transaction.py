@@ -6,8 +6,9 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,15 +23,18 @@ from scopes.history.metadata import (
     title_change,
     write_metadata,
 )
+from scopes.history.registers import clocks_of_edit, has_branch
+from scopes.history.revisions import MAIN
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.conversation import BranchEntry
+from scopes.loading import load
+from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Message
 from scopes.model.operation import LOST_APPENDS, SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.recovery import renamed_branches
 from scopes.store.reflog import list_append_lines
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
 
@@ -134,6 +138,7 @@ class Transaction(RefTransaction):
         super().__init__(repository)
         self.conversation = conversation
         self._edits: dict[str, BlobChange] = {}
+        self._entries: dict[BranchName, BranchEntry] = {}
 
     def create_branch(self, branch: BranchName, tip: Oid | None) -> None:
         """Create a branch."""
@@ -177,8 +182,11 @@ class Transaction(RefTransaction):
         self.move_ref(active, self.repository.find_ref(active), None)
 
     def set_branch_entry(self, branch: BranchName, entry: BranchEntry | None) -> None:
-        """Set or remove the metadata entry of a branch."""
+        """Set or remove the metadata entry of a branch; that of a branch which is created gets an id."""
         self._edit(branch_change(branch, entry))
+        self._entries.pop(branch, None)
+        if entry is not None:
+            self._entries[branch] = entry
 
     def set_title(self, title: str | None) -> None:
         """Set or remove the title."""
@@ -207,13 +215,50 @@ class Transaction(RefTransaction):
             self.move_ref(meta, value, value)
         self._edits.update(change)
 
-    def write_edits(self, objects: Objects, message: str) -> None:
-        """Write the metadata commit, if there are edits, and move the metadata ref to it."""
-        if self._edits:
-            meta = refs.meta_ref(self.conversation)
-            before = self._changes[meta].old
-            commit = write_metadata(objects, None if before is None else Oid(before), self._edits, message)
-            self.move_ref(meta, before, commit)
+    @property
+    def edited_paths(self) -> frozenset[str]:
+        """The files of the metadata that are edited."""
+        return frozenset(self._edits)
+
+    def write_edits(
+        self, objects: Objects, message: str, *, time: int | None = None, original: Container[str] | None = None
+    ) -> None:
+        """Write the metadata commit, if there are edits, and move the metadata ref to it.
+
+        time: of the commit, in seconds; now if None
+        original: paths whose values come from a source, see `clocks_of_edit`; None if nothing was imported
+        """
+        if not self._edits:
+            return
+        meta = refs.meta_ref(self.conversation)
+        before = self._changes[meta].old
+        previous = None if before is None else Oid(before)
+        tree = None if previous is None else read_commit_stub(objects, previous).tree
+        self._add_branch_ids(objects, tree, imported=original is not None)
+        if original is None and previous is None:
+            original = self._edits  # nobody else has the conversation
+        clocks = clocks_of_edit(objects, tree, self._edits, self._find_machine, original=original or ())
+        commit = write_metadata(objects, previous, {**self._edits, **clocks}, message, time=time)
+        self.move_ref(meta, before, commit)
+        self._edits = {}
+
+    def _find_machine(self) -> str:
+        machine: str = load("scopes.store.machine:machine_id")(self.repository, self.operation_id)
+        return machine
+
+    def _add_branch_ids(self, objects: Objects, tree: Oid | None, *, imported: bool) -> None:
+        """Give the branches that are created an id, but for main and imported ones, which have that of their name.
+
+        Where a branch with that name was renamed, it keeps its id, and an imported branch of the same name gets one.
+        """
+        for branch, entry in self._entries.items():
+            change = self._changes.get(refs.branch_ref(self.conversation, branch))
+            if entry.id is not None or change is None or change.old is not None or change.new is None:
+                continue
+            derived = imported or branch == MAIN
+            if not derived or (tree is not None and has_branch(objects, tree, branch_id(branch, None))):
+                made = replace(entry, id=random_branch_id(self.operation_id, branch))
+                self._edits.update(branch_change(branch, made))
 
     def commit(
         self,

@@ -22,9 +22,9 @@ from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
 from scopes.importers.session_commits import Segment
 from scopes.model import encoding
-from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
+from scopes.store.objects import BLOB, COMMIT, Commit, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
-from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
@@ -40,7 +40,7 @@ def write_source_record(
     *,
     time: int,
 ) -> Oid:
-    """Write a source's bytes and segments; return the new commit of its record.
+    """Write a source's bytes and segments; return the new commit of its record, which depends on its bytes alone.
 
     Raises:
         CannotImport: the file has changed since its digest was computed.
@@ -59,12 +59,41 @@ def write_source_record(
     files[DESCRIPTION_FILE] = encoding.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
-        parents=() if previous is None else (previous,),
+        parents=() if previous is None else (without_paths(objects, previous),),
         author=Identity("scopes", "scopes@systems.scopes"),
         time=time,
         subject=f"{record.format} {record.native_id}: {record.size} bytes",
     )
     return objects.write(COMMIT, data)
+
+
+def without_paths(objects: Objects, commit: Oid) -> Oid:
+    """Write a stored source without the paths that older versions put into it and the versions before; return it.
+
+    It is what this version would have written, so it is the same on every machine. What has no path is returned as it
+    is: a source without a path has none in its earlier versions.
+    """
+    stored: list[tuple[Commit, dict[str, Any]]] = []
+    base: Oid | None = commit
+    while base is not None:
+        known = read_commit(objects, base)
+        document = encoding.load(find_blob(objects, known.tree, DESCRIPTION_FILE) or b"null")
+        if not isinstance(document, dict) or "path" not in document:
+            break
+        stored.append((known, document))
+        base = next(iter(known.parents), None)
+    for known, document in reversed(stored):
+        del document["path"]
+        tree = update_tree(objects, known.tree, {DESCRIPTION_FILE: encoding.dump(document)})
+        data = format_commit(
+            tree=tree,
+            parents=() if base is None else (base,),
+            author=Identity("scopes", "scopes@systems.scopes"),
+            time=known.time,
+            subject=known.subject,
+        )
+        base = objects.write(COMMIT, data)
+    return base or commit
 
 
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:
@@ -132,7 +161,7 @@ def _description(record: SourceRecord) -> dict[str, Any]:
         known["sessions"] = [[key, root] for key, root in record.sessions]
     return {
         "v": 1, "format": record.format, "native_id": record.native_id, "size": record.size, "sha256": record.digest,
-        "parser": record.parser, "essence": CONTENT_VERSION, "path": record.path, "root": record.root, **known,
+        "parser": record.parser, "essence": CONTENT_VERSION, "root": record.root, **known,
     }  # fmt: skip
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
-from scopes.history.metadata import read_metadata
+from scopes.history.metadata import TITLE, read_metadata
 from scopes.history.revisions import MAIN
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
@@ -33,7 +34,9 @@ class BranchUpdates:
     """The ref changes of one conversation, collected session by session.
 
     new: the conversation does not exist yet
+    has_given_title: the title is one that the user gave, and not that of the source
     tips: its branches, with the changes so far
+    moved: commits that branches were moved to
     entries: changed metadata entries of branches
     """
 
@@ -42,9 +45,11 @@ class BranchUpdates:
     created: str
     new: bool
     title: str | None = None
+    has_given_title: bool = False
     active: BranchName | None = None
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
+    moved: list[Oid] = field(default_factory=list)
     names: RefNameConflicts = field(default_factory=lambda: RefNameConflicts(()))
     notes: list[GroupedNote] = field(default_factory=list)
 
@@ -61,6 +66,7 @@ class BranchUpdates:
     def move_branch(self, name: BranchName, old: Oid | None, new: Oid) -> None:
         """Add the change of a branch ref."""
         self.transaction.move_branch(name, old, new)
+        self.moved.append(new)
         self.add_branch(name, new)
 
 
@@ -105,7 +111,10 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
 
 
 def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> Transaction:
-    """Return the transaction of a conversation with its metadata and active branch; it is not committed."""
+    """Return the transaction of a conversation with its metadata and active branch; it is not committed.
+
+    Subject and time of the metadata commit depend on the sources alone, so that it is the same on every machine.
+    """
     transaction = updates.transaction
     if updates.new:
         if MAIN not in updates.tips:
@@ -116,7 +125,9 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         transaction.set_branch_entry(name, entry)
     if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
         transaction.set_title(updates.title)
-    transaction.write_edits(objects, f"import into {updates.conversation}")
+    newest = max((read_commit(repository, tip).time for tip in updates.moved), default=seconds_of(updates.created))
+    given = {TITLE} if updates.has_given_title else set()
+    transaction.write_edits(objects, "import", time=newest, original=transaction.edited_paths - given)
     return transaction
 
 

@@ -22,7 +22,7 @@ from scopes.model.conversation import BranchEntry, Root
 from scopes.model.validation import check_message
 from scopes.result import Result
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 _DIRECTORY = os.path.dirname(__file__)
@@ -145,4 +145,6 @@ def _create_conversation(
         tx.set_tag(tag, oid)
     tx.activate(BranchName(document["active"]))
     summary = f"import the sample as {conversation}"
-    return tx.commit("import", summary, metadata_message=f"create {conversation}").id
+    time = max(read_commit(repository, tip).time for tip in sample.tips.values())
+    tx.write_edits(repository, "import", time=time, original=tx.edited_paths)
+    return tx.commit("import", summary).id

@@ -15,9 +15,10 @@ from scopes.errors import Busy, CannotImport, Invalid, ScopesError
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
+from scopes.history.source_paths import write_source_paths
 from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
-from scopes.ids import ConversationId, OperationId
+from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.beginning import can_join
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
@@ -51,7 +52,7 @@ from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
-from scopes.store.refs import HEADS, conversation_of, meta_ref
+from scopes.store.refs import HEADS, SOURCE_PATHS, conversation_of, meta_ref
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -266,6 +267,7 @@ def collect_changes(
             hint = f"change it with: scopes rename {conversation} --title TEXT"
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
+        updates.has_given_title = bool(title)
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
         tx.include(finish(run.repository, objects, updates))
         run.notes += updates.notes
@@ -368,6 +370,7 @@ def _update_refs(
     is_repeatable = run.is_repeatable and one_each and all(map(_is_new_or_unchanged, run.targets))
     with bulk_objects(run.repository) as objects:
         conversations, tx = collect_changes(run, objects, options.title)
+        _keep_paths(run, objects, tx)
     operation = None
     changes = tx.list_changes()
     changed = _list_changed(run, conversations, changes)
@@ -383,6 +386,16 @@ def _update_refs(
         keys = {conversation: tuple(target.keys) for conversation, target in conversations.items()}
         remember(repeat_of(result, again, keys), read_store_state(run.repository))
     return result
+
+
+def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
+    """Add the paths of the sources whose records change to those that this machine keeps for itself."""
+    changed = {change.ref.removeprefix(SOURCES) for change in tx.list_changes() if change.ref.startswith(SOURCES)}
+    previous = run.repository.find_ref(SOURCE_PATHS)
+    paths = {key: path for key, path in run.paths.items() if key in changed}
+    new = write_source_paths(objects, None if previous is None else Oid(previous), paths) if paths else previous
+    if new != previous:
+        tx.move_ref(SOURCE_PATHS, previous, new)
 
 
 def _summarize(conversations: dict[ConversationId, ImportTarget], changed: ChangedSources) -> str:

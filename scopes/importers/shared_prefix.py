@@ -106,7 +106,7 @@ def _walk_stored(
         chosen = None if stored is None else targets.formats.get(stored.record.format)
         if stored is None or chosen is None or not targets.has_conversation(stored.record.root):
             continue
-        source = StoredCopy(stored.record.path, stored.record.size, objects, stored.commit)
+        source = StoredCopy(stored.record.file_name, stored.record.size, objects, stored.commit)
         with suppress(OSError, CannotImport), name_source(source):
             session = next(iter(chosen.walk_events(source)), None)
             if isinstance(session, Session) and stored.record.part is None and can_join(session):

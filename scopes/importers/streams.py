@@ -183,7 +183,7 @@ def _read_stored(repository: Repository, objects: Objects, key: str, formats: di
     if ref is None:
         return None
     record: SourceRecord = read_source_record(objects, Oid(ref))
-    source = StoredCopy(record.path, record.size, objects, Oid(ref))
+    source = StoredCopy(record.file_name, record.size, objects, Oid(ref))
     chosen = formats.get(record.format)
     session: Session | None = None if chosen is None else read_session(chosen, source)
     return None if chosen is None or session is None else QueuedSource(source, chosen, session)

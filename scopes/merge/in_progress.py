@@ -1,7 +1,7 @@
 """Save, list and abort the merges, rebases and cherry-picks that stopped on conflicts.
 
-The state of each is in the metadata entry of its conflict-resolution branch, so that another process or another
-machine can continue or abort it. The fields that only a replay has are in `replay_state`.
+The state of each is in the metadata entry of its conflict-resolution branch, so that another process can continue or
+abort it; a push leaves it out. The fields that only a replay has are in `replay_state`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scopes.store.repository import Objects, Repository
 
 PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
-_ENTRY_KEY = "waiting"
+WAITING = "waiting"  # in the entry of a branch: what is in progress on it
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
 _MAX_TRIED = 50  # conversations; more would delay an error
@@ -96,12 +96,12 @@ def entry_in_progress(
         "stopped": stopped,
         **(details or {}),
     }
-    return replace(entry, extra={**entry.extra, _ENTRY_KEY: document})
+    return replace(entry, extra={**entry.extra, WAITING: document})
 
 
 def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
     """Return the metadata entry of a conflict-resolution branch whose resolution has ended."""
-    return replace(entry, status=status, extra={key: value for key, value in entry.extra.items() if key != _ENTRY_KEY})
+    return replace(entry, status=status, extra={key: value for key, value in entry.extra.items() if key != WAITING})
 
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
@@ -173,7 +173,7 @@ def holding(repository: Repository, conversation: ConversationId, branch: Branch
 
 
 def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
-    match entry.extra.get(_ENTRY_KEY):
+    match entry.extra.get(WAITING):
         case {
             "kind": str(kind),
             "target": str(target),
@@ -266,11 +266,11 @@ def branch_after(repository: Repository, in_progress: InProgress, fallback: Bran
 
 def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:
     """Return a metadata entry in which a branch has its new name: as the parent, and in what is in progress."""
-    document = entry.extra.get(_ENTRY_KEY)
+    document = entry.extra.get(WAITING)
     extra = dict(entry.extra)
     if isinstance(document, dict):
         renamed = {key: new for key in _BRANCH_FIELDS if document.get(key) == old}
-        extra[_ENTRY_KEY] = {**document, **renamed}
+        extra[WAITING] = {**document, **renamed}
     return replace(entry, parent=new if entry.parent == old else entry.parent, extra=extra)
 
 

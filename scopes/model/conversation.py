@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, Invalid
-from scopes.ids import AgentName, BranchName, Oid, is_oid
+from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, Oid, OperationId, is_name, is_oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
 ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch and in a message
 ABANDONED, MERGED = "abandoned", "merged"
 CONFLICT_RESOLUTION = "conflict-resolution"
+_DERIVED = "name:"  # begins the id of a branch that has none of its own
+_ID_DIGITS = 12
+_BRANCH_ID = compile_lazily(rf"{_DERIVED}.{{0,1000}}|[0-9a-f]{{{_ID_DIGITS}}}")
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", CONFLICT_RESOLUTION)
 
 
@@ -29,7 +34,11 @@ class Root(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchEntry:
-    """The metadata of a branch; `fork` is the commit at which it began."""
+    """The metadata of a branch; `fork` is the commit at which it began.
+
+    `id` identifies the branch on every machine. Without one, its name does: see `branch_id`. `name` is what other
+    machines call the branch, if a branch of that name was here before.
+    """
 
     purpose: str | None = None
     agent: AgentName | None = None
@@ -37,6 +46,8 @@ class BranchEntry:
     fork: Oid | None = None
     created: str = ""
     status: str = "active"
+    id: str | None = None
+    name: BranchName | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -48,6 +59,21 @@ class BranchEntry:
 def is_hidden(purpose: str | None, status: str) -> bool:
     """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts have ended."""
     return status == ABANDONED or (purpose == CONFLICT_RESOLUTION and status == MERGED)
+
+
+def branch_id(name: BranchName, entry: BranchEntry | None) -> str:
+    """Return the id of a branch: that of its entry, else `name:` and its name; an entry that is renamed keeps that."""
+    return entry.id if entry is not None and entry.id is not None else f"{_DERIVED}{name}"
+
+
+def random_branch_id(operation: OperationId, name: BranchName) -> str:
+    """Return the id of a branch that an operation creates: as random as the id of the operation."""
+    return sha256(f"branch {operation} {name}".encode()).hexdigest()[:_ID_DIGITS]
+
+
+def is_random_branch_id(branch: str) -> bool:
+    """Return True for an id that was made for one branch, and does not come from a name."""
+    return not branch.startswith(_DERIVED)
 
 
 def parse_purpose(text: str) -> str:
@@ -91,12 +117,14 @@ def encode_branch_entry(entry: BranchEntry) -> bytes:
         "fork": entry.fork,
         "created": entry.created,
         "status": entry.status,
+        "id": entry.id,
+        "name": entry.name,
     }
     return encoding.dump({"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
-    """Decode the metadata of a branch; unknown fields, and a fork that is no commit, are kept in `extra`.
+    """Decode the metadata of a branch; unknown fields, and a fork, id or name that is not valid, are kept in `extra`.
 
     Raises:
         Corrupt: the data is not a JSON object.
@@ -104,10 +132,14 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     document: Any = encoding.load(data)
     if not isinstance(document, dict):
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
-    names = ("purpose", "agent", "parent", "fork", "created", "status")
+    names = ("purpose", "agent", "parent", "fork", "created", "status", "id", "name")
     known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
     if not is_oid(known.get("fork", "0" * 40)):
         document["fork"] = known.pop("fork")
+    if "name" in known and not (is_name(known["name"]) and len(known["name"].encode()) <= MAX_NAME_BYTES):
+        document["name"] = known.pop("name")
+    if "id" in known and not _BRANCH_ID.fullmatch(known["id"]):
+        document["id"] = known.pop("id")
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return BranchEntry(**known, extra=document)

@@ -67,6 +67,7 @@ class Gate:
     def __init__(self, mode: Mode, identify: Identify, allowed: Container[str] = ()) -> None:
         self.mode = mode
         self._redacted: set[str] = set()
+        self._passed: set[str] = set()
         self._identify = identify
         self._allowed = allowed
         self._leaks: list[Leak] = []
@@ -75,17 +76,33 @@ class Gate:
         """Return the first secret of a text that is not let pass; None if there is none."""
         return None if self.mode == "allow" else next(iter(self._list_leaks(scan_text(text), text, place)), None)
 
-    def inspect(self, data: bytes, place: str) -> None:
-        """Remember the secrets in a stored JSON line or in a text, for `refuse_leaks`, unless they are let pass."""
+    def inspect(self, data: bytes, place: str) -> bool:
+        """Remember the secrets in a stored JSON line or in a text, for `refuse_leaks`, unless they are let pass.
+
+        Return True if there are any.
+        """
+        before = len(self._leaks)
         if self.mode != "allow" and prefilter.may_hold_secret(data):
             document = _parse(data)
             for path, text, is_opaque in walk_texts(document):
                 self._leaks += self._list_leaks(scan_member(path, text, is_opaque=is_opaque), text, place)
+        return len(self._leaks) > before
 
     def inspect_text(self, text: str, place: str) -> None:
         """Remember the secrets in a text, for `refuse_leaks`, unless they are let pass."""
         if self.mode != "allow":
             self._leaks += self._list_leaks(scan_text(text), text, place)
+
+    def inspect_name(self, text: str, place: str) -> None:
+        """Remember the secrets in a title, a subject or another text that may be cut, and the beginnings of secrets.
+
+        What is a part of a secret that was let pass before is let pass, too: it has no id that could be allowed.
+        """
+        if self.mode != "allow":
+            found = scan_text(text)
+            ends = [end for end in find_cut_ends(text) if not any(_overlap(end, each) for each in found)]
+            parts = [each for each in (*found, *ends) if not any(each.value in whole for whole in self._passed)]
+            self._leaks += self._list_leaks(parts, text, place)
 
     @property
     def redacted(self) -> int:
@@ -103,6 +120,18 @@ class Gate:
             named = "; ".join(map(str, leaks[:_MAX_NAMED])) + ("; ..." if len(leaks) > _MAX_NAMED else "")
             what = "a possible secret" if count == 1 else f"{count} possible secrets"
             raise SecretsFound(f"{what} would leave the store: {named}", hint=_HINT)
+
+    def clear_inspected(self, data: bytes) -> Cleared:
+        """Return bytes as they may leave, after everything in them was given to `inspect`.
+
+        Raises:
+            SecretsFound: there was a secret.
+            ValueError: the gate replaces secrets, and nothing was replaced.
+        """
+        if self.mode == "redact":
+            raise ValueError("what was only inspected cannot be redacted")
+        self.refuse_leaks()
+        return Cleared(data, _MAKER)
 
     def clear(self, data: bytes, place: str) -> Cleared:
         """Return bytes as they may leave.
@@ -177,9 +206,7 @@ class Gate:
     def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:
         """Return a text with placeholders for secrets that are not let pass, and for the beginnings of other ones."""
         places = [(each, self._identify(each.rule, each.value)) for each in found]
-        places += [
-            (end, "") for end in ends if not any(end.start < each.end and each.start < end.end for each in found)
-        ]
+        places += [(end, "") for end in ends if not any(_overlap(end, each) for each in found)]
         pieces, position = [], 0
         for each, secret in sorted(places, key=lambda place: place[0].start):
             if secret not in self._allowed:
@@ -197,11 +224,16 @@ class Gate:
 
     def _list_leaks(self, found: list[Found], text: str, place: str) -> list[Leak]:
         ids = [(each, self._identify(each.rule, each.value)) for each in found]
+        self._passed.update(each.value for each, secret in ids if secret in self._allowed)
         return [
             Leak(place, each.rule, secret, text.count("\n", 0, each.start) + 1)
             for each, secret in ids
             if secret not in self._allowed
         ]
+
+
+def _overlap(one: Found, other: Found) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def placeholder(rule: str, secret: str) -> str:

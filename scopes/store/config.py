@@ -23,6 +23,7 @@ COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "cor
 # A store may not start work either, and not let calls run unchecked.
 NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold", "scopes.check.hookfailure", "scopes.check.hookunread"}
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
+MACHINE_ID = "scopes.machineId"
 _NAMES = {name.lower(): name for name in SETTINGS}
 _ENVIRONMENT_PREFIX = "SCOPES_"
 _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_DEBUG", "SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION"})
@@ -248,7 +249,7 @@ def check_key(key: str) -> str:
     Raises:
         Invalid: it is outside of scopes, or only scopes itself may write it.
     """
-    if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
+    if not _KEY.fullmatch(key) or key.lower() in {"scopes.formatversion", MACHINE_ID.lower()}:
         raise _unknown_key(key)
     return key
 

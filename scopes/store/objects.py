@@ -207,6 +207,15 @@ def id_finder(name: str, *, is_tree: bool) -> Callable[[bytes], Oid | None]:
     return find
 
 
+def list_modes(data: bytes) -> set[bytes]:
+    """Return the modes of the entries of a tree: other programs write more than those of files and directories.
+
+    Raises:
+        Corrupt: the bytes are not a tree.
+    """
+    return {mode for mode, _, _ in _read_lines(data)}
+
+
 def _read_lines(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
     """Return mode, name and raw id of every entry."""
     lines: list[tuple[bytes, bytes, bytes]] = _TREE_LINE.findall(data)

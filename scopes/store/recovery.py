@@ -24,6 +24,7 @@ from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
 from scopes.store.objects import one_line
+from scopes.store.quarantine import QUARANTINE_PREFIX, list_abandoned
 from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0
@@ -247,7 +248,8 @@ def list_leftovers(repository: Repository) -> Iterator[str]:
     for top, directories, files in os.walk(repository.path):
         if top == repository.path:
             yield from sorted(name for name in directories if name.startswith(PRIVATE_PREFIX))
-            directories[:] = [name for name in directories if not name.startswith(PRIVATE_PREFIX)]
+            yield from list_abandoned(top)
+            directories[:] = [name for name in directories if not name.startswith((PRIVATE_PREFIX, QUARANTINE_PREFIX))]
         for name in sorted(files):
             path = os.path.relpath(os.path.join(top, name), repository.path)
             # only below objects/: a branch may be called tmp_x

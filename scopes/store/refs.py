@@ -10,6 +10,8 @@ refs/scopes/facts                         the facts of conversations
 refs/scopes/commits                       which session made a commit of a project, recorded when it was made
 refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/secrets                       what looks like a secret and may leave
+refs/scopes/remotes/<remote>/<root>       the last manifest of a conversation that a remote had
+refs/scopes/local/...                     what belongs to this machine and never leaves it, such as paths of sources
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
@@ -25,6 +27,7 @@ HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
 ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
+REMOTES = "refs/scopes/remotes/"
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"
@@ -32,6 +35,8 @@ FACTS = "refs/scopes/facts"
 COMMITS = "refs/scopes/commits"
 PROPOSED_FACTS = "refs/scopes/proposed-facts"
 SECRETS = "refs/scopes/secrets"
+LOCAL = "refs/scopes/local/"
+SOURCE_PATHS = f"{LOCAL}source-paths"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 _FEW = 16

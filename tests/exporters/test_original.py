@@ -27,6 +27,7 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.model import encoding
 from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.refs import SOURCE_PATHS
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, update_tree
@@ -34,7 +35,7 @@ from tests.importers.demo_format import DemoFormat, session_records, write_trans
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.support.examples import examples
 from tests.support.history import history
-from tests.support.store import make_store
+from tests.support.store import git, make_store
 
 
 def import_files(repository, *sources):
@@ -189,6 +190,7 @@ def described(repository, **changes):
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
     stored = encoding.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
     falsify(repository, "source.json", encoding.dump({**stored, **changes}))
+    git(repository, "update-ref", "-d", SOURCE_PATHS)  # as in a store of an older version, which has paths in sources
     return names(repository)
 
 
@@ -217,7 +219,7 @@ def test_file_names_differ_on_case_insensitive_file_systems(repository, session)
     records = [read_source_record(repository, Oid(oid)) for oid in repository.list_refs(SOURCES).values()]
     assert {record.native_id for record in records} == {"s1", "s2"}
     twins = [
-        StoredSource(replace(record, native_id=name, part=None), Oid("0" * 40))
+        StoredSource(replace(record, native_id=name, part=None, path="x.jsonl"), Oid("0" * 40))
         for record, name in zip(records, ("A?", "a*", "A-2"), strict=False)
     ]
     assert [name for name, _ in name_files(twins)] == ["A.jsonl", "a-2.jsonl", "A-2-2.jsonl"]

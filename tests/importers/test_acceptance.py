@@ -14,6 +14,7 @@ from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, Revision, conversation_ids, list_branch_tips
+from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
@@ -217,7 +218,8 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
 def test_every_source_can_be_exported_byte_for_byte(everything):
     """Every byte is counted too."""
     store, done = everything
-    stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
+    records = {oid: read_source_record(store, Oid(oid)) for oid in store.list_refs(SOURCES).values()}
+    stored = [StoredSource(with_last_path(store, record), Oid(oid)) for oid, record in records.items()]
     assert len(stored) == len(done.sources) >= 20
     for source in stored:
         with open(source.record.path, "rb") as stream:

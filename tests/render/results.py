@@ -70,6 +70,7 @@ from scopes.handover.resume import Resumption
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
+from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.hosts.config_file import FileChange
@@ -136,6 +137,7 @@ from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
+from tests.render.remote_results import REMOTE_SAMPLES
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
 
@@ -957,8 +959,13 @@ SAMPLES = {
     },
     "show": {
         "stale": branch("main", 12, 12, newer=5),
+        "diverged": branch("main", 12, 12, remotes=(RemoteState("origin/main", 2, 1234),)),
+        "behind": branch("main", 12, 12, remotes=(RemoteState("origin/main", 0, 1),)),
         "summarized": branch("main", 12, 12, newer=0, active=True),
         "show": VIEW,
+        "shared": replace(
+            VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
+        ),
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(
@@ -1555,6 +1562,7 @@ SAMPLES = {
         ),
     },
     "collaborations": COLLABORATIONS,
+    "remotes": REMOTE_SAMPLES,
     "facts": FACTS,
     **COMMIT_SAMPLES,
     "merge_requests": {

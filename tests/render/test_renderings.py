@@ -33,6 +33,7 @@ import scopes.secrets
 import scopes.server
 import scopes.server.acp
 import scopes.server.mcp
+import scopes.sync
 import scopes.tokens
 from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
@@ -67,6 +68,7 @@ MODULES = [
         scopes.server.acp,
         scopes.server.mcp,
         scopes.hosts,
+        scopes.sync,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]

@@ -115,6 +115,32 @@ def test_one_error_names_all_leaks():
     assert refusal.value.message.endswith("; ...")
 
 
+def test_a_name_is_refused_for_the_beginning_of_a_secret_that_it_cuts():
+    door = gate("refuse")
+    door.inspect_text(f"see {TOKEN[:20]}", "the text")
+    door.inspect_name(f"see {TOKEN[:20]}", "the title")
+    with pytest.raises(SecretsFound, match=r"^a possible secret would leave the store: the title, line 1"):
+        door.refuse_leaks()
+
+
+def test_a_part_of_a_secret_that_was_let_pass_is_let_pass_in_a_name():
+    door = gate("refuse", {identify("github-token", TOKEN)})
+    assert not door.inspect(json.dumps({"text": f"see {TOKEN}"}).encode(), "message 1")
+    door.inspect_name(f"see {TOKEN[:20]}", "the title")
+    assert door.clear_inspected(b"x").data == b"x"
+    door.inspect_name(f"see {KEY[:20]}", "the title")
+    with pytest.raises(SecretsFound, match="stripe-key"):
+        door.clear_inspected(b"x")
+
+
+def test_what_was_only_inspected_is_not_taken_for_redacted():
+    with pytest.raises(ValueError, match="cannot be redacted"):
+        gate("redact").clear_inspected(TOKEN.encode())
+    door = gate("allow")
+    assert not door.inspect(TOKEN.encode(), "x")
+    assert door.clear_inspected(TOKEN.encode()).data == TOKEN.encode()
+
+
 def test_secrets_pass_once_if_they_are_let():
     assert gate("allow").clear(TOKEN.encode(), "x").data == TOKEN.encode()
     assert gate("allow").clear_line(TOKEN.encode(), "x") == TOKEN.encode()

@@ -257,6 +257,7 @@ def _branch_spans(branch: BranchRow, view: View) -> Iterator[str | Span]:
     if branch.newer is not None:
         yield Span(" · summary", "dim")
         yield from stale_mark(branch.newer)
+    yield from _remote_marks(branch)
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
         yield sub_agent_label(*branch.sub_agent)
@@ -268,6 +269,15 @@ def _branch_spans(branch: BranchRow, view: View) -> Iterator[str | Span]:
     if view.terminal and view.width >= WIDE:
         known = (branch.purpose, branch.agent, branch.parent and f"from {branch.parent}")
         yield Span("".join(f" · {word}" for word in known if word), "dim")
+
+
+def _remote_marks(branch: BranchRow) -> Iterator[Span]:
+    """Yield how a branch differs from that of each remote, if it does."""
+    for state in branch.remotes:
+        counts = ((state.ahead, "ahead of"), (state.behind, "behind"))
+        words = [f"{number:,} {word}" for number, word in counts if number]
+        if words:
+            yield Span(f" · {' and '.join(words)} {state.name}", "warn" if state.behind else "dim")
 
 
 def _shown_name(branch: BranchRow, view: View) -> str:

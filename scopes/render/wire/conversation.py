@@ -74,6 +74,7 @@ def branch_object(branch: BranchRow) -> dict[str, object]:
         compactions=branch.compactions,
         interrupts=branch.interrupts,
         sub_agent=None if branch.sub_agent is None else without_none(**branch.sub_agent._asdict()),
+        remotes=[state._asdict() for state in branch.remotes] or None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 
 from scopes.ids import Oid
@@ -110,6 +111,11 @@ class PackNames:
         while at >= 0 and (at - start) % _NAME_BYTES:  # across two names
             at = self._index.find(name, at + 1, end)
         return at >= 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield all names, sorted."""
+        for start in range(_NAMES, _NAMES + _NAME_BYTES * self._ends[-1], _NAME_BYTES):
+            yield self._index[start : start + _NAME_BYTES]
 
     def _narrow(self, name: bytes, low: int, high: int) -> tuple[int, int]:
         """Return a part of the names from `low` to `high` that has this name, if any of them is it: hashes are even."""

@@ -1,0 +1,50 @@
+"""`scopes clone`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.commands.remote import Address
+from scopes.cli.connection import choose, connect
+from scopes.cli.invocation import Invocation
+from scopes.sync.addresses import parse_address
+from scopes.sync.clone import clone as run_clone
+from scopes.sync.names import parse_remote_name
+from scopes.sync.remotes import ORIGIN
+
+
+def clone(
+    context: usage.Context,
+    address: Address,
+    directory: Annotated[
+        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: that of init)")
+    ] = None,
+    name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
+    project: Annotated[
+        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
+    ] = None,
+    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+) -> int:
+    """Make a store of the conversations of a remote.
+
+    The store is at DIRECTORY or --store, else where scopes init makes it; it must not have conversations yet. The
+    address becomes its remote origin. If that fails, the new store is removed again.
+
+    Examples:
+      scopes clone ~/backup/talks.git ~/talks
+      scopes --store ~/talks-2026 clone ~/backup/talks.git --year 2026
+    """
+    invocation: Invocation = context.obj
+    checked = parse_address(address, invocation.cwd)
+    selection = choose(invocation, None, project=project, year=year)
+    path = invocation.new_store_path
+    if directory is not None:
+        path = os.path.join(invocation.cwd, os.path.expanduser(directory))
+    invocation.store = path
+    with connect(invocation) as connection:
+        result = run_clone(
+            path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
+        )
+    return invocation.show(result)

@@ -1,0 +1,48 @@
+"""`scopes fetch`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.connection import choose, connect
+from scopes.cli.invocation import Invocation
+from scopes.sync.fetch import fetch as run_fetch
+from scopes.sync.remotes import resolve_remote
+
+
+def fetch(
+    context: usage.Context,
+    conversations: Annotated[
+        list[str] | None,
+        usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
+    ] = None,
+    remote: Annotated[
+        str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
+    ] = None,
+    project: Annotated[
+        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
+    ] = None,
+    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+) -> int:
+    """Get conversations from a remote.
+
+    New conversations get the next numbers here. A branch is moved forward if nothing was added to it here; otherwise it
+    stays, and the other side is called REMOTE/BRANCH, as in origin/main, until you merge it. What was deleted here does
+    not come back. One undo takes back the whole fetch.
+
+    Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
+    into the store, all of it or nothing.
+
+    Examples:
+      scopes fetch
+      scopes fetch conv-001 --remote backup
+      scopes fetch --project . --year 2026
+    """
+    invocation: Invocation = context.obj
+    selection = choose(invocation, conversations, project=project, year=year)
+    repository = invocation.repository()
+    chosen = resolve_remote(repository, remote)
+    with connect(invocation) as connection:
+        result = run_fetch(repository, chosen, selection, connection)
+    return invocation.show(result)

@@ -1,0 +1,119 @@
+"""What the manifest of a conversation on a remote says: its title, its branches and their tips. Pure data.
+
+`sync.manifest` writes and reads the commits that manifests are in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from scopes.errors import Corrupt, Invalid, TooNew
+from scopes.ids import BranchName, Oid, is_oid, parse_branch_name
+from scopes.lazy_patterns import compile_lazily
+from scopes.model import encoding
+
+MANIFEST_FILE: Final = "manifest.json"
+VERSION: Final = 1
+MAX_BRANCHES: Final = 9_999  # with the manifest before them, ten thousand parents
+MAX_TITLE: Final = 10_000  # characters
+_RANDOM_ID = compile_lazily(r"[0-9a-f]{12}")
+_NAME: Final = "name:"
+_MAX_COUNT: Final = 10**9
+_MAX_TIME: Final = 64  # characters
+_PROJECT = compile_lazily(r"[0-9a-f]{12}")
+
+
+class ManifestBranch(NamedTuple):
+    """A branch in a manifest, with the number of its messages."""
+
+    name: BranchName
+    tip: Oid
+    messages: int
+
+
+class Manifest(NamedTuple):
+    """What a manifest says; branches by id."""
+
+    title: str | None
+    project: str
+    created: str
+    newest: str
+    branches: Mapping[str, ManifestBranch]
+
+
+def tips_of(branches: Mapping[str, ManifestBranch]) -> tuple[Oid, ...]:
+    """Return the tips of branches, each once, sorted by the ids of the branches."""
+    return tuple(dict.fromkeys(branches[key].tip for key in sorted(branches)))
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Encode a manifest as canonical JSON."""
+    document: dict[str, Any] = {
+        "v": VERSION,
+        "project": manifest.project,
+        "created": manifest.created,
+        "newest": manifest.newest,
+        "branches": {
+            key: {"name": branch.name, "tip": branch.tip, "count": branch.messages}
+            for key, branch in manifest.branches.items()
+        },
+    }
+    return encoding.dump(document if manifest.title is None else {**document, "title": manifest.title})
+
+
+def decode_manifest(data: bytes) -> Manifest:
+    """Decode a manifest, which somebody else may have written; every field is checked.
+
+    Raises:
+        TooNew: a newer version of scopes wrote it.
+        Corrupt: it is damaged, or a name in it is not allowed.
+    """
+    document: Any = encoding.load(data)
+    if isinstance(document, dict) and isinstance(document.get("v"), int) and document["v"] > VERSION:
+        raise TooNew("a newer version of scopes wrote the manifest of a conversation", hint="update scopes")
+    match document:
+        case {
+            "v": 1,
+            "project": str(project),
+            "created": str(created),
+            "newest": str(newest),
+            "branches": dict(branches),
+            **rest,
+        } if (
+            _PROJECT.fullmatch(project)
+            and max(len(created), len(newest)) <= _MAX_TIME
+            and 0 < len(branches) <= MAX_BRANCHES
+        ):
+            title = rest.get("title")
+            if title is None or (isinstance(title, str) and len(title) <= MAX_TITLE):
+                found = {_check_id(key): _decode_branch(value) for key, value in branches.items()}
+                return Manifest(title, project, created, newest, found)
+    raise _damaged()
+
+
+def _check_id(key: str) -> str:
+    """Check the id of a branch: random digits, or the name that it had first."""
+    if not _RANDOM_ID.fullmatch(key):
+        _check_name(key.removeprefix(_NAME) if key.startswith(_NAME) else "")
+    return key
+
+
+def _check_name(name: str) -> BranchName:
+    try:
+        return parse_branch_name(name)
+    except Invalid as error:
+        raise Corrupt(f"a branch of the conversation has a name that is not allowed: {error.message}") from error
+
+
+def _decode_branch(value: object) -> ManifestBranch:
+    match value:
+        case {"name": str(name), "tip": str(tip), "count": int(count)} if (
+            is_oid(tip) and 0 <= count <= _MAX_COUNT and not isinstance(count, bool)
+        ):
+            return ManifestBranch(_check_name(name), Oid(tip), count)
+    raise _damaged()
+
+
+def _damaged() -> Corrupt:
+    return Corrupt("the manifest of a conversation is damaged", hint="see who wrote it to the remote")

@@ -1,0 +1,141 @@
+"""Render remotes, and what was pushed, fetched and cloned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scopes.render.color import Style
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import UNDO_HINT, write_hint, write_outcome
+from scopes.render.view import Cell, Column, Span, View
+from scopes.result import plural
+
+if TYPE_CHECKING:
+    from scopes.sync.accept import FetchedConversation
+    from scopes.sync.change_remotes import RemoteChanged, RemoteList
+    from scopes.sync.clone import Cloned
+    from scopes.sync.fetch import Fetched
+    from scopes.sync.pull import Pulled, PulledBranch
+    from scopes.sync.push import Pushed, PushedConversation
+
+_REMOTES = (Column("Remote", "id"), Column("Conversations", align="right"), Column("Address", flexible=True))
+_PUSHED = (
+    Column("Conversation", "id"),
+    Column("State"),
+    Column("Branches", align="right"),
+    Column("Messages", align="right"),
+    Column("Reason", flexible=True),
+)
+_FETCHED = (
+    Column("Conversation", "id"),
+    Column("State"),
+    Column("Branches"),
+    Column("Title", flexible=True),
+    Column("Root", hidden=True),
+)
+_PULLED = (
+    Column("Branch", "branch"),
+    Column("State"),
+    Column("Merged"),
+    Column("Messages", align="right"),
+    Column("Reason", flexible=True),
+)
+_STYLES: dict[str, Style] = {"new": "good", "updated": "good", "refused": "bad", "deleted": "dim"}
+_SHORT_ROOT = 12
+
+
+@render_text.register
+def render_remote_changed(result: RemoteChanged, view: View) -> None:
+    """Write what happened; in a pipe the name of the remote."""
+    if result.change == "removed":
+        write_outcome(view, result.name, "Removed the remote ", Span(result.name, "id"), " (", result.address, ")")
+        return
+    write_outcome(view, result.name, "Added the remote ", Span(result.name, "id"), " (", result.address, ")")
+    if view.terminal and result.conversations is not None:
+        number = result.conversations
+        view.line(f"it has {number} {plural(number, 'conversation')}")
+    if view.terminal:
+        write_hint(view, "get them: scopes fetch" if result.conversations else "send some: scopes push CONV")
+
+
+@render_text.register
+def render_remote_list(result: RemoteList, view: View) -> None:
+    """Write a row for each remote."""
+    view.rows(_REMOTES, ((row.name, str(row.conversations), row.address) for row in result.remotes))
+    if not result.remotes:
+        view.aside("this store has no remote")
+
+
+@render_text.register
+def render_pushed(result: Pushed, view: View) -> None:
+    """Write a row for each conversation of which something was to send."""
+    if result.conversations:
+        view.rows(_PUSHED, map(_pushed_row, result.conversations))
+    if result.unchanged:
+        number = result.unchanged
+        view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
+    if not result.conversations and not result.unchanged:
+        view.aside("there was no conversation to push")
+
+
+def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
+    reason = row.reason or (f"left as they are: {', '.join(row.diverged)}" if row.diverged else "")
+    return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
+
+
+@render_text.register
+def render_fetched(result: Fetched, view: View) -> None:
+    """Write a row for each conversation in which something was new."""
+    _write_fetched(result, view)
+    if result.operation is not None and view.terminal:
+        write_hint(view, UNDO_HINT)
+
+
+@render_text.register
+def render_pulled(result: Pulled, view: View) -> None:
+    """Write what was fetched, and a row for each branch that was merged."""
+    _write_fetched(result.fetched, view)
+    if result.branches:
+        view.rows(_PULLED, map(_pulled_row, result.branches))
+    if view.terminal and (result.branches or result.fetched.operation is not None):
+        write_hint(view, UNDO_HINT)
+
+
+def _pulled_row(row: PulledBranch) -> tuple[Cell, ...]:
+    style: Style = "bad" if row.state in {"conflict", "refused"} else "good"
+    reason = row.reason or (f"{row.conflicts} {plural(row.conflicts, 'conflict')}" if row.conflicts else "")
+    return f"{row.conversation}/{row.branch}", Span(row.state, style), row.source, str(row.messages), reason
+
+
+@render_text.register
+def render_cloned(result: Cloned, view: View) -> None:
+    """Write where the store is and how much is in it; in a pipe its path."""
+    number = len(result.fetched.conversations)
+    write_outcome(view, result.path, f"Cloned {number} {plural(number, 'conversation')} into ", result.path)
+    if view.terminal:
+        write_hint(view, f"use it: scopes --store {result.path} list")
+
+
+def _write_fetched(result: Fetched, view: View) -> None:
+    if result.conversations:
+        view.rows(_FETCHED, map(_fetched_row, result.conversations))
+    else:
+        view.aside(f"nothing is new on {result.remote}")
+
+
+def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:
+    name = row.conversation or row.root[:_SHORT_ROOT]
+    what = ", ".join(_describe_branches(row))
+    title = row.reason or row.title or ""
+    return name, Span(row.status, _STYLES.get(row.status, "")), what, title, row.root
+
+
+def _describe_branches(row: FetchedConversation) -> Iterator[str]:
+    """Yield how many branches are in each state, but not those that are as they were."""
+    for state in ("created", "moved", "ahead", "diverged", "open"):
+        number = sum(branch.state == state for branch in row.branches)
+        if number:
+            yield f"{number} {state}"
+    if row.metadata and row.status == "updated":
+        yield "metadata"

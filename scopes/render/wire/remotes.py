@@ -1,0 +1,108 @@
+"""Remotes, and what was pushed, fetched and cloned, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scopes.model.encoding import without_none
+from scopes.render.dispatch import to_wire
+
+if TYPE_CHECKING:
+    from scopes.sync.accept import FetchedConversation
+    from scopes.sync.change_remotes import RemoteChanged, RemoteList
+    from scopes.sync.clone import Cloned
+    from scopes.sync.fetch import Fetched
+    from scopes.sync.pull import Pulled
+    from scopes.sync.push import Pushed
+
+
+@to_wire.register
+def format_remote_changed(result: RemoteChanged) -> dict[str, object]:
+    """Return the remote and what was done; without `conversations` if it was not asked."""
+    return without_none(
+        kind="remote",
+        name=result.name,
+        address=result.address,
+        change=result.change,
+        conversations=result.conversations,
+    )
+
+
+@to_wire.register
+def format_remote_list(result: RemoteList) -> dict[str, object]:
+    """Return an object for each remote; `conversations` it had when it was last seen."""
+    return {"kind": "remote-list", "remotes": [row._asdict() for row in result.remotes]}
+
+
+@to_wire.register
+def format_pushed(result: Pushed) -> dict[str, object]:
+    """Return an object for each conversation of which something was to send."""
+    return {
+        "kind": "push",
+        "remote": result.remote,
+        "address": result.address,
+        "conversations": [
+            without_none(
+                conversation=row.conversation,
+                root=row.root,
+                status=row.status,
+                branches=row.branches,
+                messages=row.messages,
+                diverged=list(row.diverged),
+                reason=row.reason,
+            )
+            for row in result.conversations
+        ],
+        "unchanged": result.unchanged,
+    }
+
+
+@to_wire.register
+def format_fetched(result: Fetched) -> dict[str, object]:
+    """Return an object for each conversation in which something was new."""
+    return {"kind": "fetch", **_fetched(result)}
+
+
+@to_wire.register
+def format_pulled(result: Pulled) -> dict[str, object]:
+    """Return what was fetched, and an object for each branch that was merged."""
+    merged = [without_none(**row._asdict()) for row in result.branches]
+    return {"kind": "pull", **_fetched(result.fetched), "merges": merged}
+
+
+def _fetched(result: Fetched) -> dict[str, object]:
+    return without_none(
+        remote=result.remote,
+        address=result.address,
+        conversations=list(map(_conversation, result.conversations)),
+        unchanged=result.unchanged,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_cloned(result: Cloned) -> dict[str, object]:
+    """Return the path of the store, and the conversations in it."""
+    return {
+        "kind": "clone",
+        "path": result.path,
+        "remote": result.fetched.remote,
+        "address": result.fetched.address,
+        "conversations": list(map(_conversation, result.fetched.conversations)),
+    }
+
+
+def _conversation(row: FetchedConversation) -> dict[str, Any]:
+    """Return a conversation; without `conversation` if it is not here, without `local` for a branch that is not."""
+    return without_none(
+        conversation=row.conversation,
+        root=row.root,
+        status=row.status,
+        title=row.title,
+        branches=[
+            without_none(name=branch.name, local=branch.local, state=branch.state, messages=branch.messages)
+            for branch in row.branches
+        ],
+        metadata=row.metadata,
+        reason=row.reason,
+    )

@@ -1,0 +1,139 @@
+"""A private git directory in the store for what comes from a remote, until it was checked.
+
+Git never reads the configuration, hooks or refs of the store: it runs in this directory with a configuration written
+here. New packs go here, and the objects of the store are there to read (`info/alternates`). The directory is locked as
+long as its process or a git that it started lives; `gc` and the next one remove those of dead processes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from scopes.ids import Oid
+from scopes.loading import load
+from scopes.store.error_translation import translated
+from scopes.store.init import sync
+
+QUARANTINE_PREFIX: Final = "scopes-incoming-"
+_LOCK: Final = "lock"
+_CONFIG: Final = """\
+[core]
+	repositoryFormatVersion = 0
+	bare = true
+	hooksPath = /dev/null
+	attributesFile = /dev/null
+	fsmonitor = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+"""
+_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
+_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class Quarantine:
+    """One quarantine; `lock` is the descriptor that a git process inherits."""
+
+    def __init__(self, path: str, lock: int) -> None:
+        self.path = path
+        self.lock = lock
+
+    @property
+    def pack_directory(self) -> str:
+        """Where the new packs are."""
+        return os.path.join(self.path, "objects", "pack")
+
+    def list_packs(self) -> list[str]:
+        """Return the paths of the new packs, without their ending, sorted."""
+        names = sorted(os.listdir(self.pack_directory))
+        return [os.path.join(self.pack_directory, name[:-5]) for name in names if name.endswith(".pack")]
+
+    def link_packs(self, store: str, *, durable: bool) -> int:
+        """Add the new packs to the store and return their number; call it under the exclusive lock of the store.
+
+        A reader finds a pack by its index, which comes last.
+
+        Raises:
+            Inaccessible: the disk failed; what was added is not used by any ref.
+        """
+        target = os.path.join(store, "objects", "pack")
+        packs = self.list_packs()
+        with translated("add packs to the store", store):
+            for pack in packs:
+                for ending in (".pack", ".idx"):
+                    if durable:
+                        sync(pack + ending)
+                    with suppress(FileExistsError):  # the name is the hash of the content
+                        os.link(pack + ending, os.path.join(target, os.path.basename(pack) + ending))
+            if durable and packs:
+                sync(target)
+        return len(packs)
+
+
+@contextmanager
+def open_quarantine(store: str, known: Mapping[str, Oid]) -> Iterator[Quarantine]:
+    """Make a quarantine in a store, and remove it at the end of the block.
+
+    known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
+
+    Raises:
+        Inaccessible: the disk failed.
+    """
+    mask = os.umask(0o077)
+    try:
+        with translated("prepare a directory for git", store):
+            path: str = load("tempfile:mkdtemp")(prefix=QUARANTINE_PREFIX, dir=store)
+            lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
+    finally:
+        os.umask(mask)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with translated("prepare a directory for git", store):
+            _fill(path, known)
+        yield Quarantine(path, lock)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def _fill(path: str, known: Mapping[str, Oid]) -> None:
+    for name in ("objects/info", "objects/pack", "refs"):
+        os.makedirs(os.path.join(path, name), mode=0o700)
+    _write(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
+    _write(os.path.join(path, "packed-refs"), _HEADER + "".join(f"{known[name]} {name}\n" for name in sorted(known)))
+    _write(os.path.join(path, "config"), _CONFIG)
+    _write(os.path.join(path, "HEAD"), "ref: refs/heads/scopes-none\n")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def list_abandoned(store: str) -> list[str]:
+    """Return the names of the quarantines in a store whose processes have ended, sorted."""
+    with suppress(OSError):
+        names = sorted(name for name in os.listdir(store) if name.startswith(QUARANTINE_PREFIX))
+        return [name for name in names if _is_abandoned(os.path.join(store, name))]
+    return []
+
+
+def _is_abandoned(path: str) -> bool:
+    """Return True if nobody holds the lock of a quarantine; one that is being made has no lock yet."""
+    try:
+        descriptor = os.open(os.path.join(path, _LOCK), _OPEN & ~os.O_CREAT)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

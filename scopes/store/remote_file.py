@@ -1,0 +1,68 @@
+"""The file of a store with the addresses of its remotes by name. Git never reads it; what is in it is not checked here.
+
+Whoever made a store may have written the file: `sync.remotes` checks every name and address when it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from scopes.clock import random_bytes
+from scopes.errors import Corrupt
+from scopes.model import encoding
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.store.init import sync
+
+FILE: Final = "remotes.json"
+_VERSION: Final = 1
+_MAX_BYTES: Final = 4 << 20
+
+
+def read_addresses(store: str) -> dict[str, str]:
+    """Return the addresses by name, unchecked.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    path = os.path.join(store, FILE)
+    try:
+        document: Any = json.loads(read_regular(path, _MAX_BYTES))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+    match document:
+        case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
+            return found
+    raise _damaged(path)
+
+
+def _damaged(path: str) -> Corrupt:
+    return Corrupt(f"the list of remotes cannot be read: {path}", hint="remove the file, and add the remotes again")
+
+
+def write_addresses(store: str, addresses: Mapping[str, str]) -> None:
+    """Replace the file as a whole; a reader sees the old one or the new one. Call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: the file cannot be written.
+    """
+    path = os.path.join(store, FILE)
+    unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
+    document: dict[str, Any] = {"v": _VERSION, "remotes": dict(addresses)}
+    with translated("write the list of remotes", store):
+        try:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(encoding.dump(document))
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(unfinished, path)
+            sync(store)
+        finally:
+            with suppress(OSError):
+                os.unlink(unfinished)

@@ -1,0 +1,212 @@
+"""Take checked conversations into the store: branches, metadata and what the remote has, as changes of one operation.
+
+No branch is moved that has messages which the remote lacks, no name is taken from a local branch, and a conversation or
+branch that was deleted here does not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from scopes.errors import Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.transaction import RefTransaction
+from scopes.ids import BranchName, ConversationId, Oid, free_name
+from scopes.model.conversation import branch_id
+from scopes.model.manifest import ManifestBranch
+from scopes.store import refs
+from scopes.store.graph import is_ancestor
+from scopes.store.refs import RefNameConflicts
+from scopes.store.repository import Objects, Repository
+from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.join import receive_metadata
+from scopes.sync.manifest import StoredManifest, read_manifest
+from scopes.sync.names import tracking_ref
+from scopes.sync.open_tips import closed_tip
+
+Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
+BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "open", "deleted"]
+_NUMBER = len("conv-")
+
+
+class FetchedBranch(NamedTuple):
+    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there."""
+
+    name: BranchName
+    local: BranchName | None
+    state: BranchState
+    messages: int
+
+
+class FetchedConversation(NamedTuple):
+    """What became of a conversation of the remote.
+
+    status: `deleted` if it was deleted here before, `refused` if it could not be joined, for the reason
+    """
+
+    root: Oid
+    conversation: ConversationId | None
+    status: Status
+    title: str | None
+    branches: tuple[FetchedBranch, ...] = ()
+    metadata: bool = False
+    reason: str | None = None
+
+
+class Acceptance:
+    """Collects the changes for conversations of one remote, under the exclusive lock; objects are in the store.
+
+    objects: writes new metadata
+    roots: the conversations of this store
+    """
+
+    def __init__(
+        self, repository: Repository, objects: Objects, remote: str, roots: Mapping[Oid, ConversationId], first_id: str
+    ) -> None:
+        self.transaction = RefTransaction(repository)
+        self._repository = repository
+        self._objects = objects
+        self._remote = remote
+        self._roots = roots
+        self._next_number = int(first_id[_NUMBER:])
+
+    def add(self, received: ReceivedConversation) -> FetchedConversation:
+        """Add the changes for one conversation, and return what they are."""
+        newest = received.newest
+        root, title = received.name.root, newest.manifest.title
+        ref = tracking_ref(self._remote, root)
+        before = self._repository.find_ref(ref)
+        conversation = self._roots.get(root)
+        if before is not None and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before))):
+            return FetchedConversation(root, conversation, "unchanged", title)
+        known = None if before is None else read_manifest(self._repository, Oid(before))
+        if conversation is None and known is not None:
+            self.transaction.move_ref(ref, before, newest.oid)
+            return FetchedConversation(root, None, "deleted", title)
+        status: Status = "new" if conversation is None else "updated"
+        try:
+            done = _Joined(self, received, known, conversation or self._take_number())
+        except Refused as error:
+            return FetchedConversation(root, conversation, "refused", title, reason=error.message)
+        self.transaction.include(done.transaction)
+        self.transaction.move_ref(ref, before, newest.oid)
+        return FetchedConversation(root, done.conversation, status, title, done.branches, done.has_new_metadata)
+
+    def _take_number(self) -> ConversationId:
+        number = self._next_number
+        self._next_number += 1
+        return ConversationId(f"conv-{number:03d}")
+
+    @property
+    def repository(self) -> Repository:
+        """The store."""
+        return self._repository
+
+    @property
+    def objects(self) -> Objects:
+        """Where new metadata is written."""
+        return self._objects
+
+
+class _Joined:
+    """The changes of one conversation; `known` is the manifest that the remote had before."""
+
+    def __init__(
+        self,
+        acceptance: Acceptance,
+        received: ReceivedConversation,
+        known: StoredManifest | None,
+        conversation: ConversationId,
+    ) -> None:
+        self._repository, self._objects = acceptance.repository, acceptance.objects
+        self._known = known
+        self.conversation = conversation
+        self.transaction = RefTransaction(self._repository)
+        self._tips = list_branch_tips(self._repository, conversation)
+        entries = read_metadata(self._repository, conversation).branches
+        self._names = {branch_id(name, entries.get(name)): name for name in self._tips}
+        meta = refs.meta_ref(conversation)
+        ours = self._repository.find_ref(meta)
+        joined, names = self._join_metadata(received, None if ours is None else Oid(ours))
+        self.branches = tuple(self._add_branches(received.newest.manifest.branches, names))
+        self.has_new_metadata = joined != ours
+        if joined != ours:
+            self.transaction.move_ref(meta, ours, joined)
+        self._activate()
+
+    def _join_metadata(
+        self, received: ReceivedConversation, ours: Oid | None
+    ) -> tuple[Oid | None, Mapping[str, BranchName]]:
+        """Return the metadata commit after the fetch, and the names that branches have here then, by their ids."""
+        newest = received.newest
+        if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
+            return ours, {}
+        return receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
+
+    def _add_branches(
+        self, branches: Mapping[str, ManifestBranch], names: Mapping[str, BranchName]
+    ) -> Iterable[FetchedBranch]:
+        """Move, rename and create branches; `names` has those that were renamed elsewhere, and new ones, by id."""
+        before = {} if self._known is None else self._known.manifest.branches
+        after = {key: names.get(key, local) for key, local in self._names.items()}
+        tips = {after[key]: self._tips[local] for key, local in self._names.items()}
+        taken = RefNameConflicts(tips)
+        for key in sorted(branches):
+            name, tip, count = branches[key]
+            local = after.get(key)
+            state: BranchState = "created"
+            if local is not None:
+                state = self._compare(tips[local], tip)
+            elif key in before:
+                state = "deleted"
+            else:
+                local = _free_branch_name(names.get(key, name), taken)
+                taken.add(local)
+            if local is not None and state in {"created", "moved"}:
+                tips[local] = tip
+            yield FetchedBranch(name, local, state, count)
+        self._move_branches(tips, {self._names[key]: name for key, name in after.items()})
+
+    def _move_branches(self, tips: Mapping[BranchName, Oid], names: Mapping[BranchName, BranchName]) -> None:
+        """Give the branches these tips; `names` has the new name of each that is here."""
+        for name in dict.fromkeys((*self._tips, *tips)):
+            ref = refs.branch_ref(self.conversation, name)
+            self.transaction.move_ref(ref, self._tips.get(name), tips.get(name))
+        active = refs.active_ref(self.conversation)
+        target = self._repository.find_ref(active)
+        for old, new in names.items():
+            if old != new and target == refs.SYMBOLIC + refs.branch_ref(self.conversation, old):
+                self.transaction.move_ref(active, target, refs.SYMBOLIC + refs.branch_ref(self.conversation, new))
+
+    def _compare(self, ours: Oid, theirs: Oid) -> BranchState:
+        if ours == theirs:
+            return "same"
+        if is_ancestor(self._repository, ours, theirs):
+            return "moved"
+        if is_ancestor(self._repository, theirs, ours):
+            return "ahead"
+        closed = closed_tip(self._repository, ours)
+        return "open" if closed != ours and is_ancestor(self._repository, closed, theirs) else "diverged"
+
+    def _activate(self) -> None:
+        """Choose the active branch of a conversation that is new here."""
+        created = [branch.local for branch in self.branches if branch.state == "created" and branch.local is not None]
+        if not self._tips and created:
+            active = MAIN if MAIN in created else created[0]
+            target = refs.SYMBOLIC + refs.branch_ref(self.conversation, active)
+            self.transaction.move_ref(refs.active_ref(self.conversation), None, target)
+
+
+def _free_branch_name(name: BranchName, taken: RefNameConflicts) -> BranchName:
+    """Return a name that conflicts with no branch of the conversation: the name itself if possible."""
+    flat = name.replace("/", "-")
+    if taken.find(name) is None:
+        return name
+    used = {flat} if taken.find(flat) is not None else set()
+    candidate = free_name(flat, used)
+    while taken.find(candidate) is not None:
+        used.add(candidate)
+        candidate = free_name(flat, used)
+    return BranchName(candidate)

@@ -1,0 +1,127 @@
+"""`remote add`, `remote list` and `remote remove`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scopes.errors import Inaccessible
+from scopes.history.transaction import RefTransaction
+from scopes.ids import Oid
+from scopes.result import Note, Result
+from scopes.store.objects import COMMIT, TREE, Identity, format_commit
+from scopes.store.refs import REMOTES
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.addresses import Address, Transport
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.git_transport import GitTransport, RefUpdate
+from scopes.sync.names import ON_REMOTE, parse_remote_name
+from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
+
+PROBE: Final = "refs/scopes/v1/probe"
+_AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
+
+
+class RemoteRow(NamedTuple):
+    """A remote: its name, its address, how it is reached, and how many conversations it had when it was last seen."""
+
+    name: str
+    address: str
+    transport: Transport
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteChanged(Result):
+    """A remote was added, or removed; `change` says which. `conversations` it has, None if it was not asked."""
+
+    name: str
+    address: str
+    change: str
+    conversations: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteList(Result):
+    """The remotes of a store, sorted by name."""
+
+    remotes: tuple[RemoteRow, ...]
+
+
+def add_remote(
+    repository: Repository, name: str, address: Address, connection: Connection, *, probe: bool = True
+) -> RemoteChanged:
+    """Add a remote; with `probe` ask whether it answers, and whether it takes refs of scopes.
+
+    Raises:
+        Invalid: the name is not valid.
+        Refused: there is a remote of that name.
+        Inaccessible: the remote does not answer; it is not added.
+    """
+    remote = Remote(parse_remote_name(name), address)
+    conversations, notes = _ask(repository, remote, connection) if probe else (None, ())
+    with exclusive_write(repository):
+        save_remote(repository, remote)
+    return RemoteChanged(
+        name=remote.name, address=address.text, change="added", conversations=conversations, notes=notes
+    )
+
+
+def _ask(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
+    """Return how many conversations a remote has, and a note if it does not take refs of scopes."""
+    with quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, remote.address)
+        found = len(transport.list_refs(f"{ON_REMOTE}*"))
+        reason = _probe(repository, transport)
+    hint = "fetching works; to push, ask for the right to write, or use another host"
+    return found, (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
+
+
+def _probe(repository: Repository, transport: GitTransport) -> str | None:
+    """Write a tiny ref to the remote and delete it again; return why that was refused, None if it was not."""
+    tree = repository.write(TREE, b"")
+    commit = repository.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject="probe"))
+    try:
+        before = transport.list_refs(PROBE).get(PROBE)
+        status = transport.push([RefUpdate(PROBE, before, commit)])[0]
+        if status.reason is None:
+            transport.delete(PROBE, commit)
+    except Inaccessible as error:
+        return error.message
+    return status.reason
+
+
+def show_remotes(repository: Repository) -> RemoteList:
+    """List the remotes; nobody is asked.
+
+    Raises:
+        Corrupt: the list of remotes is damaged, or an address in it is not allowed.
+    """
+    tracked = repository.list_ref_names(REMOTES)
+    rows = (
+        RemoteRow(
+            remote.name,
+            remote.address.text,
+            remote.address.transport,
+            sum(ref.startswith(f"{REMOTES}{remote.name}/") for ref in tracked),
+        )
+        for remote in list_remotes(repository)
+    )
+    return RemoteList(remotes=tuple(rows))
+
+
+def remove_remote(repository: Repository, name: str) -> RemoteChanged:
+    """Remove a remote, and what is known about it; conversations and branches stay.
+
+    Raises:
+        NotFound: there is no such remote.
+    """
+    with exclusive_write(repository):
+        address = delete_remote(repository, name)
+        tx = RefTransaction(repository)
+        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
+            tx.move_ref(ref, Oid(oid), None)
+        if tx:
+            tx.commit("remote", f"remove the remote {name}")
+    return RemoteChanged(name=name, address=address, change="removed")

@@ -1,0 +1,138 @@
+"""Search everything that a push would make reachable on the remote: only what a gate has cleared may leave.
+
+The manifest of a conversation leaves as `Cleared`, and only after all that it reaches was searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scopes.errors import Invalid, ScopesError
+from scopes.history.messages import NO_TEXT, STATE_DIRECTORY, header_of, is_root, read_stored_body
+from scopes.history.metadata import TITLE, decode_line
+from scopes.ids import Oid
+from scopes.model.codec import decode
+from scopes.model.manifest import Manifest, encode_manifest
+from scopes.model.path_encoding import decode_component
+from scopes.secret_scan import prefilter
+from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.store.objects import COMMIT, Commit, one_line
+from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
+from scopes.store.trees import diff_blobs, find_entry, read_blob, walk_blobs
+from scopes.sync.outgoing import Outgoing, walk_new
+
+_PLACES: Final = {
+    "tags": "a tag",
+    "branches": "the entry of a branch",
+    "merge-requests": "a merge request",
+    "dismissed-decisions": "a dismissed decision",
+    "clocks": "the name of a tag or of a branch",
+}
+
+
+def clear_for_push(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate) -> Cleared:
+    """Search all that a push would make reachable on the remote, and return the manifest as it may leave.
+
+    Searched are new messages, their commits and states, and the title, tags, branches and other metadata. What the
+    remote has of messages is not searched again.
+
+    Raises:
+        SecretsFound: there may be a secret; the message names its place, rule and id, and never what it is.
+        Corrupt, NotFound: something is damaged.
+    """
+    if gate.mode != "allow":
+        _inspect_messages(repository, outgoing, gate)
+        if outgoing.meta is not None:
+            _inspect_metadata(objects, outgoing.meta, gate)
+        _inspect_manifest(outgoing.manifest, gate)
+    return gate.clear_inspected(encode_manifest(outgoing.manifest))
+
+
+def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate) -> None:
+    there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+    seen: set[tuple[str, Oid]] = set()
+    for commit in walk_new(repository, outgoing.manifest.branches, there):
+        place = "the root" if is_root(commit) else f"message {header_of(commit).id}"
+        body = read_stored_body(repository, header_of(commit))
+        if gate.inspect(body, place):
+            continue
+        _inspect_commit(repository, commit, body, place, gate)
+        for path, blob in _list_new_claims(repository, commit, seen):
+            _inspect_path(path.removesuffix("="), place, gate)
+            gate.inspect(read_blob(repository, blob), place)
+
+
+def _inspect_commit(repository: Repository, commit: Commit, body: bytes, place: str, gate: Gate) -> None:
+    """Search the names and lines of a commit, and its subject."""
+    head, _, lines = read_data(repository, commit.oid, COMMIT).decode("utf-8", "replace").partition("\n\n")
+    _, _, trailers = lines.partition("\n")
+    gate.inspect_text(f"{head}\n{trailers}", place)
+    subject = commit.subject.encode("utf-8", "surrogatepass")
+    if prefilter.may_hold_secret(subject) or prefilter.may_hold_beginning(subject):
+        whole = _uncut_subject(commit.subject, body)
+        if whole is None:
+            gate.inspect_name(commit.subject, place)
+        else:
+            gate.inspect_text(whole, place)
+
+
+def _uncut_subject(subject: str, body: bytes) -> str | None:
+    """Return the subject with the whole of its last word, as the message has it; None if it comes from elsewhere.
+
+    So a secret that the subject cuts has the same id as in the message, and what is no secret does not look like one.
+    """
+    try:
+        text = decode(body).text.strip() or NO_TEXT
+    except ScopesError:
+        return None
+    if one_line(text) != subject:
+        return None
+    line = one_line(text, None)
+    end = line.find(" ", len(subject))
+    return line if end < 0 else line[:end]
+
+
+def _list_new_claims(repository: Repository, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[tuple[str, Oid]]:
+    """Yield path and blob of every file of the state that is not in that of the commit below; `seen` gets them."""
+    trees = (commit.tree, *(read_commit_stub(repository, parent).tree for parent in commit.parents[:1]))
+    states = [entry.oid if (entry := find_entry(repository, tree, STATE_DIRECTORY)) else None for tree in trees]
+    before = states[1] if len(states) > 1 else None
+    if states[0] is None or states[0] == before:
+        return
+    for path, _, blob in diff_blobs(repository, before, states[0]):
+        if blob is not None and (path, blob) not in seen:
+            seen.add((path, blob))
+            yield path, blob
+
+
+def _inspect_metadata(objects: Objects, tree: Oid, gate: Gate) -> None:
+    """Search all metadata; the title may be cut, and what is in a secret of a message that may leave may leave, too."""
+    for path, blob in walk_blobs(objects, tree):
+        data = read_blob(objects, blob)
+        if path == TITLE:
+            gate.inspect_name(decode_line(data), "the title")
+            continue
+        folder, _, name = path.partition("/")
+        place = _PLACES.get(folder, "the metadata")
+        _inspect_path(name, place, gate)
+        gate.inspect(data, place)
+
+
+def _inspect_manifest(manifest: Manifest, gate: Gate) -> None:
+    """Search all texts of a manifest; the others are hashes and numbers."""
+    gate.inspect_name(manifest.title or "", "the title")
+    gate.inspect_text(f"{manifest.created} {manifest.newest}", "the root")
+    for key, branch in manifest.branches.items():
+        for name in dict.fromkeys((key, branch.name)):
+            gate.inspect_text(name, "the name of a branch")
+
+
+def _inspect_path(path: str, place: str, gate: Gate) -> None:
+    """Search the names in a path."""
+    for component in path.split("/"):
+        try:
+            name = decode_component(component)
+        except Invalid:
+            name = component
+        gate.inspect_text(name, place)

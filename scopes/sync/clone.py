@@ -1,0 +1,76 @@
+"""`clone`: make a store of the conversations of a remote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from scopes.errors import Refused
+from scopes.result import Result
+from scopes.store import refs
+from scopes.store.init import create_store
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.addresses import Address
+from scopes.sync.connection import Connection
+from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.local_conversations import Selection
+from scopes.sync.remotes import Remote, list_remotes, save_remote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloned(Result):
+    """A new store at `path`, with what was fetched into it."""
+
+    path: str
+    fetched: Fetched
+
+    @property
+    def exit_code(self) -> int:
+        """That of the fetch."""
+        return self.fetched.exit_code
+
+
+def clone(
+    path: str,
+    address: Address,
+    selection: Selection,
+    connection: Connection,
+    *,
+    open_store: Callable[[], Repository],
+    name: str,
+) -> Cloned:
+    """Make a store at `path`, add the address as a remote, and fetch; if that fails, a new store is removed again.
+
+    A store that an interrupted clone of the same address left is completed.
+
+    open_store: opens the store once it is there
+
+    Raises:
+        Refused: there is a store with conversations or with other remotes.
+        As `fetch`.
+    """
+    is_created = create_store(path)
+    remote = Remote(name, address)
+    with ExitStack() as unless_done:
+        if is_created:
+            unless_done.callback(shutil.rmtree, path, ignore_errors=True)
+        repository = open_store()
+        with exclusive_write(repository):
+            _prepare(repository, remote)
+        fetched = fetch(repository, remote, selection, connection)
+        unless_done.pop_all()
+    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
+
+
+def _prepare(repository: Repository, remote: Remote) -> None:
+    """Add the remote to a store that has nothing yet."""
+    known = list_remotes(repository)
+    if repository.list_ref_names(refs.HEADS, refs.META) or (known and known != (remote,)):
+        hint = f"add the remote to it: scopes remote add {remote.name} {remote.address.text}, then: scopes fetch"
+        raise Refused(f"the store {repository.path} is not empty", hint=hint)
+    if not known:
+        save_remote(repository, remote)

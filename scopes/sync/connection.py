@@ -1,0 +1,59 @@
+"""What a command that talks to a remote needs of the user: the environment, the terminal, limits, and progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from scopes.ids import Oid
+from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
+from scopes.store.recovery import remove_orphans
+from scopes.store.refs import REMOTES
+from scopes.store.repository import Repository
+from scopes.sync.addresses import Address
+from scopes.sync.git_process import Limits, Progress
+from scopes.sync.git_transport import GitTransport
+
+KNOWN = "refs/in/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How to talk to a remote.
+
+    environ: the environment of the user, of which git gets the part about the connection
+    terminal: whether git may ask for a password
+    """
+
+    environ: Mapping[str, str]
+    terminal: bool = False
+    limits: Limits = field(default_factory=Limits)
+    on_progress: Progress | None = None
+
+    def open(self, quarantine: Quarantine, address: Address) -> GitTransport:
+        """Return the transport to an address."""
+        return GitTransport(
+            quarantine,
+            address,
+            self.environ,
+            terminal=self.terminal,
+            limits=self.limits,
+            on_progress=self.on_progress,
+        )
+
+
+@contextmanager
+def quarantine_of(repository: Repository) -> Iterator[Quarantine]:
+    """Make a quarantine in which git knows what the remotes of a store had; those of dead processes are removed.
+
+    Raises:
+        Inaccessible: the disk failed.
+        TooNew, Refused: the store cannot be written.
+    """
+    repository.require_writable()
+    remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
+    known = {KNOWN + ref.removeprefix(REMOTES): Oid(oid) for ref, oid in repository.list_refs(REMOTES).items()}
+    with open_quarantine(repository.path, known) as quarantine:
+        yield quarantine

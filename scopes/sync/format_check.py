@@ -1,0 +1,241 @@
+"""Check that what a remote sent are conversations as scopes writes them, and nothing else.
+
+Git accepts symbolic links, submodules, tags and any paths; here only files and directories are allowed, only commits,
+and only the paths that scopes knows. Every object of the new packs must belong to a conversation that was asked for: so
+no object can be hidden in the store to be used later, and what is in the store was checked when it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from scopes.errors import Corrupt, NotFound, ScopesError
+from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, header_of, identity_of, is_root
+from scopes.ids import Oid, is_message_id
+from scopes.model.codec import decode
+from scopes.model.conversation import decode_root
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    DIRECTORY_MODE,
+    FILE_MODE,
+    TREE,
+    Commit,
+    compare_trees,
+    find_in_tree,
+    list_modes,
+    parse_commit,
+    parse_tree,
+)
+from scopes.store.received_objects import ReceivedObjects
+from scopes.store.repository import Repository, read_commit, read_data
+from scopes.sync.content_check import check_depth, check_metadata_file, check_state_file, fork_of
+from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
+from scopes.sync.names import RemoteName, name_on_remote
+
+MAX_PARENTS: Final = 10_000
+_MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
+_HINT: Final = "nothing was taken from the remote; see who wrote this to it"
+
+
+class ReceivedConversation(NamedTuple):
+    """A conversation that was checked: its manifests that were not known before, the newest first."""
+
+    name: RemoteName
+    manifests: tuple[StoredManifest, ...]
+
+    @property
+    def newest(self) -> StoredManifest:
+        """What the remote has now."""
+        return self.manifests[0]
+
+
+class FormatCheck:
+    """Checks conversations one by one, then that no other object came with them."""
+
+    def __init__(self, repository: Repository, received: ReceivedObjects) -> None:
+        self._repository = repository
+        self._received = received
+        self._visited: set[Oid] = set()
+        self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
+        self._states: dict[Oid, Oid | None] = {}  # by commit
+
+    def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
+        """Check the conversation of a ref; `known` is the manifest that the remote had before.
+
+        Raises:
+            Corrupt: it is not as scopes writes it; the message names the ref and what is wrong.
+            TooNew: a newer version of scopes wrote it.
+        """
+        try:
+            return self._check(name, tip, known)
+        except (Corrupt, NotFound) as error:
+            problem = f"the conversation {name.root[:12]} of the remote is not acceptable: {error.message}"
+            kind = type(error) if isinstance(error, Corrupt) else Corrupt
+            raise kind(problem, hint=_HINT) from error
+
+    def check_nothing_else(self) -> None:
+        """Check that every new object belongs to a conversation that was checked, or was in the store before.
+
+        Raises:
+            Corrupt: there is one more.
+        """
+        for oid in self._received.list_new():
+            if oid not in self._visited and not self._repository.has(oid):
+                raise Corrupt(f"the remote sent object {oid}, which belongs to no conversation", hint=_HINT)
+
+    def _check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
+        manifests: list[StoredManifest] = []
+        following: Oid | None = tip
+        while following is not None and following != known:
+            stored = self._check_manifest(following)
+            manifests.append(stored)
+            following = stored.previous
+        if not manifests:
+            raise Corrupt("it has no manifest")
+        tips = [branch.tip for stored in manifests for branch in stored.manifest.branches.values()]
+        root = self._check_history(name.root, tips)
+        if name_on_remote(self._received, root) != name:
+            raise Corrupt(f"its root commit does not belong to the ref {name.ref}")
+        if any(stored.manifest.project != name.project for stored in manifests):
+            raise Corrupt("its manifest names another project")
+        for stored in manifests:
+            if stored.meta is not None:
+                self._check_metadata(stored.meta, name.root)
+        return ReceivedConversation(name, tuple(manifests))
+
+    def _check_manifest(self, oid: Oid) -> StoredManifest:
+        if self._received.read(oid)[0] != COMMIT:
+            raise Corrupt(f"{oid} is not a commit")
+        stored = read_manifest(self._received, oid)
+        commit = read_commit(self._received, oid)
+        tree = self._read_tree(commit.tree)
+        self._visited.update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
+        return stored
+
+    def _check_history(self, root: Oid, tips: Iterable[Oid]) -> Commit:
+        """Check every new commit below the tips, and that all history begins with the root; return the root."""
+        found: Commit | None = None
+        seen: set[Oid] = set()
+        new: list[Commit] = []
+        waiting = list(tips)
+        while waiting:
+            oid = waiting.pop()
+            if oid in seen:
+                continue
+            seen.add(oid)
+            kind, data = self._received.read(oid)
+            if kind != COMMIT:
+                raise Corrupt(f"{oid} is not a commit")
+            commit = parse_commit(oid, data)
+            if not commit.parents and oid != root:
+                raise Corrupt(f"commit {oid} does not reach the root of the conversation")
+            if len(commit.parents) > MAX_PARENTS:
+                raise Corrupt(f"commit {oid} has more than {MAX_PARENTS} parents")
+            found = commit if oid == root else found
+            if self._received.is_new(oid) and oid not in self._visited:
+                new.append(commit)
+            waiting.extend(commit.parents)
+        if found is None or found.parents or not is_root(found):
+            raise Corrupt("its history does not begin with the root that its name says")
+        for commit in reversed(new):  # parents come first as a rule, so that their states are known
+            self._check_commit(commit)
+        return found
+
+    def _check_commit(self, commit: Commit) -> None:
+        self._visited.update((commit.oid, commit.tree))
+        if is_manifest(commit) or (is_root(commit) and commit.parents):
+            raise Corrupt(f"commit {commit.oid} is not a message")
+        entries = parse_tree(self._read_tree(commit.tree))
+        message, state = entries.pop(MESSAGE_FILE, None), entries.pop(STATE_DIRECTORY, None)
+        if message is None or message.is_tree or entries or (state is not None and not state.is_tree):
+            raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
+        self._check_message(commit, read_data(self._received, message.oid, BLOB))
+        self._visited.add(message.oid)
+        self._states[commit.oid] = None if state is None else state.oid
+        before = self._read_state(commit.parents[0]) if commit.parents else None
+        if state is not None and state.oid != before:
+            self._check_state(before, state.oid)
+
+    def _check_message(self, commit: Commit, data: bytes) -> None:
+        """Check the document of a message, and that commit and document say the same about it."""
+        check_depth(data)
+        if is_root(commit):
+            decode_root(data)
+            return
+        message = decode(data)
+        head = header_of(commit)
+        author = identity_of(message.author.name, message.author.kind)
+        same = message.id == head.id and message.kind == head.kind and author.email == commit.author.email
+        if not same or not is_message_id(message.id):
+            raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
+
+    def _read_state(self, commit: Oid) -> Oid | None:
+        if commit in self._states:
+            return self._states[commit]
+        tree = read_commit(self._received, commit).tree
+        entry = find_in_tree(read_data(self._received, tree, TREE), STATE_DIRECTORY)
+        return None if entry is None else entry.oid
+
+    def _check_state(self, before: Oid | None, after: Oid) -> None:
+        """Check every file in which a state differs from the state before it."""
+        waiting = [("", before, after)]
+        while waiting:
+            path, old, new = waiting.pop()
+            self._visited.add(new)
+            data = self._read_tree(new)
+            for name, (left, right) in compare_trees(b"" if old is None else self._read_tree(old), data).items():
+                if right is None:
+                    continue
+                if right.is_tree:
+                    waiting.append(
+                        (f"{path}{name}/", left.oid if left is not None and left.is_tree else None, right.oid)
+                    )
+                else:
+                    self._check_file("state/", path + name, right.oid)
+
+    def _check_metadata(self, tree: Oid, root: Oid) -> None:
+        """Check every file of the metadata, in all of the tree."""
+        waiting = [("", tree)]
+        while waiting:
+            path, oid = waiting.pop()
+            if (path, oid) in self._files:
+                continue
+            self._files.add((path, oid))
+            self._visited.add(oid)
+            for entry in parse_tree(self._read_tree(oid)).values():
+                if entry.is_tree:
+                    waiting.append((f"{path}{entry.name}/", entry.oid))
+                else:
+                    self._check_file("meta/", path + entry.name, entry.oid)
+                    self._check_fork(path, entry.oid, root)
+
+    def _check_fork(self, path: str, blob: Oid, root: Oid) -> None:
+        """Check that the entry of a branch names no root but that of the conversation, by which it is found here."""
+        if path != "branches/":
+            return
+        fork = fork_of(read_data(self._received, blob, BLOB))
+        if fork is None or not (self._received.is_new(fork) or self._repository.has(fork)):
+            return
+        kind, data = self._received.read(fork)
+        if kind == COMMIT and fork != root and is_root(parse_commit(fork, data)):
+            raise Corrupt("the entry of a branch names the root of another conversation")
+
+    def _check_file(self, top: str, path: str, oid: Oid) -> None:
+        self._visited.add(oid)
+        if (top + path, oid) in self._files:
+            return
+        self._files.add((top + path, oid))
+        data = read_data(self._received, oid, BLOB)
+        try:
+            (check_state_file if top == "state/" else check_metadata_file)(path, data)
+        except ScopesError as error:
+            raise Corrupt(f"{top}{path[:200]}: {error.message}", hint=error.hint) from error
+
+    def _read_tree(self, oid: Oid) -> bytes:
+        """Read a tree that has only files and directories."""
+        data = read_data(self._received, oid, TREE)
+        if not list_modes(data) <= _MODES:
+            raise Corrupt(f"the tree {oid} has an entry that is neither a file nor a directory")
+        return data

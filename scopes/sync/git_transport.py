@@ -1,0 +1,254 @@
+"""Talk to a remote with the git program, in a quarantine: list, fetch and push refs.
+
+The user's own git configuration counts (credentials, proxies, ssh), but nothing of the store's, no hook of a directory
+remote runs, no redirect is followed, and only the transport of the checked address is allowed. The options are those
+that keep a hostile server or a hostile directory from running or writing anything here; tests go through each of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from shlex import quote
+from typing import Final, NamedTuple
+
+from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError
+from scopes.ids import Oid, is_oid
+from scopes.sanitize import clean_line
+from scopes.store.git_program import find_git
+from scopes.store.quarantine import Quarantine
+from scopes.sync.addresses import Address
+from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
+
+INCOMING: Final = "refs/new/"
+_KEPT: Final = frozenset({
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+})  # fmt: skip
+_ENVIRONMENT: Final = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "LC_ALL": "C",
+}
+_ALLOWED: Final = "https:ssh:file"
+_OPTIONS: Final = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
+    "core.attributesFile=/dev/null", "protocol.version=2", "transfer.fsckObjects=true", "fetch.fsckObjects=true",
+    "transfer.bundleURI=false", "fetch.bundleURI=", "fetch.uriProtocols=", "transfer.credentialsInUrl=die",
+    "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "fetch.prune=false",
+    "fetch.pruneTags=false", "fetch.writeCommitGraph=false", "push.followTags=false", "push.gpgSign=false",
+    "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
+    "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
+)  # fmt: skip
+# For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads
+# `uploadpack.packObjectsHook` from the user's configuration only, and an empty value would be run.
+_SERVER_OPTIONS: Final = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
+    "gc.recentObjectsHook=", "gc.auto=0", "receive.autogc=false", "maintenance.auto=false", "receive.procReceiveRefs=",
+)  # fmt: skip
+_REF: Final = re.compile(r"refs/[^\s\x00-\x1f\x7f]{1,500}")
+_STATUS: Final = re.compile(r"(?P<flag>[ +*=!-])\t(?P<source>[^\t:]*):(?P<ref>[^\t]+)\t(?P<summary>.*)")
+_REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
+_LOCATION: Final = re.compile(rb"Recv header[^\n]*? [Ll]ocation: ([^\r\n]{1,500})")
+_MOVED: Final = (
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "failed to lock",
+    "cannot lock ref",
+    "incorrect old value",
+)
+_WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
+_TRACE: Final = "curl-trace"
+_MAX_TRACE: Final = 1 << 20
+
+
+class RefUpdate(NamedTuple):
+    """A ref of the remote that is to move from `old` (None: it is new) to `new`."""
+
+    ref: str
+    old: Oid | None
+    new: Oid
+
+
+class PushStatus(NamedTuple):
+    """What became of one update: `reason` is None if the remote took it.
+
+    moved: the remote had another value than `old`
+    with_others: it may have been refused because of another ref of the same push
+    """
+
+    update: RefUpdate
+    reason: str | None = None
+    moved: bool = False
+    with_others: bool = False
+
+
+class GitTransport:
+    """Runs git for one remote, in a quarantine.
+
+    environ: the environment of the user
+    terminal: whether git may ask for a password on the terminal
+    """
+
+    def __init__(
+        self,
+        quarantine: Quarantine,
+        address: Address,
+        environ: Mapping[str, str],
+        *,
+        terminal: bool = False,
+        limits: Limits = Limits(),  # noqa: B008 - it is immutable
+        on_progress: Progress | None = None,
+    ) -> None:
+        program = find_git()
+        if program is None:
+            raise Inaccessible("the git program is not installed", hint="install git; it talks to remotes")
+        self._program = program
+        self._quarantine = quarantine
+        self._address = address
+        self._terminal = terminal
+        self._limits = limits
+        self._on_progress = on_progress
+        self._environment = transport_environment(environ, address, terminal=terminal)
+        self._trace = os.path.join(quarantine.path, _TRACE)
+        if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
+            self._environment |= {"GIT_TRACE_CURL": self._trace, "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
+
+    def list_refs(self, pattern: str) -> dict[str, Oid]:
+        """Return the refs of the remote that match a pattern such as `refs/scopes/v1/c/*`.
+
+        Raises:
+            Inaccessible: the remote does not answer, or refuses.
+            Corrupt: its answer is damaged.
+        """
+        words = ["ls-remote", "--refs", *self._server("upload-pack"), "--", self._address.text, pattern]
+        done = self._run(words)
+        if done.code != 0:
+            raise self._failure("read from", done)
+        found: dict[str, Oid] = {}
+        for line in done.output.decode("utf-8", "surrogateescape").splitlines():
+            oid, _, ref = line.partition("\t")
+            if not is_oid(oid) or not _REF.fullmatch(ref):
+                raise Corrupt("the remote sent a list of refs that is damaged", hint="it may be hostile")
+            found[ref] = Oid(oid)
+        return found
+
+    def fetch(self, refspecs: Sequence[str]) -> dict[str, Oid]:
+        """Fetch refs into the quarantine, and return those below `refs/new/` with their values.
+
+        Raises:
+            NotFound: the remote lacks one of them.
+            Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
+        """
+        words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        words += ["--progress"] if self._on_progress is not None else []
+        words += ["--stdin", *self._server("upload-pack"), "--", self._address.text]
+        done = self._run(words, "".join(f"{each}\n" for each in refspecs).encode("utf-8", "surrogateescape"))
+        if done.code != 0:
+            raise self._failure("fetch from", done)
+        return self._list_incoming()
+
+    def _list_incoming(self) -> dict[str, Oid]:
+        done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
+        if done.code != 0:
+            raise self._failure("read what was fetched from", done)
+        lines = (line.partition("\t") for line in done.output.decode("utf-8", "surrogateescape").splitlines())
+        return {ref: Oid(oid) for oid, _, ref in lines}
+
+    def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
+        """Push refs, each only if the remote still has its old value; return what became of each.
+
+        Raises:
+            Inaccessible: the remote does not answer, or refuses everybody; what it had taken before is not known.
+        """
+        leases = [f"--force-with-lease={each.ref}:{each.old or ''}" for each in updates]
+        words = ["push", "--porcelain", "--no-verify", "--no-signed"]
+        words += ["--progress"] if self._on_progress is not None else []
+        words += [*leases, *self._server("receive-pack"), "--", self._address.text]
+        done = self._run([*words, *(f"{each.new}:{each.ref}" for each in updates)])
+        found = dict(_read_statuses(done.output.decode("utf-8", "replace")))
+        if not found and done.code != 0:
+            raise self._failure("push to", done)
+        return [_status_of(each, found.get(each.ref), done) for each in updates]
+
+    def delete(self, ref: str, old: Oid) -> None:
+        """Delete a ref of the remote if it still has a value; that it stays is no error."""
+        words = ["push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{old}"]
+        self._run([*words, *self._server("receive-pack"), "--", self._address.text, f":{ref}"])
+
+    def _run(self, words: Sequence[str], stdin: bytes = b"") -> Finished:
+        options = [word for option in _OPTIONS for word in ("-c", option)]
+        return run_limited(
+            [self._program, "--no-pager", f"--git-dir={self._quarantine.path}", *options, *words],
+            directory=self._quarantine.path,
+            environment=self._environment,
+            limits=self._limits,
+            stdin=stdin,
+            lock=self._quarantine.lock,
+            own_session=not self._terminal,
+            on_progress=self._on_progress,
+        )
+
+    def _server(self, name: str) -> list[str]:
+        """Return the option that names the program which serves a directory, so that no hook of it runs."""
+        if self._address.transport != "directory":
+            return []
+        if not os.path.isdir(self._address.text):
+            hint = "create it: git init --bare DIRECTORY"
+            raise NotFound(f"there is no directory {self._address.text}", hint=hint)
+        options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
+        return [f"--{name}={quote(self._program)} {options} {name}"]
+
+    def _failure(self, what: str, done: Finished) -> ScopesError:
+        reason = describe_failure(done.errors)
+        if "couldn't find remote ref" in done.errors:
+            return NotFound("the remote does not have this conversation", hint="list what it has: scopes remote list")
+        hint = "check the address, the network and your rights, and try again"
+        redirected = self._find_redirect()
+        if redirected is not None:
+            reason, hint = (
+                f"it redirects to {redirected}",
+                "redirects are not followed: add that address if you trust it",
+            )
+        return Inaccessible(f"cannot {what} {self._address.text}: {reason}", hint=hint)
+
+    def _find_redirect(self) -> str | None:
+        try:
+            with open(self._trace, "rb") as file:
+                found = _LOCATION.findall(file.read(_MAX_TRACE))
+        except OSError:
+            return None
+        return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
+
+
+def transport_environment(environ: Mapping[str, str], address: Address, *, terminal: bool) -> dict[str, str]:
+    """Return the environment of a git that talks to a remote: of the variables GIT_* only those of the connection."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    allowed = f"{_ALLOWED}:http" if address.transport == "http" else _ALLOWED
+    asking = {} if terminal else {"GIT_TERMINAL_PROMPT": "0"}
+    return kept | _ENVIRONMENT | asking | {"GIT_ALLOW_PROTOCOL": allowed}
+
+
+def _read_statuses(output: str) -> list[tuple[str, tuple[str, str]]]:
+    """Read the lines of `git push --porcelain`: ref, flag and summary of each."""
+    found = (_STATUS.fullmatch(line) for line in output.splitlines())
+    return [(each["ref"], (each["flag"], each["summary"])) for each in found if each is not None]
+
+
+def _status_of(update: RefUpdate, found: tuple[str, str] | None, done: Finished) -> PushStatus:
+    if found is None:
+        return PushStatus(update, "the remote did not say whether it took it", with_others=True)
+    flag, summary = found
+    if flag != "!":
+        return PushStatus(update)
+    match = _REASON.search(summary)
+    reason = clean_line(match["reason"] if match is not None else summary)
+    lines = "; ".join(server_lines(done.errors))
+    return PushStatus(
+        update,
+        f"{reason}: {lines}" if lines else reason,
+        moved=any(each in summary for each in _MOVED),
+        with_others=any(each in summary for each in _WHOLE),
+    )

@@ -1,0 +1,175 @@
+"""Join the metadata of two machines: the newest change of every register, whoever joins first, and how often.
+
+The joined commit is a function of what it joins: its parents are sorted, its time is the latest, its subject is fixed.
+A join of joins is the join of all of them, so machines that have the same commits have the same join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from scopes.history.registers import BRANCHES, register_of_branch
+from scopes.ids import BranchName, Oid
+from scopes.model.conversation import branch_id
+from scopes.model.path_encoding import decode_component
+from scopes.store.objects import COMMIT, Commit, Identity, format_commit
+from scopes.store.repository import Objects, read_commit, read_commit_stub
+from scopes.sync.local_fields import follow_renames
+from scopes.sync.registers import (
+    LocalBranch,
+    State,
+    choose_names,
+    join_states,
+    read_local_branches,
+    read_state,
+    refuse_clock_jumps,
+    without_registers,
+    write_state,
+)
+
+LOCAL: Final = ("directory",)  # where the conversation was started: a path of this machine
+_AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
+_JOIN: Final = "join metadata"
+_RECEIVED: Final = "metadata from a remote"
+_LOCAL_NAMES: Final = "names of branches on this machine"
+
+
+class JoinedMetadata(NamedTuple):
+    """The metadata after a join, and the names that its branches have here, by id."""
+
+    commit: Oid
+    names: Mapping[str, BranchName]
+
+
+def shared_tree(objects: Objects, metadata: Oid) -> Oid:
+    """Return the metadata as it goes to other machines: without local names of branches and what is only of here.
+
+    That is the directory, and `local_fields` of the entries of branches.
+    """
+    return write_state(objects, without_registers(read_state(objects, _tree_of(objects, metadata)), LOCAL))
+
+
+def write_received(objects: Objects, tree: Oid, time: int) -> Oid:
+    """Write metadata that came from a remote as a commit, a function of its arguments, for `join_metadata`."""
+    return _write(objects, tree, (), time, _RECEIVED)
+
+
+def join_metadata(objects: Objects, ours: Oid, theirs: Oid) -> Oid:
+    """Return the commit with the newest change of every register of two metadata commits.
+
+    The order does not matter. If one of the two contains the other, it is returned. Branches have the names that they
+    have on every machine, see `receive_metadata` for those of this one.
+
+    Raises:
+        Corrupt, NotFound: one of them is damaged.
+    """
+    leaves = {leaf.oid: leaf for commit in (ours, theirs) for leaf in _list_leaves(objects, commit)}
+    states = {oid: read_state(objects, leaf.tree) for oid, leaf in leaves.items()}
+    kept = sorted(_drop_contained(objects, leaves, states))
+    joined = join_states(*states.values())
+    if len(kept) == 1 and states[kept[0]] == joined:
+        return kept[0]
+    latest = max(leaves[oid].time for oid in kept)
+    return _write(objects, write_state(objects, joined), kept, latest, _JOIN)
+
+
+def receive_metadata(
+    objects: Objects, ours: Oid | None, theirs: Oid, time: int, branches: Collection[BranchName]
+) -> JoinedMetadata:
+    """Join the metadata that a remote has with that of a conversation here; return `ours` if nothing is new in it.
+
+    Branches keep the names that they have here, unless they were renamed elsewhere. A branch that exists here keeps its
+    entry, although it was deleted elsewhere: only its own machine deletes a branch.
+
+    Args:
+        objects: where the new commit is written.
+        ours: the metadata commit; None for a conversation that is new here.
+        theirs: the tree in the manifest.
+        time: that of the manifest, in seconds.
+        branches: the branches that the conversation has here.
+
+    Raises:
+        Refused: a clock in `theirs` is not possible.
+        Corrupt, NotFound: one of them is damaged.
+    """
+    known = {} if ours is None else read_state(objects, _tree_of(objects, ours))
+    received = without_registers(read_state(objects, theirs), LOCAL)
+    refuse_clock_jumps(known, received)
+    local = {} if ours is None else read_local_branches(objects, _tree_of(objects, ours))
+    here = {register: branch.name for register, branch in local.items()}
+    without_entry = {*branches} - {*here.values()}
+    here = {register_of_branch(branch_id(name, None)): name for name in without_entry} | here
+    kept = {register: name for register, name in here.items() if name in branches}
+    state = _keep_entries(join_states(known, received), known, kept)
+    stay = {r: name for r, name in kept.items() if r in state and (r not in known or state[r].name == known[r].name)}
+    names = choose_names(state, stay, [name for register, name in kept.items() if register not in state])
+    tree = write_state(objects, state, _with_names(local, names))
+    if ours is not None and tree == _tree_of(objects, ours):
+        return JoinedMetadata(ours, _by_branch(names))
+    commit = write_received(objects, write_state(objects, received), time)
+    joined = commit if ours is None else join_metadata(objects, ours, commit)
+    if tree != _tree_of(objects, joined):
+        joined = _write(objects, tree, (joined,), read_commit(objects, joined).time, _LOCAL_NAMES)
+    return JoinedMetadata(joined, _by_branch(names))
+
+
+def _keep_entries(state: State, known: State, registers: Iterable[str]) -> State:
+    """Return the state with the entries of branches that exist here and were removed elsewhere."""
+    removed = [each for each in registers if each in known and known[each].value and state[each].value is None]
+    return {**state, **{each: known[each]._replace(clock=state[each].clock) for each in removed}}
+
+
+def _with_names(local: Mapping[str, LocalBranch], names: Mapping[str, BranchName]) -> dict[str, LocalBranch]:
+    """Return what branches have here after some of them got other names."""
+    renamed = {local[each].name: name for each, name in names.items() if each in local and local[each].name != name}
+    fields = {register: follow_renames(branch.fields, renamed) for register, branch in local.items()}
+    return {register: LocalBranch(name, fields.get(register, {})) for register, name in names.items()}
+
+
+def _by_branch(names: Mapping[str, BranchName]) -> dict[str, BranchName]:
+    return {decode_component(register[len(BRANCHES) :]): name for register, name in names.items()}
+
+
+def _list_leaves(objects: Objects, commit: Oid) -> list[Commit]:
+    """Return a commit, or what it joins if it is a join."""
+    found = read_commit(objects, commit)
+    if found.subject != _JOIN or not found.parents:
+        return [found]
+    return [leaf for parent in found.parents for leaf in _list_leaves(objects, parent)]
+
+
+def _drop_contained(objects: Objects, leaves: Mapping[Oid, Commit], states: Mapping[Oid, State]) -> set[Oid]:
+    """Return the commits that no other one contains: as an ancestor or, if it came from a remote, in its state."""
+    kept = leaves.keys() - _walk_ancestors(objects, leaves.values())
+    received = {oid for oid in kept if leaves[oid].subject == _RECEIVED and not leaves[oid].parents}
+
+    def contains(other: Oid, oid: Oid) -> bool:
+        if join_states(states[other], states[oid]) != states[other]:
+            return False
+        return other not in received or states[other] != states[oid] or other < oid
+
+    return {
+        oid for oid in kept if oid not in received or not any(contains(other, oid) for other in kept if other != oid)
+    }
+
+
+def _walk_ancestors(objects: Objects, commits: Iterable[Commit]) -> set[Oid]:
+    """Return all commits below some commits."""
+    found: set[Oid] = set()
+    waiting = [parent for commit in commits for parent in commit.parents]
+    while waiting:
+        oid = waiting.pop()
+        if oid not in found:
+            found.add(oid)
+            waiting += read_commit(objects, oid).parents
+    return found
+
+
+def _tree_of(objects: Objects, commit: Oid) -> Oid:
+    return read_commit_stub(objects, commit).tree
+
+
+def _write(objects: Objects, tree: Oid, parents: Iterable[Oid], time: int, subject: str) -> Oid:
+    data = format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=subject)
+    return objects.write(COMMIT, data)

@@ -1,0 +1,120 @@
+"""Find the conversations of this store by their roots, and choose those that a command is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.errors import Corrupt, Invalid
+from scopes.history.conversations import list_tips_by_time
+from scopes.history.revisions import (
+    conversation_ids,
+    find_directory,
+    find_root_commit,
+    resolve_conversation,
+)
+from scopes.ids import ConversationId, Oid
+from scopes.importers.conversation_roots import list_conversation_roots
+from scopes.lazy_patterns import compile_lazily
+from scopes.store.projects import Project
+from scopes.store.repository import Repository, read_commit
+from scopes.sync.names import RemoteName, month_of, name_on_remote
+
+_YEAR = compile_lazily(r"[0-9]{4}")
+_NANOSECONDS = 1_000_000_000
+
+
+class Selection(NamedTuple):
+    """Which conversations a command is about: those that are named, or all that meet every condition.
+
+    since: the time of the last message, in seconds since 1970; year: in which they began
+    """
+
+    names: tuple[str, ...] = ()
+    everything: bool = False
+    project: Project | None = None
+    since: int | None = None
+    year: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing was chosen."""
+        return not (self.names or self.everything or self.project or self.since is not None or self.year)
+
+    @property
+    def has_conditions(self) -> bool:
+        """Return True if not all conversations meet it."""
+        return self.project is not None or self.since is not None or self.year is not None
+
+
+def make_selection(
+    names: Sequence[str], *, everything: bool, project: Project | None, since: str | None, year: str | None
+) -> Selection:
+    """Check what the user has chosen.
+
+    Raises:
+        Invalid: options exclude each other, or one is not valid.
+    """
+    if year is not None and not _YEAR.fullmatch(year):
+        raise Invalid(f"{year!a} is not a year", hint="for example: --year 2026")
+    conditions = everything or project is not None or since is not None or year is not None
+    if names and conditions:
+        raise Invalid("conversations cannot be named together with --all, --project, --since or --year")
+    moment = None if since is None else parse_date(since, now_nanoseconds()) // _NANOSECONDS
+    return Selection(tuple(names), everything, project, moment, year)
+
+
+def list_roots(repository: Repository) -> dict[Oid, ConversationId]:
+    """Return all conversations of the store by their root commits; one whose root is damaged is left out."""
+    found = list_conversation_roots(repository, repository.index_directory).by_root
+    known = {*found.values()}
+    for conversation in conversation_ids(repository):
+        if conversation not in known:  # it has no metadata about main
+            root = find_root_commit(repository, conversation)
+            if root is not None:
+                found.setdefault(root, conversation)
+    return found
+
+
+def choose_local(repository: Repository, selection: Selection) -> list[ConversationId]:
+    """Return the chosen conversations, sorted by id, those that are named in their order.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a name cannot be resolved.
+    """
+    if selection.names:
+        return list(dict.fromkeys(resolve_conversation(repository, name) for name in selection.names))
+    return [each for each in conversation_ids(repository) if _meets(repository, each, selection)]
+
+
+def _meets(repository: Repository, conversation: ConversationId, selection: Selection) -> bool:
+    if selection.year is not None:
+        root = find_root_commit(repository, conversation)
+        if root is None or not month_of(read_commit(repository, root)).startswith(selection.year):
+            return False
+    if selection.since is not None:
+        newest = list_tips_by_time(repository, conversation)[-1:]
+        if not newest or read_commit(repository, newest[0]).time < selection.since:
+            return False
+    if selection.project is not None:
+        directory = find_directory(repository, conversation)
+        return directory is not None and selection.project.contains(directory)
+    return True
+
+
+def name_of_conversation(repository: Repository, conversation: ConversationId) -> RemoteName:
+    """Return the name of a conversation of this store on every remote.
+
+    Raises:
+        Corrupt: its history does not begin with a root.
+    """
+    root = find_root_commit(repository, conversation)
+    if root is None:
+        raise Corrupt(f"the history of {conversation} has no root", hint="see: scopes verify")
+    return name_on_remote(repository, read_commit(repository, root))
+
+
+def newest_time(repository: Repository, tips: Iterable[Oid]) -> int:
+    """Return the time of the newest of some commits, in seconds since 1970."""
+    return max(read_commit(repository, oid).time for oid in tips)

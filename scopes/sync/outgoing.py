@@ -1,0 +1,177 @@
+"""Decide what a push of a conversation would send: its next manifest on a remote. Nothing is written here.
+
+A branch of the remote is never lost: where it has messages that are not in the local branch, it stays as it is, unless
+the caller forces it; one that does not exist here stays, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from scopes.clock import format_seconds
+from scopes.errors import Refused
+from scopes.history.messages import is_root, message_id_of
+from scopes.history.metadata import TITLE, decode_line, read_metadata
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.conversation import branch_id
+from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
+from scopes.secret_scan.clearance import Cleared
+from scopes.store import refs
+from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.objects import EMPTY_TREE, Commit
+from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.trees import find_blob
+from scopes.sync.join import shared_tree
+from scopes.sync.local_conversations import name_of_conversation, newest_time
+from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
+from scopes.sync.names import RemoteName, read_root_document, tracking_ref
+from scopes.sync.open_tips import closed_tip
+from scopes.sync.registers import branch_names, read_state
+
+
+class Outgoing(NamedTuple):
+    """What a push would make of a conversation on a remote.
+
+    previous: what the remote had when it was last seen
+    meta: the tree of the metadata; None if there is none
+    new_messages: how many the remote does not have
+    diverged: branches whose messages on the remote are not in the local branch
+    """
+
+    conversation: ConversationId
+    name: RemoteName
+    previous: StoredManifest | None
+    manifest: Manifest
+    meta: Oid | None
+    time: int
+    new_messages: int
+    diverged: tuple[BranchName, ...]
+
+    @property
+    def is_new(self) -> bool:
+        """Return True if the remote lacks something of it."""
+        if self.previous is None:
+            return True
+        return (self.previous.manifest.branches, self.previous.meta) != (self.manifest.branches, self.meta)
+
+    @property
+    def previous_oid(self) -> Oid | None:
+        """The manifest that the remote had."""
+        return None if self.previous is None else self.previous.oid
+
+    def write(self, objects: Objects, cleared: Cleared) -> Oid:
+        """Write the next manifest, which a gate has cleared together with all that it reaches, and return it.
+
+        Raises:
+            ValueError: another one was cleared.
+        """
+        if cleared.data != encode_manifest(self.manifest):
+            raise ValueError("this manifest was not cleared")
+        return write_manifest(objects, self.manifest, self.meta, self.previous_oid, self.time)
+
+
+def plan_push(
+    repository: Repository, remote: str, conversation: ConversationId, objects: Objects, *, force: bool = False
+) -> Outgoing:
+    """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
+
+    Raises:
+        Refused: the conversation has too many branches.
+        Corrupt, NotFound: it is damaged.
+    """
+    name = name_of_conversation(repository, conversation)
+    tracked = repository.find_ref(tracking_ref(remote, name.root))
+    previous = None if tracked is None else read_manifest(repository, Oid(tracked))
+    there = {} if previous is None else previous.manifest.branches
+    metadata = repository.find_ref(refs.meta_ref(conversation))
+    meta = None if metadata is None else shared_tree(objects, Oid(metadata))
+    meta = None if meta == EMPTY_TREE else meta
+    tips, diverged = _choose_tips(repository, conversation, there, force=force)
+    names = {} if meta is None else branch_names(read_state(objects, meta))
+    if len(tips) > MAX_BRANCHES:
+        raise Refused(f"{conversation} has more than {MAX_BRANCHES} branches", hint="delete some: scopes delete-branch")
+    counts = _Counts(repository, there.values())
+    branches = {
+        key: ManifestBranch(names.get(key, branch), tip, counts.count(tip))
+        for key, (branch, tip) in sorted(tips.items())
+    }
+    time = newest_time(repository, (branch.tip for branch in branches.values()))
+    title = None if meta is None else find_blob(objects, meta, TITLE)
+    root = read_root_document(repository, read_commit(repository, name.root))
+    manifest = Manifest(
+        title=None if title is None else decode_line(title)[:MAX_TITLE],
+        project=name.project,
+        created=root.created[:64],
+        newest=format_seconds(time),
+        branches=branches,
+    )
+    new = _count_new(repository, manifest.branches, there)
+    return Outgoing(conversation, name, previous, manifest, meta, time, new, diverged)
+
+
+def _choose_tips(
+    repository: Repository, conversation: ConversationId, there: Mapping[str, ManifestBranch], *, force: bool
+) -> tuple[dict[str, tuple[BranchName, Oid]], tuple[BranchName, ...]]:
+    """Return name and tip of every branch by id, and the local branches that differ from the remote's."""
+    entries = read_metadata(repository, conversation).branches
+    chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
+    diverged: list[BranchName] = []
+    for name, tip in list_branch_tips(repository, conversation).items():
+        key, closed = branch_id(name, entries.get(name)), closed_tip(repository, tip)
+        before = there.get(key)
+        if before is None or force or is_ancestor(repository, before.tip, closed):
+            chosen[key] = (name, closed)
+        elif not is_ancestor(repository, closed, before.tip):
+            diverged.append(name)
+    return chosen, tuple(diverged)
+
+
+class _Counts:
+    """Counts the messages of branches; of a linear history each commit is looked at once."""
+
+    def __init__(self, repository: Repository, known: Iterable[ManifestBranch]) -> None:
+        self._repository = repository
+        self._known: dict[Oid, int] = {branch.tip: branch.messages for branch in known}
+
+    def count(self, tip: Oid) -> int:
+        """Return the number of messages that a tip reaches, each id once."""
+        line: list[Oid] = []
+        oid, below = tip, 0
+        while True:
+            if oid in self._known:
+                below = self._known[oid]
+                break
+            commit = read_commit(self._repository, oid)
+            if is_root(commit) or not commit.parents:
+                break
+            if len(commit.parents) > 1:
+                below = self._count_all(oid)
+                break
+            line.append(oid)
+            oid = commit.parents[0]
+        for number, each in enumerate(reversed(line), below + 1):
+            self._known[each] = number
+        self._known[oid] = below
+        return below + len(line)
+
+    def _count_all(self, tip: Oid) -> int:
+        commits = walk_newest_first(self._repository, [tip])
+        return len({message_id_of(commit) for commit in commits if not is_root(commit)})
+
+
+def walk_new(
+    repository: Repository, branches: Mapping[str, ManifestBranch], there: Mapping[str, ManifestBranch]
+) -> Iterator[Commit]:
+    """Yield the commits that the branches reach and those of the remote do not."""
+    before = list(dict.fromkeys(branch.tip for branch in there.values()))
+    tips = [oid for oid in dict.fromkeys(branch.tip for branch in branches.values()) if oid not in before]
+    hidden = {commit.oid for commit in walk_newest_first(repository, before)} if tips and before else set()
+    return walk_newest_first(repository, tips, hidden=hidden)
+
+
+def _count_new(
+    repository: Repository, branches: Mapping[str, ManifestBranch], there: Mapping[str, ManifestBranch]
+) -> int:
+    return sum(1 for commit in walk_new(repository, branches, there) if not is_root(commit))

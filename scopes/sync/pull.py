@@ -1,0 +1,124 @@
+"""`pull`: fetch, then merge the branches that have messages on both sides, each as `merge` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, MergeOutcome, UpToDate
+from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.metadata import read_metadata
+from scopes.history.remote_branches import read_remote_branches
+from scopes.history.revisions import list_branch_tips
+from scopes.history.transaction import same_command
+from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.model.conversation import branch_id
+from scopes.result import Note, Result
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection
+from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.local_conversations import Selection, choose_local, list_roots
+from scopes.sync.open_tips import closed_tip
+from scopes.sync.remotes import Remote
+
+PullState: TypeAlias = Literal["merged", "fast-forward", "up-to-date", "conflict", "refused"]
+
+
+class PulledBranch(NamedTuple):
+    """A branch that had messages on both sides, and what its merge came to.
+
+    messages: how many are new in it; conflicts: how many are open; reason: why it was not merged
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    source: str
+    state: PullState
+    messages: int = 0
+    conflicts: int = 0
+    reason: str | None = None
+    operation: OperationId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled(Result):
+    """What was fetched, and the branches that were merged."""
+
+    fetched: Fetched
+    branches: tuple[PulledBranch, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """3 if a merge stopped on conflicts, 1 if one was refused; else that of the fetch."""
+        states = {each.state for each in self.branches}
+        return 3 if "conflict" in states else 1 if "refused" in states else self.fetched.exit_code
+
+
+def pull(repository: Repository, remote: Remote, selection: Selection, connection: Connection) -> Pulled:
+    """Fetch the chosen conversations, by default all, and merge what differs; one undo takes all of it back.
+
+    A merge that stops on conflicts is left as `merge` leaves it; the other branches are merged all the same.
+
+    Raises:
+        As `fetch`.
+    """
+    fetched = fetch(repository, remote, selection, connection)
+    operations = [] if fetched.operation is None else [fetched.operation]
+    merged: list[PulledBranch] = []
+    for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):
+        with same_command(repository, *operations):
+            done = _merge(repository, conversation, branch, source)
+        merged.append(done)
+        operations += [] if done.operation is None else [done.operation]
+    stopped = next((each for each in merged if each.state == "conflict"), None)
+    notes = () if stopped is None else (_note_conflict(stopped),)
+    return Pulled(fetched=fetched, branches=tuple(merged), notes=notes)
+
+
+def _walk_diverged(
+    repository: Repository, remote: Remote, selection: Selection
+) -> Iterator[tuple[ConversationId, BranchName, str]]:
+    """Yield conversation, branch and the name of the remote's branch of all that have messages on both sides."""
+    chosen = set(choose_local(repository, selection)) if selection.names or selection.has_conditions else None
+    for root, conversation in sorted(list_roots(repository).items(), key=lambda item: item[1]):
+        if chosen is not None and conversation not in chosen:
+            continue
+        there = read_remote_branches(repository, root).get(remote.name, {})
+        entries = read_metadata(repository, conversation).branches if there else {}
+        for name, tip in list_branch_tips(repository, conversation).items() if there else ():
+            other = there.get(branch_id(name, entries.get(name)))
+            if other is None or is_ancestor(repository, other.tip, tip):
+                continue
+            if not is_ancestor(repository, closed_tip(repository, tip), other.tip):
+                yield conversation, name, f"{remote.name}/{other.name}"
+
+
+def _merge(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:
+    try:
+        outcome = merge(repository, conversation, source, target=branch)
+    except (Refused, Conflicted, NotFound) as error:
+        return PulledBranch(conversation, branch, source, "refused", reason=error.message)
+    conflicts = len(outcome.conflicts) if isinstance(outcome, MergeConflicted) else 0
+    state, operation = _state_of(outcome), outcome.operation
+    return PulledBranch(conversation, branch, source, state, len(outcome.messages), conflicts, operation=operation)
+
+
+def _state_of(outcome: MergeOutcome) -> PullState:
+    match outcome:
+        case UpToDate():
+            return "up-to-date"
+        case FastForwarded():
+            return "fast-forward"
+        case MergeConflicted():
+            return "conflict"
+        case _:
+            return "merged"
+
+
+def _note_conflict(stopped: PulledBranch) -> Note:
+    text = f"the merge of {stopped.source} into {stopped.conversation}/{stopped.branch} stopped on conflicts"
+    name = stopped.conversation
+    return Note(text, f"resolve them: scopes conflicts list {name}; then: scopes merge {name} --continue")

@@ -1,0 +1,249 @@
+"""`push`: send conversations to a remote. Each has one ref there, which moves only if it has its last known value.
+
+Where the remote has moved, what it has is fetched first, and the push is built anew on top. What a remote has taken is
+remembered batch by batch, so a push that breaks off goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.errors import SecretsFound
+from scopes.history.transaction import RefTransaction
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.result import Note, Result, plural
+from scopes.secret_scan.clearance import Cleared, Mode
+from scopes.secrets.gates import gate_of
+from scopes.store.repository import Objects, Repository
+from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.clearance import clear_for_push
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.fetch import new_objects, receive
+from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
+from scopes.sync.local_conversations import Selection, choose_local
+from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.remote_selection import refspec_of
+from scopes.sync.remotes import Remote
+
+BATCH: Final = 200
+TRIES: Final = 5
+_SECRETS: Final = Note(
+    "what may have a secret was not pushed",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: scopes push --allow-secrets",
+)
+PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
+
+
+class PushedConversation(NamedTuple):
+    """What became of a conversation.
+
+    status: `refused` by the remote or by scopes, for the `reason`
+    messages: how many were sent
+    diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    """
+
+    conversation: ConversationId
+    root: Oid
+    status: PushedStatus
+    branches: int
+    messages: int = 0
+    diverged: tuple[BranchName, ...] = ()
+    reason: str | None = None
+
+
+class _Planned(NamedTuple):
+    """What is to be sent, after it was searched for secrets."""
+
+    outgoing: Outgoing
+    cleared: Cleared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pushed(Result):
+    """What a push sent; `unchanged` is the number of conversations of which the remote had everything."""
+
+    remote: str
+    address: str
+    conversations: tuple[PushedConversation, ...]
+    unchanged: int
+
+    @property
+    def exit_code(self) -> int:
+        """1 if something was not taken by the remote."""
+        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) else 0
+
+
+def push(
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    *,
+    force: bool = False,
+    allow_secrets: bool = False,
+) -> Pushed:
+    """Send the chosen conversations to a remote.
+
+    The last message of an imported session that still grows is not sent. With `force` branches of the remote are moved
+    to where they are here, even if that leaves out messages; the history of the manifest keeps them. A conversation
+    that may have a secret is refused, unless secrets are allowed.
+
+    Raises:
+        NotFound, Ambiguous: a name cannot be resolved.
+        Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
+        Corrupt: what it sent after it had moved is not acceptable.
+    """
+    chosen = choose_local(repository, selection)
+    run = _Push(repository, remote, connection, force=force, allow_secrets=allow_secrets)
+    rows = run.run(chosen)
+    shown = tuple(rows[each] for each in chosen if rows[each].status != "unchanged" or rows[each].diverged)
+    return Pushed(
+        remote=remote.name,
+        address=remote.address.text,
+        conversations=shown,
+        unchanged=len(chosen) - len(shown),
+        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote)),
+    )
+
+
+class _Push:
+    """One push; `rows` has what became of each conversation so far."""
+
+    def __init__(
+        self, repository: Repository, remote: Remote, connection: Connection, *, force: bool, allow_secrets: bool
+    ) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._connection = connection
+        self._force = force
+        self._mode: Mode = "allow" if allow_secrets else "refuse"
+        self.has_found_secrets = False
+        self._rows: dict[ConversationId, PushedConversation] = {}
+
+    def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
+        """Push, and after each round push again what the remote had moved meanwhile."""
+        waiting = list(chosen)
+        for _ in range(TRIES):
+            moved = self._push_once(waiting)
+            if not moved:
+                return self._rows
+            refused = self._fetch([each.outgoing.name for each in moved])
+            waiting = []
+            for each in moved:
+                if each.outgoing.name.root in refused:
+                    self._note(each.outgoing, "refused", refused[each.outgoing.name.root])
+                else:
+                    waiting.append(each.outgoing.conversation)
+        for conversation in waiting:
+            reason = f"the remote moved {TRIES} times meanwhile; try again"
+            self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
+        return self._rows
+
+    def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
+        """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
+        with quarantine_of(self._repository) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            specs = [refspec_of(name) for name in names]
+            rows, _ = receive(self._repository, self._remote, transport, quarantine, specs, self._connection)
+        return {row.root: row.reason or "" for row in rows if row.status == "refused"}
+
+    def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
+        """Push each conversation once, and return those that the remote has moved."""
+        cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
+        with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
+            for conversation in waiting:
+                planned = self._plan(conversation, objects)
+                if planned is not None:
+                    update = _write_update(planned, objects)
+                    cleared[update.ref] = (planned, update)
+        if not cleared:
+            return []
+        moved: list[_Planned] = []
+        with quarantine_of(self._repository) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            for statuses in send(transport, [update for _, update in cleared.values()]):
+                self._remember([status.update for status in statuses if status.reason is None])
+                for status in statuses:
+                    each = cleared[status.update.ref][0]
+                    if status.reason is not None and status.moved:
+                        moved.append(each)
+                        self._note(each.outgoing, "refused", "the remote has moved")
+                    elif status.reason is not None:
+                        self._note(each.outgoing, "refused", status.reason)
+                    else:
+                        self._note(each.outgoing, "new" if status.update.old is None else "updated")
+        return moved
+
+    def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
+        """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
+        outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
+        if not outgoing.is_new:
+            self._note(outgoing, "unchanged")
+            return None
+        try:
+            gate = gate_of(self._repository, self._mode)
+            return _Planned(outgoing, clear_for_push(self._repository, objects, outgoing, gate))
+        except SecretsFound as error:
+            self.has_found_secrets = True
+            self._note(outgoing, "refused", error.message)
+            return None
+
+    def _note(self, outgoing: Outgoing, status: PushedStatus, reason: str | None = None) -> None:
+        self._rows[outgoing.conversation] = PushedConversation(
+            outgoing.conversation,
+            outgoing.name.root,
+            status,
+            len(outgoing.manifest.branches),
+            outgoing.new_messages if status in {"new", "updated"} else 0,
+            outgoing.diverged,
+            reason,
+        )
+
+    def _remember(self, updates: Sequence[RefUpdate]) -> None:
+        """Record what the remote has confirmed."""
+        if not updates:
+            return
+        with exclusive_write(self._repository):
+            tx = RefTransaction(self._repository)
+            for update in updates:
+                ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
+                if self._repository.find_ref(ref) == update.old:  # else another process has seen it since
+                    tx.move_ref(ref, update.old, update.new)
+            if tx:
+                tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
+
+
+def _write_update(planned: _Planned, objects: Objects) -> RefUpdate:
+    outgoing = planned.outgoing
+    return RefUpdate(outgoing.name.ref, outgoing.previous_oid, outgoing.write(objects, planned.cleared))
+
+
+def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:
+    """Push updates in batches, and yield what became of each batch; raises as `GitTransport.push` does.
+
+    A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
+    whose refusal is final.
+    """
+    waiting = [list(updates[start : start + BATCH]) for start in range(0, len(updates), BATCH)]
+    while waiting:
+        batch = waiting.pop(0)
+        statuses = transport.push(batch)
+        with_others = [status.update for status in statuses if status.reason is not None and status.with_others]
+        if len(batch) > 1 and with_others:
+            middle = (len(with_others) + 1) // 2
+            waiting = [each for each in (with_others[:middle], with_others[middle:]) if each] + waiting
+            statuses = [status for status in statuses if status.reason is None or not status.with_others]
+        yield statuses
+
+
+def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
+    diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
+    if not diverged:
+        return ()
+    number = len(diverged)
+    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
+    return (Note(f"{text}: {', '.join(diverged[:5])}", "get them first: scopes fetch, then merge; or: push --force"),)

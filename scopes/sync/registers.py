@@ -1,0 +1,212 @@
+"""The metadata of a conversation as one state that can be joined: a value with a clock for every register.
+
+A state is the same on every machine that knows the same changes, whatever the local names of the branches are. A branch
+is a register of its id. Its value is its name and its entry, so that renames can be joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import NamedTuple, TypeAlias
+
+from scopes.errors import Corrupt, Refused
+from scopes.history.registers import (
+    BRANCHES,
+    CLOCKS,
+    NO_CLOCK,
+    Clock,
+    encode_clock,
+    read_clocks,
+    register_of_branch,
+    walk_values,
+)
+from scopes.ids import BranchName, Oid
+from scopes.model.conversation import branch_id, decode_branch_entry, encode_branch_entry, is_random_branch_id
+from scopes.model.path_encoding import decode_component, encode_component
+from scopes.store.refs import RefNameConflicts
+from scopes.store.repository import Objects
+from scopes.store.trees import BlobChange, read_blob, update_tree
+from scopes.sync.local_fields import LocalFields, add_local_fields, split_entry
+
+MAX_CLOCK_JUMP = 1_000_000
+_SHORT_ID = 6
+
+
+class Register(NamedTuple):
+    """The newest change of a register: of two, the greater one counts.
+
+    value: None if it was removed, which is less than any value
+    name: of a branch, everywhere but where another branch had that name first
+    """
+
+    clock: Clock
+    value: bytes | None
+    name: str = ""
+
+    @property
+    def order(self) -> tuple[Clock, bool, str, bytes]:
+        """What changes of one register are ordered by."""
+        return self.clock, self.value is not None, self.name, self.value or b""
+
+
+State: TypeAlias = Mapping[str, Register]
+
+
+class LocalBranch(NamedTuple):
+    """What a branch has on this machine alone: its name here, and fields of its entry."""
+
+    name: BranchName
+    fields: LocalFields
+
+
+def read_state(objects: Objects, tree: Oid | None) -> dict[str, Register]:
+    """Return the state that a metadata tree holds.
+
+    Raises:
+        Corrupt, NotFound: an object is damaged or missing.
+    """
+    if tree is None:
+        return {}
+    clocks = read_clocks(objects, tree)
+    found = {register: Register(clock, None) for register, clock in clocks.items()}
+    for path, oid in walk_values(objects, tree):
+        register, value, name = path, read_blob(objects, oid), ""
+        if path.startswith(BRANCHES):
+            branch, name, value = _read_branch(path, value)
+            register = register_of_branch(branch)
+        change = Register(clocks.get(register, NO_CLOCK), value, name)
+        found[register] = max(found.get(register, change), change, key=_order)
+    return found
+
+
+def _order(register: Register) -> tuple[Clock, bool, str, bytes]:
+    return register.order
+
+
+def _read_branch(path: str, data: bytes) -> tuple[str, BranchName, bytes]:
+    """Return the id of a branch, its name on every machine, and its entry without that name and what stays here."""
+    name = BranchName(decode_component(path[len(BRANCHES) :]))
+    try:
+        stored = decode_branch_entry(data)
+    except Corrupt:  # kept as it is
+        return branch_id(name, None), name, data
+    entry, local = split_entry(stored)
+    shared = entry.name or name
+    if entry.name is None and not local:
+        return branch_id(shared, entry), shared, data
+    return branch_id(shared, entry), shared, encode_branch_entry(replace(entry, name=None))
+
+
+def join_states(*states: State) -> dict[str, Register]:
+    """Return the state with the newest change of each register; the order and repetition of states do not matter."""
+    joined: dict[str, Register] = {}
+    for state in states:
+        for register, change in state.items():
+            joined[register] = max(joined.get(register, change), change, key=_order)
+    return joined
+
+
+def read_local_branches(objects: Objects, tree: Oid) -> dict[str, LocalBranch]:
+    """Return what the branches of a metadata tree have here alone, by register."""
+    found: dict[str, LocalBranch] = {}
+    for path, oid in walk_values(objects, tree):
+        if path.startswith(BRANCHES):
+            data = read_blob(objects, oid)
+            register = register_of_branch(_read_branch(path, data)[0])
+            found[register] = LocalBranch(BranchName(decode_component(path[len(BRANCHES) :])), _read_local_fields(data))
+    return found
+
+
+def _read_local_fields(data: bytes) -> LocalFields:
+    try:
+        return split_entry(decode_branch_entry(data))[1]
+    except Corrupt:
+        return {}
+
+
+def write_state(objects: Objects, state: State, here: Mapping[str, LocalBranch] | None = None) -> Oid:
+    """Write a state as a metadata tree, a function of the state and of what its branches have here, by register."""
+    files: dict[str, BlobChange] = {}
+    if here is None:
+        here = {register: LocalBranch(name, {}) for register, name in choose_names(state, {}).items()}
+    for register, (clock, value, name) in state.items():
+        if clock != NO_CLOCK:
+            files[f"{CLOCKS}/{register}"] = encode_clock(clock)
+        if value is not None and register in here:
+            local = here[register]
+            files[BRANCHES + encode_component(local.name)] = _with_local(value, name, local)
+        elif value is not None:
+            files[register] = value
+    return update_tree(objects, None, files)
+
+
+def _with_local(data: bytes, name: str, local: LocalBranch) -> bytes:
+    """Return the entry of a branch with what stays here, and with its name on other machines if that differs."""
+    if name == local.name and not local.fields:
+        return data
+    entry = add_local_fields(decode_branch_entry(data), local.fields)
+    return encode_branch_entry(replace(entry, name=None if name == local.name else BranchName(name)))
+
+
+def choose_names(state: State, names: Mapping[str, BranchName], taken: Iterable[str] = ()) -> dict[str, BranchName]:
+    """Return a name for each branch of a state, by register; no two names conflict as refs.
+
+    A branch keeps the name that it has in `names`. Others get their own name, or, if that conflicts with another one,
+    that and the first digits of their id. A branch without an id of its own comes first, then the order is that of ids.
+    """
+    branches = {register: change for register, change in state.items() if _is_branch(register, change)}
+    chosen = {register: names[register] for register in branches if register in names}
+    conflicts = RefNameConflicts({*chosen.values(), *taken})
+    for register in sorted(branches.keys() - chosen.keys(), key=lambda each: (branches[each].name, _rank(each))):
+        chosen[register] = _free_name(BranchName(branches[register].name), register, conflicts)
+        conflicts.add(chosen[register])
+    return chosen
+
+
+def _is_branch(register: str, change: Register) -> bool:
+    return register.startswith(BRANCHES) and change.value is not None
+
+
+def _rank(register: str) -> tuple[bool, str]:
+    branch = decode_component(register[len(BRANCHES) :])
+    return is_random_branch_id(branch), branch
+
+
+def _free_name(name: BranchName, register: str, conflicts: RefNameConflicts) -> BranchName:
+    if conflicts.find(name) is None:
+        return name
+    digits = sha256(register.encode()).hexdigest()
+    for length in range(_SHORT_ID, len(digits)):
+        candidate = f"{name.replace('/', '-')}-{digits[:length]}"
+        if conflicts.find(candidate) is None:
+            return BranchName(candidate)
+    raise Corrupt(f"no name is left for the branch {name!a}")
+
+
+def branch_names(state: State) -> dict[str, BranchName]:
+    """Return the names of the branches of a state, as they are on every machine, by id."""
+    branches = (register for register, change in state.items() if _is_branch(register, change))
+    return {decode_component(each[len(BRANCHES) :]): BranchName(state[each].name) for each in branches}
+
+
+def refuse_clock_jumps(known: State, received: State) -> None:
+    """Refuse a received state with a clock so high that no number of changes can have led to it.
+
+    It would keep everybody from ever changing the value again.
+
+    Raises:
+        Refused: the clock of a register is more than MAX_CLOCK_JUMP above the highest one that is known of it.
+    """
+    for register, change in received.items():
+        before = known[register].clock.number if register in known else 0
+        if change.clock.number > before + MAX_CLOCK_JUMP:
+            hint = "the store that it came from is damaged, or was changed to do harm"
+            raise Refused(f"the clock of {register!a} in the received metadata is not possible", hint=hint)
+
+
+def without_registers(state: State, registers: Iterable[str]) -> dict[str, Register]:
+    """Return a state without registers that stay on this machine."""
+    left_out = frozenset(registers)
+    return {register: change for register, change in state.items() if register not in left_out}

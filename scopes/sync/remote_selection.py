@@ -1,0 +1,75 @@
+"""Choose what to fetch: the patterns of refs for the conversations that a command is about."""
+
+from __future__ import annotations
+
+import re
+
+from scopes.errors import Ambiguous, NotFound, ScopesError
+from scopes.history.revisions import resolve_conversation
+from scopes.store.repository import Repository
+from scopes.sync.git_transport import INCOMING, GitTransport
+from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
+from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
+
+_EVERYTHING = f"{ON_REMOTE}*"
+_PREFIX = re.compile(r"[0-9a-f]{7,40}")
+
+
+def choose_refspecs(repository: Repository, selection: Selection, transport: GitTransport) -> list[str]:
+    """Return the refspecs for a fetch of the chosen conversations; none if the remote has none of them.
+
+    Raises:
+        NotFound, Ambiguous: a name is that of no conversation, or of several.
+        Inaccessible, Corrupt: as `GitTransport.list_refs`.
+    """
+    if selection.names:
+        names: list[RemoteName] = []
+        listed: list[RemoteName] | None = None
+        for text in selection.names:
+            try:
+                names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
+            except ScopesError:
+                if not _PREFIX.fullmatch(text):
+                    raise
+                listed = _list(transport) if listed is None else listed
+                names.append(_find(listed, text))
+        return [refspec_of(name) for name in dict.fromkeys(names)]
+    if not selection.has_conditions:
+        return [f"{_EVERYTHING}:{INCOMING}*"]
+    wanted = _Wanted(repository, selection)
+    return [refspec_of(name) for name in _list(transport) if name in wanted]
+
+
+class _Wanted:
+    """The names on a remote that meet the conditions of a selection."""
+
+    def __init__(self, repository: Repository, selection: Selection) -> None:
+        self._selection = selection
+        self._projects: set[str] | None = None
+        if selection.project is not None:
+            here = choose_local(repository, Selection(project=selection.project))
+            self._projects = {name_of_conversation(repository, each).project for each in here}
+            self._projects.update(map(project_digest, selection.project.worktrees))
+
+    def __contains__(self, name: RemoteName) -> bool:
+        if self._selection.year is not None and not name.month.startswith(self._selection.year):
+            return False
+        return self._projects is None or name.project in self._projects
+
+
+def _list(transport: GitTransport) -> list[RemoteName]:
+    return [parse_remote_ref(ref) for ref in sorted(transport.list_refs(_EVERYTHING))]
+
+
+def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
+    found = [name for name in listed if name.root.startswith(prefix)]
+    if not found:
+        raise NotFound(f"neither this store nor the remote has a conversation {prefix}", hint="see: scopes list")
+    if len(found) > 1:
+        raise Ambiguous(f"the remote has {len(found)} conversations {prefix}...", hint="give more digits")
+    return found[0]
+
+
+def refspec_of(name: RemoteName) -> str:
+    """Return the refspec that fetches one conversation."""
+    return f"{name.ref}:{INCOMING}{name.ref.removeprefix(ON_REMOTE)}"

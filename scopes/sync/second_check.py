@@ -1,0 +1,81 @@
+"""The second check of what came from a remote: by git without the user's configuration, and of the sizes of objects.
+
+The user's configuration may tell git to accept objects that are not allowed (`fetch.fsck.*`), so git looks at every new
+pack once more, with no configuration but that of the quarantine. Sizes are read from headers, before any object is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from scopes.errors import Corrupt, Inaccessible
+from scopes.model.codec import MAX_MESSAGE_BYTES
+from scopes.store.git_program import find_git, git_environment
+from scopes.store.objects import BLOB, COMMIT, TREE
+from scopes.store.quarantine import Quarantine
+from scopes.store.received_objects import ReceivedObjects
+from scopes.sync.git_process import Finished, Limits, describe_failure, run_limited
+
+MAX_OBJECTS: Final = 20_000_000
+MAX_TREE_BYTES: Final = 64 << 20
+_OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
+_HINT: Final = "nothing was taken from the remote; see who wrote this to it"
+
+
+def check_packs(quarantine: Quarantine, limits: Limits) -> None:
+    """Check every new pack as git does, with all objects in it and the links between them.
+
+    Raises:
+        Corrupt: git does not accept an object; the message has its reason.
+        Inaccessible: git took too long, or is not installed.
+    """
+    for pack in quarantine.list_packs():
+        done = _run(quarantine, limits, ["index-pack", "--strict", f"{pack}.pack"])
+        if done.code != 0:
+            raise Corrupt(f"the remote sent an object that is not allowed: {describe_failure(done.errors)}", hint=_HINT)
+
+
+def check_sizes(quarantine: Quarantine, received: ReceivedObjects, limits: Limits) -> int:
+    """Check the kind and the size of every new object, and return their number.
+
+    Raises:
+        Corrupt: one is too large, or is a tag.
+    """
+    names = [*received.list_new()]
+    if len(names) > MAX_OBJECTS:
+        raise Corrupt(f"the remote sent {len(names):,} objects; at most {MAX_OBJECTS:,} are taken at once", hint=_HINT)
+    words = ["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"]
+    done = _run(quarantine, limits, words, "".join(f"{name}\n" for name in names).encode("ascii"))
+    lines = done.output.decode("ascii", "replace").splitlines()
+    if done.code != 0 or len(lines) != len(names):
+        raise Corrupt(f"what the remote sent cannot be read: {describe_failure(done.errors)}", hint=_HINT)
+    for line in lines:
+        oid, _, rest = line.partition(" ")
+        kind, _, size = rest.partition(" ")
+        _check_size(oid, kind, size)
+    return len(names)
+
+
+def _check_size(oid: str, kind: str, size: str) -> None:
+    if kind not in {BLOB, COMMIT, TREE} or not size.isdecimal():
+        raise Corrupt(f"the remote sent an object that is not allowed: {oid} is a {kind}", hint=_HINT)
+    largest = MAX_MESSAGE_BYTES if kind == BLOB else MAX_TREE_BYTES
+    if int(size) > largest:
+        problem = f"object {oid} has {int(size) >> 20} MiB; the limit is {largest >> 20} MiB"
+        raise Corrupt(f"the remote sent an object that is too large: {problem}", hint=_HINT)
+
+
+def _run(quarantine: Quarantine, limits: Limits, words: Sequence[str], stdin: bytes = b"") -> Finished:
+    program = find_git()
+    if program is None:
+        raise Inaccessible("the git program is not installed", hint="install git; it checks what comes from remotes")
+    options = [word for option in _OPTIONS for word in ("-c", option)]
+    return run_limited(
+        [program, "--no-pager", *options, *words],
+        directory=quarantine.path,
+        environment=git_environment(quarantine.path),
+        limits=limits,
+        stdin=stdin,
+        lock=quarantine.lock,
+    )

@@ -1,0 +1,193 @@
+"""`scopes remote`, `push`, `fetch`, `pull` and `clone` on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.running import PRODUCT, scopes
+from tests.support.planted import KINDS, leaked_parts
+from tests.support.remotes import make_bare
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Make a bare repository."""
+    return make_bare(tmp_path / "talks.git")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs scopes on a store, `a` if no other one is named."""
+
+    def run(*words, store="a", code=0):
+        done = scopes("--store", str(tmp_path / store), *words, table=PRODUCT, cwd=str(tmp_path))
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def shared(run, bare):
+    """A conversation that was pushed."""
+    run("new", "--title", "Login")
+    run("append", "conv-001", "--as", "carol", "hello")
+    run("remote", "add", "origin", bare)
+    run("push", "conv-001")
+    return bare
+
+
+def test_a_conversation_goes_from_one_store_to_another(run, shared, tmp_path):
+    assert run("clone", shared, "b").stdout.strip() == str(tmp_path / "b")
+    assert "hello" in run("log", "conv-001", store="b").stdout
+    run("append", "conv-001", "--as", "dave", "an answer", store="b")
+    pushed = run("push", "--all", store="b")
+    assert pushed.stdout == "conv-001\tupdated\t1\t1\t\n"
+    assert run("fetch").stdout == "conv-001\tupdated\t1 moved\tLogin\n"
+    assert "an answer" in run("log", "conv-001").stdout
+    assert "nothing is new on origin" in run("fetch").stderr
+    assert "origin had everything of 1 conversation" in run("push", "--all").stderr
+
+
+def test_every_command_prints_json(run, shared):
+    listed = json.loads(run("remote", "list", "--json").stdout)
+    assert listed["remotes"] == [{"name": "origin", "address": shared, "transport": "directory", "conversations": 1}]
+    run("append", "conv-001", "--as", "carol", "more")
+    pushed = json.loads(run("push", "conv-001", "--json").stdout)
+    assert (pushed["kind"], pushed["conversations"][0]["status"]) == ("push", "updated")
+    cloned = json.loads(run("clone", shared, "b", "--json").stdout)
+    assert cloned["conversations"][0]["branches"] == [
+        {"name": "main", "local": "main", "state": "created", "messages": 2}
+    ]
+    assert json.loads(run("fetch", "--json", store="b").stdout)["unchanged"] == 1
+    assert json.loads(run("pull", "--json", store="b").stdout)["merges"] == []
+
+
+def test_a_clone_without_a_directory_makes_the_selected_store(run, shared):
+    run("clone", shared, store="c")
+    assert "Login" in run("list", store="c").stdout
+
+
+def test_a_clone_names_its_remote(run, shared):
+    run("clone", shared, "--name", "team", store="c")
+    assert run("remote", "list", store="c").stdout.startswith("team\t1\t")
+
+
+def test_an_undo_takes_back_a_fetch(run, shared):
+    run("clone", shared, store="b")
+    run("append", "conv-001", "--as", "carol", "more")
+    run("push", "conv-001")
+    run("fetch", store="b")
+    assert "fetch 1 conversation from origin" in run("operations", "list", store="b").stdout
+    run("undo", store="b")
+    assert "more" not in run("log", "conv-001", store="b").stdout
+
+
+def test_diverged_branches_are_noted_and_pulled(run, shared):
+    run("clone", shared, store="b")
+    run("append", "conv-001", "--as", "carol", "one")
+    run("append", "conv-001", "--as", "dave", "two", store="b")
+    run("push", "conv-001")
+    assert "merge it: scopes merge conv-001 origin/main --target main" in run("fetch", store="b").stderr
+    assert "1 ahead of and 1 behind origin/main" in run("show", "conv-001", store="b").stdout
+    assert "left as they are: main" in run("push", "--all", store="b", code=1).stdout
+    assert run("pull", store="b").stdout.split("\t")[:3] == ["conv-001/main", "merged", "origin/main"]
+    run("push", "--all", store="b")
+
+
+def test_the_hint_about_a_diverged_branch_can_be_followed(run, shared):
+    run("clone", shared, store="b")
+    run("append", "conv-001", "--as", "carol", "one")
+    run("append", "conv-001", "--as", "dave", "two", store="b")
+    run("push", "conv-001")
+    hint = run("fetch", store="b").stderr.partition("merge it: scopes ")[2].splitlines()[0]
+    run(*hint.split(), store="b")
+    assert "one" in run("log", "conv-001", store="b").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("push",), 2, "nothing was chosen to push"),
+        (("push", "conv-001", "--all"), 2, "cannot be named together"),
+        (("push", "--year", "26"), 2, "is not a year"),
+        (("push", "conv-009"), 4, "conv-009"),
+        (("push", "conv-001", "--remote", "x"), 4, "there is no remote 'x'"),
+        (("fetch", "conv-009"), 4, "conv-009"),
+        (("remote", "add", "x", "ext::sh -c true"), 2, "run a program"),
+        (("remote", "add", "x", "missing.git"), 4, "there is no directory"),
+        (("remote", "add", "-x", "/a"), 2, ""),
+        (("remote", "remove", "x"), 4, "there is no remote 'x'"),
+        (("clone", "https://carol:hunter2@host/x", "d"), 2, "contains a password"),
+        (("clone", "missing.git", "d"), 4, "there is no directory"),
+    ],
+)
+def test_mistakes_have_a_text_and_an_exit_code(run, shared, words, code, text):
+    done = run(*words, code=code)
+    assert text in done.stderr
+    assert "hunter2" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_remote_the_hint_says_how_to_add_one(run):
+    run("new")
+    assert "scopes remote add origin ADDRESS" in run("push", "--all", code=4).stderr
+
+
+def test_a_remote_is_added_without_being_asked(run):
+    run("remote", "add", "origin", "https://host.invalid/talks.git", "--no-probe")
+    assert run("remote", "list").stdout == "origin\t0\thttps://host.invalid/talks.git\n"
+    run("remote", "remove", "origin")
+    assert "has no remote" in run("remote", "list").stderr
+
+
+def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):
+    project = tmp_path / "shop"
+    project.mkdir()
+    run("new", "--title", "In the shop", "--project", str(project))
+    run("new", "--title", "Elsewhere", "--project", str(tmp_path / "other"))
+    run("remote", "add", "origin", bare)
+    assert run("push", "--year", "1999").stdout == ""
+    assert run("push", "--project", str(project)).stdout.startswith("conv-001\tnew")
+    assert run("push", "--since", "1 day ago").stdout.startswith("conv-002\tnew")
+    assert run("clone", bare, "b", "--year", "1999").stdout.strip() == str(tmp_path / "b")
+    assert run("list", store="b").stdout == ""
+
+
+def test_a_secret_is_not_pushed(run, shared):
+    kind, secret = KINDS[1]
+    run("append", "conv-001", "--as", "carol", f"use {secret}")
+    done = run("push", "conv-001", code=1)
+    assert "refused" in done.stdout
+    assert "github-token" in done.stdout
+    assert "scopes secrets allow ID" in done.stderr
+    assert leaked_parts(kind, secret, done.stdout + done.stderr) == []
+    assert json.loads(run("push", "conv-001", "--json", code=1).stdout)["conversations"][0]["status"] == "refused"
+
+
+def test_the_id_in_a_refusal_is_the_one_to_allow(run, shared):
+    run("append", "conv-001", "--as", "carol", f"use {KINDS[1][1]}")
+    refused = run("push", "conv-001", code=1).stdout
+    run("secrets", "allow", refused.partition("github-token (")[2][:8])
+    assert run("push", "conv-001").stdout == "conv-001\tupdated\t1\t1\t\n"
+
+
+def test_secrets_are_pushed_this_time(run, shared):
+    run("append", "conv-001", "--as", "carol", f"use {KINDS[1][1]}")
+    assert run("push", "conv-001", "--allow-secrets").stdout == "conv-001\tupdated\t1\t1\t\n"
+    run("append", "conv-001", "--as", "carol", f"and {KINDS[10][1]}")
+    assert "stripe-key" in run("push", "conv-001", code=1).stdout
+
+
+def test_remotes_are_completed(run, shared, tmp_path):
+    for words in (("push", "--remote", "or"), ("remote", "remove", "")):
+        done = scopes("__complete", "--", "--store", str(tmp_path / "a"), *words, table=PRODUCT)
+        assert done.stdout == f"origin\t{shared}\n"
+
+
+def test_a_damaged_list_of_remotes_completes_to_nothing(run, shared, tmp_path):
+    (tmp_path / "a" / "remotes.json").write_text("{")
+    done = scopes("__complete", "--", "--store", str(tmp_path / "a"), "push", "--remote", "", table=PRODUCT)
+    assert (done.stdout, done.stderr) == ("", "")

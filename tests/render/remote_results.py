@@ -1,0 +1,70 @@
+"""Results about remotes, one of each kind, for the tests of the renderers."""
+
+from __future__ import annotations
+
+from scopes.result import Note
+from scopes.sync.accept import FetchedBranch, FetchedConversation
+from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
+from scopes.sync.clone import Cloned
+from scopes.sync.fetch import Fetched
+from scopes.sync.pull import Pulled, PulledBranch
+from scopes.sync.push import Pushed, PushedConversation
+
+_ROOT = "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
+_ADDRESS = "git@example.org:team/talks.git"
+_OPERATION = "opkx3q2mf5a7b2c4d6e2f3g4h5"
+_NEW = FetchedConversation(
+    _ROOT, "conv-003", "new", "Login fails on Safari",
+    (FetchedBranch("fix", "fix", "created", 12), FetchedBranch("main", "main", "created", 9)), metadata=True,
+)  # fmt: skip
+_UPDATED = FetchedConversation(
+    _ROOT[::-1], "conv-001", "updated", None,
+    (
+        FetchedBranch("a/b", "a-b", "created", 1), FetchedBranch("gone", None, "deleted", 2),
+        FetchedBranch("main", "main", "diverged", 3), FetchedBranch("next", "next", "moved", 4),
+        FetchedBranch("open", "open", "open", 5), FetchedBranch("same", "same", "same", 6),
+        FetchedBranch("top", "top", "ahead", 7),
+    ),
+    metadata=True,
+)  # fmt: skip
+_DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
+_REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")
+_FETCHED = Fetched(
+    remote="origin", address=_ADDRESS, conversations=(_NEW, _UPDATED, _DELETED, _REFUSED), unchanged=7,
+    operation=_OPERATION, notes=(Note("1 branch differs from origin: conv-001/main", "merge it: scopes merge"),),
+)  # fmt: skip
+
+REMOTE_SAMPLES = {
+    "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2),
+    "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0),
+    "added-unasked": RemoteChanged(name="backup", address="/srv/talks.git", change="added"),
+    "removed": RemoteChanged(name="backup", address="/srv/talks.git", change="removed"),
+    "list": RemoteList(
+        remotes=(RemoteRow("backup", "/srv/talks.git", "directory", 0), RemoteRow("origin", _ADDRESS, "ssh", 1234))
+    ),
+    "empty-list": RemoteList(remotes=()),
+    "pushed": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=3,
+        conversations=(
+            PushedConversation("conv-001", _ROOT, "new", 2, 12),
+            PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
+            PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
+        ),
+    ),
+    "pushed-nothing": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=1),
+    "pushed-none": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=0),
+    "fetched": _FETCHED,
+    "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),
+    "pulled": Pulled(
+        fetched=_FETCHED,
+        branches=(
+            PulledBranch("conv-001", "main", "origin/main", "merged", 3),
+            PulledBranch("conv-001", "fix", "origin/fix", "conflict", 1, 2),
+            PulledBranch("conv-002", "main", "origin/main", "refused", reason="this merge is already in progress"),
+        ),
+    ),
+    "pulled-nothing": Pulled(
+        fetched=Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None), branches=()
+    ),
+    "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
+}  # fmt: skip

@@ -1,0 +1,67 @@
+"""Remotes and stores for tests of push, fetch and clone: bare directories, and other machines with a store each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from scopes.store.repository import Repository
+from scopes.sync.addresses import parse_address
+from scopes.sync.change_remotes import add_remote
+from scopes.sync.clone import Cloned, clone
+from scopes.sync.connection import Connection
+from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.local_conversations import Selection
+from scopes.sync.push import Pushed, push
+from scopes.sync.remotes import resolve_remote
+from tests.support.store import FAST, make_store, open_store
+
+EVERYTHING = Selection(everything=True)
+
+
+def make_bare(path: object) -> str:
+    """Create a bare git repository and return its path."""
+    done = subprocess.run(["git", "init", "-q", "--bare", str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return str(path)
+
+
+def connection(**options: object) -> Connection:
+    """Return how the tests talk to remotes: without a terminal, in the environment of the test."""
+    return Connection(environ=os.environ, **options)
+
+
+def add(repository: Repository, address: str, name: str = "origin", *, probe: bool = False) -> None:
+    """Add a remote."""
+    add_remote(repository, name, parse_address(address), connection(), probe=probe)
+
+
+def machine(path: object, address: str, author: str = "carol") -> Repository:
+    """Make another store that knows the remote."""
+    store = make_store(path)
+    add(store, address)
+    return open_store(store, FAST, author)
+
+
+def push_to(repository: Repository, *names: str, remote: str | None = None, **options: object) -> Pushed:
+    """Push conversations, by default all."""
+    selection = Selection(names) if names else EVERYTHING
+    return push(repository, resolve_remote(repository, remote), selection, connection(), **options)
+
+
+def fetch_from(repository: Repository, *names: str, remote: str | None = None, **options: object) -> Fetched:
+    """Fetch conversations, by default all."""
+    return fetch(repository, resolve_remote(repository, remote), Selection(names), connection(**options))
+
+
+def clone_to(path: object, address: str, names: Sequence[str] = ()) -> Cloned:
+    """Clone a remote into a new store."""
+    return clone(
+        str(path),
+        parse_address(address),
+        Selection(tuple(names)),
+        connection(),
+        open_store=lambda: open_store(path),
+        name="origin",
+    )

@@ -1,0 +1,34 @@
+"""Stores and remotes for the tests of push and fetch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.git_servers import find_sshd, serve_ssh
+from tests.support.history import history
+from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
+from tests.support.remotes import add, make_bare
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Make a bare repository."""
+    return make_bare(tmp_path / "bare.git")
+
+
+@pytest.fixture
+def ours(repository, bare):
+    """A store with a conversation, which knows the remote."""
+    history(repository, "main: a b", "fix@a: c")
+    add(repository, bare)
+    return repository
+
+
+@pytest.fixture
+def ssh(tmp_path, monkeypatch):
+    """Run sshd, and have git use it."""
+    if find_sshd() is None:
+        pytest.skip("sshd is not installed")
+    with serve_ssh(tmp_path / "ssh") as server:
+        monkeypatch.setenv("GIT_SSH_COMMAND", server.command)
+        yield server

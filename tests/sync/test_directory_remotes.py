@@ -1,0 +1,94 @@
+"""A push to a directory runs nothing that the directory names, although git serves it as this user."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import pytest
+
+from scopes.errors import Inaccessible, NotFound
+from tests.support.git_servers import write_sentinel
+from tests.support.history import say
+from tests.support.remotes import add, clone_to, fetch_from, make_bare, push_to
+from tests.support.store import git
+
+HOOKS = (
+    "pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive", "push-to-checkout",
+    "pre-push", "post-checkout", "pre-auto-gc",
+)  # fmt: skip
+PROGRAMS = {
+    "core.fsmonitor": "{}", "core.alternateRefsCommand": "{}", "uploadpack.packObjectsHook": "{}",
+    "gc.recentObjectsHook": "{}", "core.sshCommand": "{}", "core.pager": "{}", "core.editor": "{}",
+    "diff.external": "{}", "credential.helper": "{}", "core.gitProxy": "{}", "core.askPass": "{}",
+    "receive.procReceiveRefs": "refs", "core.hooksPath": "{}-hooks",
+}  # fmt: skip
+
+
+@pytest.fixture
+def sentinel(bare, tmp_path):
+    """Let the bare repository name a program wherever git knows one; return the file that it would write."""
+    written = tmp_path / "written"
+    program = write_sentinel(tmp_path / "program", written)
+    for directory in (os.path.join(bare, "hooks"), f"{program}-hooks"):
+        os.makedirs(directory, exist_ok=True)
+        for name in HOOKS:
+            write_sentinel(os.path.join(directory, name), written)
+    for key, value in PROGRAMS.items():
+        git(bare, "config", key, value.format(program))
+    git(bare, "config", "receive.autogc", "true")
+    git(bare, "config", "gc.auto", "1")
+    return written
+
+
+def test_no_hook_and_no_program_of_a_directory_runs(ours, bare, sentinel, tmp_path):
+    push_to(ours)
+    say(ours, "conv-001/main", "news")
+    push_to(ours)
+    clone_to(tmp_path / "other", bare)
+    fetch_from(ours)
+    assert not sentinel.exists()
+
+
+def test_plain_git_runs_a_hook_of_such_a_directory(ours, bare, sentinel):
+    with suppress(AssertionError):  # a hook that says nothing refuses the push
+        git(ours, "push", "-q", bare, "refs/heads/conv-001/main:refs/heads/x")
+    assert sentinel.exists()
+
+
+def test_nothing_that_the_store_names_runs_either(ours, sentinel, tmp_path):
+    program = str(tmp_path / "program")
+    for name in HOOKS:
+        write_sentinel(os.path.join(ours.path, "hooks", name), sentinel)
+    for key, value in PROGRAMS.items():
+        git(ours, "config", key, value.format(program))
+    push_to(ours)
+    fetch_from(ours)
+    assert not sentinel.exists()
+
+
+def test_the_rules_of_a_directory_hold(ours, bare):
+    git(bare, "config", "receive.denyDeletes", "true")
+    git(bare, "config", "transfer.hideRefs", "refs/scopes")
+    pushed = push_to(ours)
+    assert pushed.exit_code == 1
+    assert "deny updating a hidden ref" in pushed.conversations[0].reason
+
+
+def test_a_missing_directory_is_not_found(ours, tmp_path):
+    add(ours, str(tmp_path / "missing.git"), "gone")
+    with pytest.raises(NotFound, match="there is no directory"):
+        push_to(ours, remote="gone")
+
+
+def test_a_directory_without_a_repository_is_refused(ours, tmp_path):
+    add(ours, str(tmp_path), "no-repository")
+    with pytest.raises(Inaccessible, match="does not appear to be a git repository"):
+        fetch_from(ours, remote="no-repository")
+
+
+def test_a_directory_with_special_characters_is_no_option_and_no_command(ours, tmp_path):
+    path = make_bare(tmp_path / "a 'b' $(touch x);--upload-pack=x.git")
+    add(ours, path, "odd")
+    assert push_to(ours, remote="odd").exit_code == 0
+    assert git(path, "for-each-ref")

@@ -1,0 +1,121 @@
+"""What git is told about a remote: the options, the environment, and the answers that are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.errors import Inaccessible, NotFound
+from scopes.store.quarantine import open_quarantine
+from scopes.sync.addresses import parse_address
+from scopes.sync.git_transport import GitTransport, RefUpdate, transport_environment
+from tests.support.remotes import connection, push_to
+from tests.support.store import git, git_bytes, make_store, write_chain
+
+PROBE = "refs/scopes/v1/probe"
+
+
+@pytest.fixture
+def transport(repository, bare):
+    """The transport to a bare directory."""
+    with open_quarantine(repository.path, {}) as quarantine:
+        yield connection().open(quarantine, parse_address(bare))
+
+
+def test_of_the_variables_of_git_only_those_of_the_connection_are_kept():
+    given = {
+        "PATH": "/bin", "HOME": "/h", "GIT_SSH": "s", "GIT_SSH_COMMAND": "c", "GIT_SSH_VARIANT": "v", "GIT_ASKPASS": "a",
+        "GIT_CONFIG_GLOBAL": "g", "GIT_CONFIG_SYSTEM": "y", "GIT_DIR": "d", "GIT_CONFIG_COUNT": "1",
+        "GIT_ALLOW_PROTOCOL": "ext", "GIT_TRACE": "1", "GIT_NAMESPACE": "n", "GIT_PROXY_SSL_CERT": "p",
+    }  # fmt: skip
+    environment = transport_environment(given, parse_address("https://host/x"), terminal=False)
+    kept = {name for name in environment if name.startswith("GIT_")} & given.keys()
+    assert kept == {
+        "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+        "GIT_ALLOW_PROTOCOL",
+    }  # fmt: skip
+    assert environment["GIT_ALLOW_PROTOCOL"] == "https:ssh:file"
+    assert (environment["GIT_TERMINAL_PROMPT"], environment["LC_ALL"]) == ("0", "C")
+
+
+def test_http_is_allowed_for_an_address_that_has_it_only():
+    environment = transport_environment({}, parse_address("http://localhost/x"), terminal=True)
+    assert environment["GIT_ALLOW_PROTOCOL"] == "https:ssh:file:http"
+    assert "GIT_TERMINAL_PROMPT" not in environment
+
+
+def test_refs_are_listed_by_a_pattern(ours, transport, bare):
+    push_to(ours)
+    ref, oid = git(bare, "for-each-ref", "--format=%(refname) %(objectname)").split()
+    assert transport.list_refs("refs/scopes/v1/c/*") == {ref: oid}
+    assert transport.list_refs("refs/heads/*") == {}
+
+
+def test_a_push_moves_a_ref_from_its_old_value_only(repository, transport, bare):
+    first, second = write_chain(repository, "a", "b")
+    assert transport.push([RefUpdate(PROBE, None, first)])[0].reason is None
+    assert git(bare, "rev-parse", PROBE).strip() == first
+    stale = transport.push([RefUpdate(PROBE, None, second)])[0]
+    assert (stale.moved, stale.reason) == (True, "stale info")
+    assert transport.push([RefUpdate(PROBE, first, second)])[0].reason is None
+    assert git(bare, "rev-parse", PROBE).strip() == second
+
+
+def test_one_ref_of_several_can_be_stale(repository, transport):
+    first, second = write_chain(repository, "a", "b")
+    transport.push([RefUpdate(PROBE, None, first)])
+    statuses = transport.push([RefUpdate(PROBE, None, second), RefUpdate(f"{PROBE}-2", None, second)])
+    assert [(status.reason, status.moved) for status in statuses] == [("stale info", True), (None, False)]
+
+
+def test_a_ref_is_deleted_if_it_still_has_its_value(repository, transport, bare):
+    first, second = write_chain(repository, "a", "b")
+    transport.push([RefUpdate(PROBE, None, first)])
+    transport.delete(PROBE, second)
+    assert git(bare, "for-each-ref") != ""
+    transport.delete(PROBE, first)
+    assert git(bare, "for-each-ref") == ""
+
+
+def test_what_was_fetched_is_below_a_place_of_its_own(ours, transport, bare):
+    push_to(ours)
+    fetched = transport.fetch(["refs/scopes/v1/c/*:refs/new/*"])
+    assert [*fetched.values()] == [git(bare, "for-each-ref", "--format=%(objectname)").strip()]
+    assert all(ref.startswith("refs/new/") for ref in fetched)
+
+
+def test_a_fetch_from_an_empty_remote_is_empty(transport):
+    assert transport.fetch(["refs/scopes/v1/c/*:refs/new/*"]) == {}
+
+
+def test_a_ref_that_the_remote_lacks_is_not_found(transport):
+    with pytest.raises(NotFound):
+        transport.fetch(["refs/scopes/v1/c/x:refs/new/x"])
+
+
+def test_a_refspec_is_not_an_option(transport, tmp_path):
+    with pytest.raises((Inaccessible, NotFound)):
+        transport.fetch([f"--upload-pack=touch {tmp_path}/x"])
+    assert not (tmp_path / "x").exists()
+
+
+def test_progress_of_a_fetch_is_reported(ours, bare, tmp_path):
+    push_to(ours)
+    seen = []
+    with open_quarantine(make_store(tmp_path / "other").path, {}) as quarantine:
+        reporting = connection(on_progress=lambda *each: seen.append(each[0]))
+        reporting.open(quarantine, parse_address(bare)).fetch(["refs/scopes/v1/c/*:refs/new/*"])
+    assert {"counting objects", "receiving objects"} <= set(seen)
+
+
+def test_without_git_the_hint_says_to_install_it(repository, bare, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with open_quarantine(repository.path, {}) as quarantine, pytest.raises(Inaccessible, match="not installed"):
+        GitTransport(quarantine, parse_address(bare), {})
+
+
+def test_only_what_the_remote_lacks_is_sent(ours, repository, bare, transport):
+    push_to(ours)
+    before = git_bytes(bare, "cat-file", "--batch-all-objects", "--batch-check").count(b"\n")
+    tip = git(repository, "rev-parse", "refs/heads/conv-001/main").strip()
+    assert transport.push([RefUpdate(PROBE, None, tip)])[0].reason is None
+    assert git_bytes(bare, "cat-file", "--batch-all-objects", "--batch-check").count(b"\n") == before

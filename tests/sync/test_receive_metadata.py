@@ -1,0 +1,251 @@
+"""Metadata that comes from a remote: what wins, what branches are called here, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.rename import rename_branch, rename_title
+from scopes.conversation.tag import delete_tag, tag
+from scopes.errors import Corrupt, Refused
+from scopes.history.metadata import read_metadata, read_metadata_at, write_metadata
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName, Oid
+from scopes.model.conversation import branch_id
+from scopes.store.refs import meta_ref
+from scopes.store.repository import read_commit
+from scopes.sync.join import join_metadata, receive_metadata, shared_tree
+from scopes.sync.registers import MAX_CLOCK_JUMP
+from tests.support.random_ids import spread_ids
+from tests.support.store import git
+from tests.sync.test_join_laws import CONV, copy_objects, head, machines
+
+__all__ = ["machines", "spread_ids"]
+MACHINE = "0123456789ab"
+
+
+@pytest.fixture
+def pair(machines):
+    """Two machines with the same conversation."""
+    return machines()[:2]
+
+
+def send(source, target):
+    """Receive the metadata of one machine on another one; return what the target has then."""
+    tree = shared_tree(source, head(source))
+    copy_objects(target, source)
+    copy_tree(source, target, tree)
+    done = receive_metadata(target, head(target), tree, 7, set(list_branch_tips(target, CONV)))
+    git(target, "update-ref", meta_ref(CONV), done.commit)
+    return done
+
+
+def copy_tree(source, target, oid):
+    kind, data = source.read(oid)
+    target.write(kind, data)
+    for line in git(source, "ls-tree", "-r", "-t", oid).splitlines():
+        target.write(*source.read(Oid(line.split()[2])))
+
+
+def ids(store):
+    return {name: branch_id(name, entry) for name, entry in read_metadata(store, CONV).branches.items()}
+
+
+def test_the_last_change_wins_on_both_machines(pair):
+    """P18."""
+    first, second = pair
+    rename_title(first, CONV, "a")
+    send(first, second)
+    rename_title(second, CONV, "b")
+    send(second, first)
+    assert [read_metadata(store, CONV).title for store in pair] == ["b", "b"]
+
+
+def test_two_changes_at_once_end_with_the_same_one_everywhere(pair):
+    first, second = pair
+    rename_title(first, CONV, "a")
+    rename_title(second, CONV, "b")
+    send(first, second)
+    send(second, first)
+    assert len({read_metadata(store, CONV).title for store in pair}) == 1
+
+
+def test_a_removed_tag_does_not_come_back(pair):
+    first, second = pair
+    tag(first, CONV, "v1")
+    send(first, second)
+    delete_tag(first, CONV, "v1")
+    send(second, first)
+    send(first, second)
+    assert [read_metadata(store, CONV).tags for store in pair] == [{}, {}]
+
+
+def test_what_says_nothing_new_changes_nothing(pair):
+    first, second = pair
+    tag(first, CONV, "v1")
+    send(first, second)
+    before = head(first), head(second)
+    send(second, first)
+    send(first, second)
+    assert (head(first), head(second)) == before
+
+
+def test_a_conversation_that_is_new_here_has_the_metadata_of_the_remote(pair):
+    first, second = pair
+    rename_title(first, CONV, "a")
+    tree = shared_tree(first, head(first))
+    copy_tree(first, second, tree)
+    done = receive_metadata(second, None, tree, 7, ())
+    assert read_metadata_at(second, done.commit).title == "a"
+    assert done.names == {"name:main": "main"}
+
+
+def test_branches_of_one_name_are_two_branches_and_each_machine_keeps_its_own_name(pair):
+    """P18: no name of a branch here is taken by one from elsewhere."""
+    for store in pair:
+        branch(store, CONV, name="fix")
+    own = [ids(store)["fix"] for store in pair]
+    for source, target in (pair, pair[::-1]):
+        send(source, target)
+    for store, mine, other in zip(pair, own, own[::-1], strict=True):
+        found = ids(store)
+        assert found["fix"] == mine
+        (name,) = [name for name, branch in found.items() if branch == other]
+        assert name.startswith("fix-")
+    assert shared_tree(pair[0], head(pair[0])) == shared_tree(pair[1], head(pair[1]))
+
+
+def test_other_machines_know_a_branch_by_its_own_name(pair, machines):
+    """The name that a branch has on one machine alone does not leave it."""
+    first, second = pair
+    for store in pair:
+        branch(store, CONV, name="fix")
+    send(first, second)
+    local = next(name for name in ids(second) if name.startswith("fix-"))
+    assert read_metadata(second, CONV).branches[local].name == "fix"
+    third = machines()[2]
+    copy_tree(second, third, shared_tree(second, head(second)))
+    done = receive_metadata(third, None, shared_tree(second, head(second)), 7, ())
+    assert sorted(name[:3] for name in done.names.values()) == ["fix", "fix", "mai"]
+
+
+def test_a_rename_of_a_branch_that_has_a_name_of_this_machine_alone_is_for_all(pair):
+    first, second = pair
+    for store in pair:
+        branch(store, CONV, name="fix")
+    send(first, second)
+    local = next(name for name in ids(second) if name.startswith("fix-"))
+    git(second, "update-ref", f"refs/heads/conv-001/{local}", "refs/heads/conv-001/main")
+    rename_branch(second, CONV, local, "better")
+    assert "better" in send(second, first).names.values()
+
+
+@pytest.mark.parametrize(("here", "there"), [("fix", "fix/deep"), ("fix/deep", "fix"), ("fix", "Fix")])
+def test_names_that_conflict_as_refs_are_resolved_too(pair, here, there):
+    first, second = pair
+    branch(first, CONV, name=there)
+    branch(second, CONV, name=here)
+    done = send(first, second)
+    assert here in done.names.values()
+    assert there not in done.names.values()
+
+
+def test_a_rename_elsewhere_renames_the_branch_here(pair):
+    first, second = pair
+    branch(first, CONV, name="fix")
+    send(first, second)
+    rename_branch(first, CONV, "fix", "better")
+    done = send(first, second)
+    assert set(done.names.values()) == {"main", "better"}
+    assert ids(second) == ids(first)
+
+
+def test_a_rename_on_both_machines_ends_with_one_name(pair):
+    first, second = pair
+    branch(first, CONV, name="fix")
+    send(first, second)
+    git(second, "update-ref", "refs/heads/conv-001/fix", "refs/heads/conv-001/main")
+    rename_branch(first, CONV, "fix", "one")
+    rename_branch(second, CONV, "fix", "two")
+    send(first, second)
+    send(second, first)
+    assert ids(first).keys() == ids(second).keys()
+    assert len(ids(first)) == 2
+
+
+def test_a_branch_that_was_deleted_elsewhere_keeps_its_entry_where_it_exists(pair):
+    first, second = pair
+    branch(first, CONV, name="fix", purpose="analysis", switch=False)
+    send(first, second)
+    git(second, "update-ref", "refs/heads/conv-001/fix", "refs/heads/conv-001/main")
+    delete_branch(first, CONV, "fix")
+    send(first, second)
+    assert read_metadata(second, CONV).branches["fix"].purpose == "analysis"
+
+
+def test_a_branch_without_an_entry_keeps_its_name(pair):
+    """A git command made it."""
+    first, second = pair
+    git(second, "update-ref", "refs/heads/conv-001/fix", "refs/heads/conv-001/main")
+    branch(first, CONV, name="fix")
+    done = send(first, second)
+    assert "fix" not in done.names.values()
+
+
+def test_the_directory_of_this_machine_stays_here(pair):
+    first, second = pair
+    for store, directory in zip(pair, ("/home/anna", "/home/bert"), strict=True):
+        changed = write_metadata(store, head(store), {"directory": f"{directory}\n".encode()}, "x")
+        git(store, "update-ref", meta_ref(CONV), changed)
+    send(first, second)
+    assert read_metadata(second, CONV).directory == "/home/bert"
+    assert "anna" not in git(first, "ls-tree", "-r", shared_tree(first, head(first)))
+    assert "directory" not in git(first, "ls-tree", "-r", "--name-only", shared_tree(first, head(first)))
+
+
+def with_clock(store, number, register="title"):
+    """Return metadata with a clock that somebody wrote."""
+    changes = {"title": b"evil\n", f"clocks/{register}": f"{number} {MACHINE}\n".encode()}
+    return read_commit(store, write_metadata(store, head(store), changes, "x")).tree
+
+
+@pytest.mark.parametrize("register", ["title", "tags/unknown"])
+def test_a_clock_that_jumps_is_refused(pair, register):
+    """Else nobody could ever change the value again."""
+    first, _ = pair
+    assert receive_metadata(first, head(first), with_clock(first, MAX_CLOCK_JUMP, register), 0, ()).commit
+    with pytest.raises(Refused, match="is not possible"):
+        receive_metadata(first, head(first), with_clock(first, MAX_CLOCK_JUMP + 1, register), 0, ())
+    with pytest.raises(Refused, match="is not possible"):
+        receive_metadata(first, None, with_clock(first, MAX_CLOCK_JUMP + 1, register), 0, ())
+
+
+def test_the_highest_clock_that_is_known_decides_what_is_a_jump(pair):
+    first, _ = pair
+    known = receive_metadata(first, head(first), with_clock(first, MAX_CLOCK_JUMP), 0, ()).commit
+    assert receive_metadata(first, known, with_clock(first, 2 * MAX_CLOCK_JUMP), 0, ()).commit != known
+
+
+def test_a_damaged_clock_is_refused(pair):
+    first, _ = pair
+    tree = read_commit(first, write_metadata(first, head(first), {"clocks/title": b"many\n"}, "x")).tree
+    with pytest.raises(Corrupt):
+        receive_metadata(first, head(first), tree, 0, ())
+
+
+def test_an_entry_that_cannot_be_read_is_kept_as_it_is(pair):
+    first, _ = pair
+    odd = write_metadata(first, head(first), {"branches/odd": b"[]"}, "x")
+    assert git(first, "show", f"{shared_tree(first, odd)}:branches/odd") == "[]"
+    assert join_metadata(first, odd, head(first)) == odd
+
+
+def test_join_of_metadata_without_clocks_is_a_union(pair):
+    """So are those of older versions and of imports."""
+    first, _ = pair
+    one = write_metadata(first, head(first), {"tags/a": b"x"}, "x")
+    other = write_metadata(first, head(first), {"tags/b": b"x"}, "x")
+    tree = read_commit(first, join_metadata(first, one, other)).tree
+    assert {"tags/a", "tags/b"} <= set(git(first, "ls-tree", "-r", "--name-only", tree).split())
+    assert BranchName("main") in read_metadata_at(first, join_metadata(first, one, other)).branches
