@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scopes.errors import Invalid, ScopesError
-from scopes.history.messages import NO_TEXT, STATE_DIRECTORY, header_of, is_root, read_stored_body
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body
 from scopes.history.metadata import TITLE, decode_line
 from scopes.ids import Oid
 from scopes.model.codec import decode
@@ -19,7 +19,7 @@ from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.store.objects import COMMIT, Commit, one_line
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
-from scopes.store.trees import diff_blobs, find_entry, read_blob, walk_blobs
+from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.outgoing import Outgoing, walk_new
 
 _PLACES: Final = {
@@ -58,7 +58,7 @@ def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate) ->
         if gate.inspect(body, place):
             continue
         _inspect_commit(repository, commit, body, place, gate)
-        for path, blob in _list_new_claims(repository, commit, seen):
+        for path, blob in _list_new_files(repository, commit, seen):
             _inspect_path(path.removesuffix("="), place, gate)
             gate.inspect(read_blob(repository, blob), place)
 
@@ -93,15 +93,14 @@ def _uncut_subject(subject: str, body: bytes) -> str | None:
     return line if end < 0 else line[:end]
 
 
-def _list_new_claims(repository: Repository, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[tuple[str, Oid]]:
-    """Yield path and blob of every file of the state that is not in that of the commit below; `seen` gets them."""
-    trees = (commit.tree, *(read_commit_stub(repository, parent).tree for parent in commit.parents[:1]))
-    states = [entry.oid if (entry := find_entry(repository, tree, STATE_DIRECTORY)) else None for tree in trees]
-    before = states[1] if len(states) > 1 else None
-    if states[0] is None or states[0] == before:
-        return
-    for path, _, blob in diff_blobs(repository, before, states[0]):
-        if blob is not None and (path, blob) not in seen:
+def _list_new_files(repository: Repository, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[tuple[str, Oid]]:
+    """Yield path and blob of every file beside the message that the commit below has not; `seen` gets them.
+
+    These are files of the state, or what another program has put there.
+    """
+    before = next((read_commit_stub(repository, parent).tree for parent in commit.parents), None)
+    for path, _, blob in diff_blobs(repository, before, commit.tree):
+        if blob is not None and path != MESSAGE_FILE and (path, blob) not in seen:
             seen.add((path, blob))
             yield path, blob
 

@@ -54,7 +54,7 @@ class World:
     def step(self, name: str, action: str) -> None:
         """Do one thing on one machine, in a store that is opened for it."""
         store = open_store(self.stores[name], actor=name)
-        conversations = [each for _, each in sorted(list_roots(store).items())]
+        conversations = sorted(list_roots(store).values())
         self.written += 1
         text = f"{name}-{self.written}"
         if action == "new" or (action == "say" and not conversations):
@@ -91,7 +91,7 @@ class World:
             delete_tag(store, conversation, max(metadata.tags))
         elif action == "amend":
             tip = read_commit(store, tips[BranchName("main")])
-            if tip.kind == "plain":
+            if tip.kind == "plain" and tip.author.name == text.partition("-")[0]:  # else two may amend one message
                 amend(store, conversation, header_of(tip).id, text, author=Author("carol", "human"), branch="main")
 
     def meet(self) -> None:

@@ -12,13 +12,16 @@ from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.tag import tag
 from scopes.errors import NotFound
-from scopes.history.metadata import read_metadata
+from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName
+from scopes.ids import BranchName, Oid
 from scopes.merge.in_progress import WAITING, list_in_progress
 from scopes.model.conversation import ACP, BranchEntry
+from scopes.store.refs import meta_ref
+from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
+from scopes.sync.join import receive_metadata
 from scopes.sync.local_fields import add_local_fields, follow_renames, split_entry
 from tests.support.decisions import decide
 from tests.support.history import say
@@ -132,8 +135,17 @@ def test_an_unfinished_merge_follows_a_branch_that_is_renamed_elsewhere(stopped,
     assert (found.source, found.target) == ("repair", "main")
 
 
-def test_an_unfinished_merge_of_a_remote_is_not_taken(ours):
-    """Only older versions and forgers send one."""
+def test_an_unfinished_merge_of_a_remote_is_not_taken(stopped):
+    """Only forgers send one."""
+    name = read_active_branch(stopped, "conv-001")
+    sent = read_commit(stopped, Oid(stopped.find_ref(meta_ref("conv-001")))).tree
+    assert '"waiting"' in git(stopped, "grep", "waiting", sent)
+    taken = read_metadata_at(stopped, receive_metadata(stopped, None, sent, 0, ()).commit)
+    assert taken.branches[name].extra == {}
+    assert taken.directory is None
+
+
+def test_what_is_split_is_put_together_again():
     entry = BranchEntry(extra={WAITING: WAITS, ACP: SESSION, "later": 1})
     shared, local = split_entry(entry)
     assert shared.extra == {ACP: ELSEWHERE, "later": 1}

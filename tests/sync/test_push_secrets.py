@@ -282,6 +282,19 @@ def test_a_secret_in_a_state_that_no_message_has_does_not_leave(store, bare):
     assert everything_of(bare) == ""
 
 
+def test_a_secret_in_a_file_that_no_scopes_puts_there_does_not_leave(store, bare):
+    drawn = history(store, "main: a")
+    tip = read_commit(store, drawn.oids["a"])
+    tree = update_tree(store, tip.tree, {"notes.txt": TOKEN.encode()})
+    data = format_commit(tree=tree, parents=(tip.oid,), author=tip.author, time=5, subject="(no text)")
+    with exclusive_write(store):
+        tx = RefTransaction(store)
+        tx.move_ref(branch_ref("conv-001", "main"), tip.oid, store.write(COMMIT, data))
+        tx.commit("test", "a file")
+    assert "github-token" in push_to(store).conversations[0].reason
+    assert everything_of(bare) == ""
+
+
 def test_the_name_of_a_removed_tag_does_not_leave(store, bare):
     """The clock of the tag, which says that it was removed, has its name."""
     history(store, "main: a")
