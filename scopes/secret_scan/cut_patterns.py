@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from scopes.secret_patterns import END, GENERAL, RULES, Rule
+from scopes.secret_patterns import GENERAL, RULES, Rule, without_end
 
 MARKS: Final = r"…|\.\.\."
 _UNFINISHED: Final = r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux][0-9A-Fa-f]{0,3})?|(?:\x1b|\\{1,20}x1b)[^A-Za-z\s]{0,40}"
@@ -34,7 +34,7 @@ def cut_rules() -> tuple[Rule, ...]:
 
 def cut_pattern(pattern: str) -> str:
     """Return a pattern for every beginning of what a pattern matches, up to the place of a cut."""
-    return _cut(pattern.removesuffix(END), PLACE)
+    return _cut(without_end(pattern), PLACE)
 
 
 def is_general(kind: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
-from scopes.secret_patterns import END, KEY_WORDS, RULES
+from scopes.secret_patterns import KEY_WORDS, RULES, without_end
 from scopes.secret_scan.decoding import without_escapes
 
 _FEW_BYTES: Final = 100_000
@@ -45,8 +45,11 @@ _BEGINNING: Final = "|".join((
 _TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
 _PERCENT: Final = compile_lazily(rb"%[2-7][0-9A-Fa-f]")
 # Where `without_escapes` may change something.
-_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
-_ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[", b"\xef\xbf\xbd")
+_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\[/_.-]|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
+_ESCAPED: Final = (
+    b"\\u00", b"\\/", b"\\_", b"\\-", b"\\.", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[",
+    b"\xef\xbf\xbd",
+)  # fmt: skip
 _LAST: Final = re.compile(r"\{(\d+),\d+\}$")
 _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
 
@@ -122,7 +125,7 @@ def make_rules(*, is_linear: bool) -> Mapping[str, tuple[str, ...]]:
     """
     found: dict[str, tuple[str, ...]] = {}
     for rule in RULES:
-        pattern = _LAST.sub(r"{\1}", rule.pattern.removesuffix(END))  # the first characters of the end are enough
+        pattern = _LAST.sub(r"{\1}", without_end(rule.pattern))  # the first characters of the end are enough
         pattern = _LOOSE.get(rule.kind) or (_REPETITION.sub(r"{\1,}", pattern) if is_linear else pattern)
         found[pattern] = (*found.get(pattern, ()), *rule.anchors)
     return found
