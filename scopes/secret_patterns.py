@@ -162,12 +162,28 @@ _CREDENTIALS = (
         r"\b(?:curl|wget|xh|https?)\s(?:[^\n;|&]{0,400}?\s)?(?:-u|-U|--user|--proxy-user)[ =]?[\"']?"
         r"[^\s:\"'=$/]{1,200}:([^\s\"'$:/][^\s\"':/]{0,200})(?=[\s\"']|$)"
     )),
+    ("password", compile_lazily(
+        r"(?<![\w-])--(?:[a-z]{1,20}-){0,3}pass(?:word|wd|phrase)?(?:[ \t]{1,3}|=|[\"'],\s{0,3})\\{0,4}[\"']?"
+        r"(?=[^\s\"'\\]{6}|[^\s\"'\\]{0,5}\d)([^\s\"'\\$<-][^\s\"'\\]{0,200})"
+    )),
+    ("password", compile_lazily(r"\bsshpass[ \t]{1,3}-p[ \t]{0,3}[\"']?([^\s\"'$]{1,200})")),
+    ("password", compile_lazily(
+        r"\b(?:mysql|mariadb)[a-z-]{0,12}[ \t](?:[^\n;|&]{0,300}?[ \t])?-p[\"']?([^\s\"'$]{1,200})"
+    )),
     ("url-password", compile_lazily(r"://[^\s:/?#@'\"<>]{0,200}:([^\s/?#'\"<>]{1,400})@")),
     ("url-password", compile_lazily(r"://([^\s:/?#@'\"<>$]{20,400})@")),
     ("assigned-secret", compile_lazily(
         r"(?i)(?:password|passwd|passphrase|pwd|secret)\\{0,4}[\"']?[ \t]{0,3}[:=]=?[ \t]{0,3}"
         r"(?:\"(?=[^\s\"]{0,119}\d)([^\s\"]{8,120})\"|'(?=[^\s']{0,119}\d)([^\s']{8,120})'"
         r"|\\{0,4}[\"']?(?=[^\s\"'\\,;]{0,119}\d)([^\s\"'\\,;]{8,120})(?![^\s\"'\\,;]))"
+    )),
+    ("assigned-secret", compile_lazily(  # in quotes it needs no digit
+        r"(?i)(?:password|passwd|passphrase|pwd)\\{0,4}[\"']?[ \t]{0,3}[:=]=?[ \t]{0,3}"
+        r"(?:\\{0,4}\"([^\s\"\\$<{(%][^\s\"\\]{7,119})\\{0,4}\"|'([^\s'$<{(%][^\s']{7,119})')"
+    )),
+    ("assigned-secret", compile_lazily(
+        r"(?i)(?:(?<![a-z0-9])|_)pass(?:=[\"']?|[\"'][ \t]{0,3}:[ \t]{0,3}[\"'])"
+        r"(?=[^\s\"'\\,;&]{0,119}\d)([^\s\"'\\,;&$<][^\s\"'\\,;&]{7,119})"
     )),
 )  # fmt: skip
 _BASE64 = compile_lazily(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
