@@ -18,7 +18,9 @@ from typing import NamedTuple
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 
-GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
+GENERAL = frozenset(
+    {"assigned-secret", "auth-header", "docker-auth", "netrc-password", "url-password"}
+)  # kinds that a more exact one replaces
 _MAX_PASSWORD = 120  # characters
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
 
@@ -71,8 +73,8 @@ RULES = (
     _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{END}"),
     _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{END}"),
     _rule(
-        "slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
-        rf"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{WORD_END}",
+        "slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+        rf"(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{WORD_END}",
     ),
     _rule(
         "slack-webhook", "hooks.slack.com/services/",
@@ -120,8 +122,27 @@ RULES = (
     _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
     _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{END}", 10),
     _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
-    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{0,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("google-oauth", "ya29.", rf"ya29\.[A-Za-z0-9_-]{{30,400}}{END}"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
+    _rule(
+        "auth-header", "bearer BEARER",
+        r"(?:bearer|BEARER)\s{1,3}(?=[^\s\"']{0,120}\d)([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])",
+    ),
+    _rule(
+        "auth-header", "uthorization UTHORIZATION",
+        r"(?i:authorization)\\{0,7}[\"']?\s{0,3}[:=]\s{0,3}\\{0,7}[\"']?(?i:token|basic)\s{1,3}"
+        r"([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])", 1,
+    ),
+    _rule(
+        "docker-auth", '"auth',
+        r"\"auth\\{0,7}\"\s{0,3}:\s{0,3}\\{0,7}\"([A-Za-z0-9+/]{12,800}={0,2})\\{0,7}\"",
+    ),
+    _rule(
+        "netrc-password", "machine",
+        r"machine(?:\s|\\n){1,9}[!#-\[\]-~]{1,100}(?:\s|\\n){1,9}login(?:\s|\\n){1,9}[!#-\[\]-~]{1,100}(?:\s|\\n){1,9}"
+        r"password(?:\s|\\n){1,9}([!#-\[\]-~]{4,100})",
+    ),
 )  # fmt: skip
 _ANCHORS = tuple(dict.fromkeys(anchor for rule in RULES for anchor in rule.anchors))
 _ALPHANUMERIC = frozenset(ascii_letters + digits)
@@ -133,7 +154,7 @@ _ESCAPE_END = compile_lazily(
 _SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
 _KEY = compile_lazily(
-    r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
+    r"(?i)(?:(?:api|access|account|secret)[_-]?key|secret|(?:auth|access|private|refresh)[_-]?token|password|passwd)"
     r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}[\"']?"
     r"(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
@@ -356,7 +377,9 @@ def _is_inside_word(text: str, start: int) -> bool:
 def _walk_assigned(text: str) -> Iterator[Secret]:
     for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
-        if match is None or is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
+        if match is None or is_placeholder(match[1]):
+            continue
+        if _UUID.fullmatch(match[1]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(1)]:
             continue
         if len(set(match[1])) >= _MIN_DISTINCT:
             yield Secret("assigned-secret", match.start(1), match.end(1))
