@@ -123,3 +123,23 @@ def test_lines_of_base64_that_end_with_a_byte_that_is_no_text_are_read_in_time()
 
     line = b64encode(b"a" * 4_497 + b"\xff").decode()
     assert find_cut_ends("\n".join([line] * 240)) == []
+
+
+UNSEEN = {
+    "html entities": lambda secret: "".join(f"&#{ord(each)};" for each in secret),
+    "percent twice": lambda secret: "".join(f"%25{ord(each):02X}" for each in secret),
+    "base64 twice": lambda secret: encoded(encoded(f"the token is {secret} so")),
+    "glued to a letter": lambda secret: f"x{secret}",
+}
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("form", UNSEEN)
+def test_what_the_manual_lists_as_not_found_is_not_found(form):
+    assert [kind for kind, secret in KINDS if scan_text(UNSEEN[form](secret))] == []
+
+
+def test_a_password_of_fewer_than_20_characters_is_hidden_in_reports_alone():
+    text = "DB_PASSWORD=hunter2hunter2"
+    assert scan_text(text) == []
+    assert redact(text) == "DB_PASSWORD=[redacted assigned-secret]"
