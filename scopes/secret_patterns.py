@@ -12,13 +12,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from string import ascii_lowercase, ascii_uppercase
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 
-GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
+GENERAL = frozenset(
+    {"assigned-secret", "auth-header", "docker-auth", "netrc-password", "url-password"}
+)  # kinds that a more exact one replaces
 _MAX_PASSWORD = 120  # characters
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
 
@@ -48,28 +50,31 @@ def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> Rule:
 
 
 END = r"(?![A-Za-z0-9_-])"
+WORD_END = r"(?![A-Za-z0-9])"  # where `_` and `-` behind a secret belong to what follows
 RULES = (
     _rule(
         "private-key", "-----BEGIN",
         r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[^-]{40,8000}-----END[^-]{0,40}-----|[^-]{40,4000})",
+        # Up to its end, or all that follows if there is none; headers and the beginnings of lines may have a `-`.
+        r"(?:(?s:.{0,400}?)[A-Za-z0-9+/=]{40}(?s:.*?)(?:-----END[^-]{0,40}-----|\Z)"
+        r"|[^-]{40,8000}-----END[^-]{0,40}-----|[^-]{40,4000})",
     ),
-    _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{END}"),
-    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{END}"),
-    _rule("github-token", "github_pat_", rf"github_pat_[A-Za-z0-9_]{{22,244}}{END}"),
+    _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{WORD_END}"),
+    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{WORD_END}"),
+    _rule("github-token", "github_pat_", rf"github_pat_[A-Za-z0-9_]{{22,244}}{WORD_END}"),
     _rule(
         "gitlab-token", "glpat- glptt- gldt- glrt- glcbt- glsoat- glft-",
         rf"gl(?:pat|ptt|dt|rt|cbt|soat|ft)-[A-Za-z0-9_.-]{{20,120}}{END}",
     ),
     _rule("anthropic-key", "sk-ant-", rf"sk-ant-[a-z]{{2,8}}\d\d-[A-Za-z0-9_-]{{20,200}}{END}"),
     _rule("openai-key", "sk-", rf"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{{40,200}}{END}"),
-    _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{END}"),
-    _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{END}"),
+    _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{WORD_END}"),
+    _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{WORD_END}"),
     _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{END}"),
     _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{END}"),
     _rule(
-        "slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
-        rf"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{END}",
+        "slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+        rf"(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{WORD_END}",
     ),
     _rule(
         "slack-webhook", "hooks.slack.com/services/",
@@ -77,54 +82,79 @@ RULES = (
     ),
     _rule(
         "stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_",
-        rf"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{{16,120}}{END}",
+        rf"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{{16,120}}{WORD_END}",
     ),
-    _rule("npm-token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{END}"),
+    _rule("npm-token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{WORD_END}"),
     _rule("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,300}"),
-    _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{END}"),
-    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{END}"),
+    _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{WORD_END}"),
+    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{WORD_END}"),
     _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{END}"),
-    _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{END}"),
-    _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){END}"),
+    _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{WORD_END}"),
+    _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){WORD_END}"),
     _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{END}"),
     _rule("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{END}", 14),
-    _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{END}"),
-    _rule("linear-key", "lin_api_", rf"lin_api_[A-Za-z0-9]{{40}}{END}"),
-    _rule("notion-token", "ntn_", rf"ntn_[0-9]{{11}}[A-Za-z0-9]{{35}}{END}"),
-    _rule("shopify-token", "shpat_ shpca_ shppa_ shpss_", rf"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{{32}}{END}"),
+    _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{WORD_END}"),
+    _rule("linear-key", "lin_api_", rf"lin_api_[A-Za-z0-9]{{40}}{WORD_END}"),
+    _rule("notion-token", "ntn_", rf"ntn_[0-9]{{11}}[A-Za-z0-9]{{35}}{WORD_END}"),
+    _rule("shopify-token", "shpat_ shpca_ shppa_ shpss_", rf"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{{32}}{WORD_END}"),
     _rule("square-token", "sq0atp- sq0csp-", rf"sq0(?:atp|csp)-[A-Za-z0-9_-]{{22,43}}{END}"),
-    _rule("databricks-token", "dapi", rf"dapi[0-9a-f]{{32}}(?:-\d)?{END}"),
-    _rule("grafana-token", "glsa_", rf"glsa_[A-Za-z0-9]{{32}}_[A-Fa-f0-9]{{8}}{END}"),
+    _rule("databricks-token", "dapi", rf"dapi[0-9a-f]{{32}}(?:-\d)?{WORD_END}"),
+    _rule("grafana-token", "glsa_", rf"glsa_[A-Za-z0-9]{{32}}_[A-Fa-f0-9]{{8}}{WORD_END}"),
     _rule("sentry-token", "sntrys_ sntryu_", r"sntry(?:s_eyJ[A-Za-z0-9+/=_-]{40,400}|u_[0-9a-f]{64})"),
-    _rule("postman-key", "PMAK-", rf"PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}{END}"),
-    _rule("newrelic-key", "NRAK-", rf"NRAK-[A-Z0-9]{{27}}{END}"),
+    _rule("postman-key", "PMAK-", rf"PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}{WORD_END}"),
+    _rule("newrelic-key", "NRAK-", rf"NRAK-[A-Z0-9]{{27}}{WORD_END}"),
     _rule("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa.", rf"dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.-]{{40,60}}{END}"),
     _rule(
         "planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_",
         rf"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.=-]{{32,64}}{END}",
     ),
-    _rule("pulumi-token", "pul-", rf"pul-[0-9a-f]{{40}}{END}"),
-    _rule("rubygems-key", "rubygems_", rf"rubygems_[0-9a-f]{{48}}{END}"),
+    _rule("pulumi-token", "pul-", rf"pul-[0-9a-f]{{40}}{WORD_END}"),
+    _rule("rubygems-key", "rubygems_", rf"rubygems_[0-9a-f]{{48}}{WORD_END}"),
     _rule("docker-token", "dckr_pat_ dckr_oat_", rf"dckr_[po]at_[A-Za-z0-9_-]{{27,40}}{END}"),
     _rule("discord-webhook", "/api/webhooks/", r"/api/webhooks/(\d{17,20}/[A-Za-z0-9_-]{60,80})"),
-    _rule("groq-key", "gsk_", rf"gsk_[A-Za-z0-9]{{52}}{END}"),
-    _rule("xai-key", "xai-", rf"xai-[A-Za-z0-9]{{80}}{END}"),
-    _rule("perplexity-key", "pplx-", rf"pplx-[A-Za-z0-9]{{48}}{END}"),
-    _rule("replicate-token", "r8_", rf"r8_[A-Za-z0-9]{{37}}{END}"),
+    _rule("groq-key", "gsk_", rf"gsk_[A-Za-z0-9]{{52}}{WORD_END}"),
+    _rule("xai-key", "xai-", rf"xai-[A-Za-z0-9]{{80}}{WORD_END}"),
+    _rule("perplexity-key", "pplx-", rf"pplx-[A-Za-z0-9]{{48}}{WORD_END}"),
+    _rule("replicate-token", "r8_", rf"r8_[A-Za-z0-9]{{37}}{WORD_END}"),
     _rule("atlassian-token", "ATATT3", rf"ATATT3[A-Za-z0-9_=-]{{150,220}}{END}"),
-    _rule("tailscale-key", "tskey-", rf"tskey-[a-z]{{3,8}}-[A-Za-z0-9]{{6,30}}-[A-Za-z0-9]{{20,60}}{END}"),
-    _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{END}"),
+    _rule("tailscale-key", "tskey-", rf"tskey-[a-z]{{3,8}}-[A-Za-z0-9]{{6,30}}-[A-Za-z0-9]{{20,60}}{WORD_END}"),
+    _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{WORD_END}"),
     _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
     _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{END}", 10),
     _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
-    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{0,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("google-oauth", "ya29.", rf"ya29\.[A-Za-z0-9_-]{{30,400}}{END}"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
+    _rule(
+        "auth-header", "bearer BEARER",
+        r"(?:bearer|BEARER)\s{1,3}(?=[^\s\"']{0,120}\d)([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])",
+    ),
+    _rule(
+        "auth-header", "uthorization UTHORIZATION",
+        r"(?i:authorization)\\{0,7}[\"']?\s{0,3}[:=]\s{0,3}\\{0,7}[\"']?(?i:token|basic)\s{1,3}"
+        r"([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])", 1,
+    ),
+    _rule(
+        "docker-auth", '"auth',
+        r"\"auth\\{0,7}\"\s{0,3}:\s{0,3}\\{0,7}\"([A-Za-z0-9+/]{12,800}={0,2})\\{0,7}\"",
+    ),
+    _rule(
+        "netrc-password", "machine",
+        r"machine(?:\s|\\n){1,9}[!#-\[\]-~]{1,100}(?:\s|\\n){1,9}login(?:\s|\\n){1,9}[!#-\[\]-~]{1,100}(?:\s|\\n){1,9}"
+        r"password(?:\s|\\n){1,9}([!#-\[\]-~]{4,100})",
+    ),
 )  # fmt: skip
 _ANCHORS = tuple(dict.fromkeys(anchor for rule in RULES for anchor in rule.anchors))
+_ALPHANUMERIC = frozenset(ascii_letters + digits)
+_LONGEST_ESCAPE = 48  # characters
+_ESCAPE_END = compile_lazily(
+    r"(?:\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|%[0-9A-Fa-f]{2}|=(?:3D|0A|0D|20)"
+    r"|(?:\x1b|\ufffd|\\(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,40}[A-Za-z])\Z"
+)
 _SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
 _KEY = compile_lazily(
-    r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
+    r"(?i)(?:(?:api|access|account|secret)[_-]?key|secret|(?:auth|access|private|refresh)[_-]?token|password|passwd)"
     r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}[\"']?"
     r"(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
@@ -153,12 +183,28 @@ _CREDENTIALS = (
         r"\b(?:curl|wget|xh|https?)\s(?:[^\n;|&]{0,400}?\s)?(?:-u|-U|--user|--proxy-user)[ =]?[\"']?"
         r"[^\s:\"'=$/]{1,200}:([^\s\"'$:/][^\s\"':/]{0,200})(?=[\s\"']|$)"
     )),
+    ("password", compile_lazily(
+        r"(?<![\w-])--(?:[a-z]{1,20}-){0,3}pass(?:word|wd|phrase)?(?:[ \t]{1,3}|=|[\"'],\s{0,3})\\{0,4}[\"']?"
+        r"(?=[^\s\"'\\]{6}|[^\s\"'\\]{0,5}\d)([^\s\"'\\$<-][^\s\"'\\]{0,200})"
+    )),
+    ("password", compile_lazily(r"\bsshpass[ \t]{1,3}-p[ \t]{0,3}[\"']?([^\s\"'$]{1,200})")),
+    ("password", compile_lazily(
+        r"\b(?:mysql|mariadb)[a-z-]{0,12}[ \t](?:[^\n;|&]{0,300}?[ \t])?-p[\"']?([^\s\"'$]{1,200})"
+    )),
     ("url-password", compile_lazily(r"://[^\s:/?#@'\"<>]{0,200}:([^\s/?#'\"<>]{1,400})@")),
     ("url-password", compile_lazily(r"://([^\s:/?#@'\"<>$]{20,400})@")),
     ("assigned-secret", compile_lazily(
         r"(?i)(?:password|passwd|passphrase|pwd|secret)\\{0,4}[\"']?[ \t]{0,3}[:=]=?[ \t]{0,3}"
         r"(?:\"(?=[^\s\"]{0,119}\d)([^\s\"]{8,120})\"|'(?=[^\s']{0,119}\d)([^\s']{8,120})'"
         r"|\\{0,4}[\"']?(?=[^\s\"'\\,;]{0,119}\d)([^\s\"'\\,;]{8,120})(?![^\s\"'\\,;]))"
+    )),
+    ("assigned-secret", compile_lazily(  # in quotes it needs no digit
+        r"(?i)(?:password|passwd|passphrase|pwd)\\{0,4}[\"']?[ \t]{0,3}[:=]=?[ \t]{0,3}"
+        r"(?:\\{0,4}\"([^\s\"\\$<{(%][^\s\"\\]{7,119})\\{0,4}\"|'([^\s'$<{(%][^\s']{7,119})')"
+    )),
+    ("assigned-secret", compile_lazily(
+        r"(?i)(?:(?<![a-z0-9])|_)pass(?:=[\"']?|[\"'][ \t]{0,3}:[ \t]{0,3}[\"'])"
+        r"(?=[^\s\"'\\,;&]{0,119}\d)([^\s\"'\\,;&$<][^\s\"'\\,;&]{7,119})"
     )),
 )  # fmt: skip
 _BASE64 = compile_lazily(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
@@ -223,11 +269,12 @@ def _walk_credentials(text: str) -> Iterator[Secret]:
 def _walk_encoded(text: str) -> Iterator[Secret]:
     """Yield words in base64 that hold a secret."""
     for match in _BASE64.finditer(text):
-        word = match[0].replace("-", "+").replace("_", "/").rstrip("=")
-        word = word[: len(word) - (len(word) % 4 == 1)]
-        decoded = b64decode(word + "=" * (-len(word) % 4)).decode("latin-1")
-        if decoded.isascii() and find_secrets(decoded):
-            yield Secret("encoded-secret", match.start(), match.end())
+        whole = match[0].replace("-", "+").replace("_", "/").rstrip("=")
+        for shift in range(4):  # what is in front of it may look like a part of it: the `n` of `\\n`
+            word = whole[shift : len(whole) - ((len(whole) - shift) % 4 == 1)]
+            decoded = b64decode(word + "=" * (-len(word) % 4)).decode("latin-1")
+            if decoded.isascii() and find_secrets(decoded):
+                yield Secret("encoded-secret", match.start() + shift, match.end())
 
 
 def _walk_split(text: str) -> Iterator[Secret]:
@@ -309,17 +356,30 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
     """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
     for start in range(max(at - rule.before, 0), at + 1):
-        inside = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-") and text[start].isalnum()
-        match = None if inside else _compiled(rule.pattern).match(text, start)
+        match = None if _is_inside_word(text, start) else _compiled(rule.pattern).match(text, start)
         if match is not None and match.end() > at:
             return match
     return None
 
 
+def without_end(pattern: str) -> str:
+    """Return the pattern of a rule without what may not follow."""
+    return pattern.removesuffix(END).removesuffix(WORD_END)
+
+
+def _is_inside_word(text: str, start: int) -> bool:
+    """Return True between two letters or digits of ASCII, unless an escape such as `%0A` or a color ends there."""
+    if start == 0 or not (text[start] in _ALPHANUMERIC and text[start - 1] in _ALPHANUMERIC):
+        return False
+    return _ESCAPE_END.search(text, max(start - _LONGEST_ESCAPE, 0), start) is None
+
+
 def _walk_assigned(text: str) -> Iterator[Secret]:
     for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
-        if match is None or is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
+        if match is None or is_placeholder(match[1]):
+            continue
+        if _UUID.fullmatch(match[1]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(1)]:
             continue
         if len(set(match[1])) >= _MIN_DISTINCT:
             yield Secret("assigned-secret", match.start(1), match.end(1))

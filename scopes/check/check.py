@@ -21,8 +21,8 @@ from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
 from scopes.result import Note, Result
-from scopes.secret_patterns import redact
 from scopes.secret_scan.clearance import without_store
+from scopes.secret_scan.shown import hide_secrets
 from scopes.store.repository import Repository
 
 
@@ -185,12 +185,12 @@ def _with_exit_code(run: Run, code: int | None) -> Run:
 
 def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     return CheckedRun(
-        name=redact(run.name),
+        name=hide_secrets(run.name),
         conversation=run.conversation,
-        title=None if run.title is None else without_store().clear_name(redact(run.title), "the title"),
+        title=None if run.title is None else without_store().clear_name(hide_secrets(run.title), "the title"),
         calls=len(run.calls),
         verdicts=tuple(verdicts),
-        sources=tuple(source._replace(path=redact(source.path)) for source in run.sources),
+        sources=tuple(source._replace(path=hide_secrets(source.path)) for source in run.sources),
     )
 
 

@@ -22,7 +22,7 @@ from scopes.check.workspace import relative_to, resolve
 from scopes.conversation.diff_lines import diff_lines
 from scopes.model.message import FILE_WRITES
 from scopes.result import Result
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 MODES = ("strict", "unordered", "subset", "superset")  # the words of agentevals
 _ENDS = "how calls and tests ended"
@@ -201,7 +201,7 @@ def _replaced(value: Any, replace: Callable[[str], str]) -> Any:
 
 
 def _shown(text: str) -> str:
-    text = redact(" ".join(text.split()))
+    text = hide_secrets(" ".join(text.split()))
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 

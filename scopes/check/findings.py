@@ -98,13 +98,13 @@ def is_at_least(level: Level, limit: str) -> bool:
 
 def redacted(finding: Finding) -> Finding:
     """Return the finding without secrets: no report may publish what an agent wrote into its transcript."""
-    redact = load("scopes.secret_patterns:redact")
+    hide = load("scopes.secret_scan.shown:hide_secrets")
     return finding._replace(
-        message=redact(finding.message),
-        match=None if finding.match is None else redact(finding.match),
-        events=tuple(event._replace(text=redact(event.text)) for event in finding.events),
-        cure=redact(finding.cure),
-        wrapper=None if finding.wrapper is None else redact(finding.wrapper),
-        file=None if finding.file is None else redact(finding.file),
-        directory=None if finding.directory is None else redact(finding.directory),
+        message=hide(finding.message),
+        match=None if finding.match is None else hide(finding.match),
+        events=tuple(event._replace(text=hide(event.text)) for event in finding.events),
+        cure=hide(finding.cure),
+        wrapper=None if finding.wrapper is None else hide(finding.wrapper),
+        file=None if finding.file is None else hide(finding.file),
+        directory=None if finding.directory is None else hide(finding.directory),
     )

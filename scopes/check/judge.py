@@ -21,7 +21,7 @@ from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load
 from scopes.model.message import FILE_WRITES
 from scopes.result import Note
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 # Rules about what a call does: their findings have its outcome.
 _ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared", "order/push-after-tests")
@@ -189,7 +189,7 @@ def _explain_difference(suppression: Suppression, finding: Finding) -> str:
     text = finding.match or next((event.text for event in finding.events), "")
     if suppression.match == text:
         return f"the finding is in another directory: add directory = {json.dumps(finding.directory or TOP)}"
-    return f"its `match` is another than the finding shows: {redact(text)!r}"
+    return f"its `match` is another than the finding shows: {hide_secrets(text)!r}"
 
 
 def _place_of(suppression: Suppression) -> str:

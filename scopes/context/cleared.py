@@ -6,10 +6,10 @@ everything that is sent is looked at once more: titles, names, subjects, summari
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scopes.context.result import Context
+from scopes.context.result import Context, ContextMessage
 from scopes.result import Note
 from scopes.secret_scan.clearance import Gate, count_placeholders
 from scopes.secrets.gates import redacted_notes
@@ -40,7 +40,11 @@ def clear_context(result: Context, gate: Gate) -> Context:
         return result
     result = replace(
         result,
-        messages=tuple(message._replace(text=clear(message.text)) for message in result.messages),
+        messages=tuple(_clear_message(message, clear) for message in result.messages),
+        metadata=gate.clear_document(result.metadata, "the context"),
+        explained=tuple(
+            each._replace(lane=None if each.lane is None else clear(each.lane)) for each in result.explained
+        ),
         formatted_history=clear(result.formatted_history),
         files_text=clear(result.files_text),
         summary=None if result.summary is None else clear(result.summary),
@@ -50,6 +54,13 @@ def clear_context(result: Context, gate: Gate) -> Context:
         ),
     )
     return replace(result, notes=(*result.notes, *notes_of(result.formatted_history)))
+
+
+def _clear_message(message: ContextMessage, clear: Callable[[str], str]) -> ContextMessage:
+    lanes = (
+        lane._replace(branch=clear(lane.branch), begin=clear(lane.begin), end=clear(lane.end)) for lane in message.lanes
+    )
+    return message._replace(text=clear(message.text), author=clear(message.author), lanes=tuple(lanes))
 
 
 def refuse_secrets(messages: Iterable[tuple[str, str]], text: str, what: str, gate: Gate) -> None:
@@ -73,4 +84,7 @@ def notes_of(text: str) -> tuple[Note, ...]:
 def _walk_texts(result: Context) -> Iterable[str | None]:
     yield from (result.formatted_history, result.files_text, result.summary, result.decisions_text)
     yield from (each.subject for each in result.explained)
+    yield from (message.author for message in result.messages)
+    yield from (lane.branch for message in result.messages for lane in message.lanes)
+    yield from (text for text in result.metadata.values() if isinstance(text, str))
     yield from (text for each in result.decisions for text in (each.topic, each.decision))

@@ -180,11 +180,12 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         block, entries = _build_block(repository, request, choice)
     if gate.mode == "refuse":
         texts = ((entry.turn.head.id, entry.text) for entry in entries)
-        refuse_secrets(texts, block.text, "the summary, a decision or the memory", gate)
+        refuse_secrets(texts, f"{block.text}\n{block.branch}", "the summary, a decision, a name or the memory", gate)
     if gate.mode != "redact":
         return block
     text = gate.clear_text(block.text, "the block")
-    return replace(block, text=text, notes=tuple(dict.fromkeys((*block.notes, *notes_of(text)))))
+    branch = None if block.branch is None else BranchName(gate.clear_text(block.branch, "the block"))
+    return replace(block, branch=branch, text=text, notes=tuple(dict.fromkeys((*block.notes, *notes_of(text)))))
 
 
 def _build_block(

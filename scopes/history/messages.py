@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from scopes.clock import known_seconds, new_id, now, seconds_of
 from scopes.errors import Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.claims import PARTICIPANTS, claims_of, participant_claim
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import Root, decode_root, encode_root
@@ -48,6 +49,7 @@ ROOT_KIND = "root"
 NO_TEXT = "(no text)"  # the subject of a message that has none
 ROOT_SUBJECT = "Conversation begins"
 _PARTICIPANT = f"{PARTICIPANTS}/"
+_WORDS = compile_lazily(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,5}")
 NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
 _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first entry of a tree
@@ -145,12 +147,19 @@ def stored_time(head: MessageHeader) -> str | None:
 
 
 def summarize_payload(payload: Mapping[str, Any]) -> str:
-    """Return the document of a typed message as one line: `decision: jwt · topic: auth`; lists and objects last."""
+    """Return the document of a typed message as one line: `decision: jwt · topic: auth`; lists and objects last.
+
+    A name that is not made of words stays as it is: it may be a secret, which is not found with blanks in it.
+    """
     fields = sorted(payload.items(), key=lambda item: not isinstance(item[1], str))
     texts = (
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in fields
     )
-    return " · ".join(f"{name.replace('_', ' ')}: {' '.join(text.split())}" for name, text in texts)
+    return " · ".join(f"{_words_of(name)}: {' '.join(text.split())}" for name, text in texts)
+
+
+def _words_of(name: str) -> str:
+    return name.replace("_", " ") if _WORDS.fullmatch(name) else name
 
 
 def subject_of(head: MessageHeader, message: Message) -> str:

@@ -25,6 +25,8 @@ def is_possible(kind: str, value: str) -> bool:
             return has_bech32(value.lower())
         case "jwt":
             return is_json(value.partition(".")[0])
+        case "docker-auth":
+            return is_login(value)
         case "pypi-token":
             return names_pypi(value.removeprefix("pypi-"))
     return True
@@ -67,6 +69,15 @@ def is_json(encoded: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(header, dict) and "alg" in header
+
+
+def is_login(encoded: str) -> bool:
+    """Return True if base64 is of a name, a colon and a password."""
+    try:
+        name, colon, password = _decode(encoded.replace("+", "-").replace("/", "_")).partition(b":")
+    except ValueError:
+        return False
+    return bool(name and colon and password) and (name + password).isascii() and b"\0" not in name + password
 
 
 def names_pypi(encoded: str) -> bool:

@@ -208,8 +208,8 @@ class Gate:
         places = [(each, self._identify(each.rule, each.value)) for each in found]
         places += [(end, "") for end in ends if not any(_overlap(end, each) for each in found)]
         pieces, position = [], 0
-        for each, secret in sorted(places, key=lambda place: place[0].start):
-            if secret not in self._allowed:
+        for each, secret in sorted(places, key=lambda place: place[0].start):  # one place may have several secrets
+            if secret not in self._allowed and each.start >= position:
                 shown = placeholder(each.rule, secret)
                 pieces += [text[position : each.start], shown]
                 position = each.end

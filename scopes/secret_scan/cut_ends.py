@@ -20,7 +20,8 @@ from scopes.secret_scan.scan import Found
 LONG_LINE: Final = 71  # characters; a subject that was cut has as many, or one more
 _LEAST: Final = 6  # characters behind the prefix; fewer tell nothing
 _RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_ASCII_END: Final = compile_lazily(rb"[\t\n\r -~]{4,}\Z")
+_ASCII: Final = bytes((9, 10, 13, *range(32, 127)))
+_LEAST_ASCII: Final = 4  # bytes at the end of what was decoded
 _MARK: Final = compile_lazily(MARKS)
 _PLACE: Final = compile_lazily(PLACE)
 _ASSIGNED: Final = compile_lazily(ASSIGNED)
@@ -89,8 +90,9 @@ def _walk_base64(text: str) -> Iterator[Found]:
         if _PLACE.match(text, match.end()):
             begin = max(0, len(match[0]) - _DECODED_CHARACTERS) // 4 * 4
             for shift in range(4):  # a word in front may belong to the run
-                ascii_end = _ASCII_END.search(decode_base64(match[0][begin + shift :]))
-                for found in () if ascii_end is None else _walk_plain(f"{ascii_end[0].decode()}…"):
+                data = decode_base64(match[0][begin + shift :])
+                ascii_end = data[len(data.rstrip(_ASCII)) :]
+                for found in () if len(ascii_end) < _LEAST_ASCII else _walk_plain(f"{ascii_end.decode()}…"):
                     yield Found(found.rule, match.start(), match.end(), found.value)
 
 

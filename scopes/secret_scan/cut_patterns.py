@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from scopes.secret_patterns import END, GENERAL, RULES, Rule
+from scopes.secret_patterns import GENERAL, RULES, Rule, without_end
 
 MARKS: Final = r"…|\.\.\."
 _UNFINISHED: Final = r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux][0-9A-Fa-f]{0,3})?|(?:\x1b|\\{1,20}x1b)[^A-Za-z\s]{0,40}"
@@ -21,8 +21,11 @@ _ATOM: Final = re.compile(
 )
 _SPECIAL: Final = {
     "private-key": rf"-----BEGIN (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----[^-…\r\n]{{6,4000}}?{PLACE}",
-    "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{1,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
-    "auth-header": rf"(?:Bearer|Basic)\s{{1,3}}([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",
+    "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "auth-header": r"(?i:(?:authorization[\"']?[ ]{0,3}[:=][ ]{0,3}[\"']?)?(?:Bearer|Basic|token))\s{1,3}"
+    rf"([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",
+    "netrc-password": r"machine\s{1,9}[!-~]{1,100}\s{1,9}login\s{1,9}[!-~]{1,100}\s{1,9}password\s{1,9}"
+    rf"([!-~]{{6,100}}?){PLACE}",
 }
 ASSIGNED: Final = rf"[\"']?(?<![A-Za-z0-9_+/-])([A-Za-z0-9_+/-]{{6,120}}={{0,2}}){PLACE}"  # behind `password =`
 
@@ -34,7 +37,7 @@ def cut_rules() -> tuple[Rule, ...]:
 
 def cut_pattern(pattern: str) -> str:
     """Return a pattern for every beginning of what a pattern matches, up to the place of a cut."""
-    return _cut(pattern.removesuffix(END), PLACE)
+    return _cut(without_end(pattern), PLACE)
 
 
 def is_general(kind: str) -> bool:

@@ -19,7 +19,7 @@ _COLOR: Final = rf"(?:\x1b|{_HIDDEN}|\\{{1,20}}(?:u001[bB]|x1[bB]|033|e))\[[0-9;
 _UNICODE: Final = r"\\{1,20}u00(?P<unicode>[2-7][0-9A-Fa-f])"
 _PERCENT: Final = r"%(?P<percent>[2-7][0-9A-Fa-f])"
 _NUL: Final = rf"\x00|{_HIDDEN}|\\{{1,20}}(?:u0000|x00)"
-_SLASH: Final = r"\\{1,20}(?=/)"  # JSON of PHP and others
+_SLASH: Final = r"\\{1,20}(?=[/_.-])"  # JSON of PHP and others, and Markdown
 _ALL: Final = "|".join((_COLOR, _UNICODE, _PERCENT, _NUL, _SLASH))
 _IN_BYTES: Final = compile_lazily(_ALL.encode())
 _IN_TEXT: Final = compile_lazily(_ALL)
@@ -84,7 +84,8 @@ def decode_escapes(text: str) -> DecodedText | None:
 def walk_base64(text: str) -> Iterator[EncodedStretch]:
     """Yield the ASCII in runs of base64; of long runs piece by piece, with overlaps."""
     for match in _RUN.finditer(text):
-        for start in range(match.start(), match.end(), _STEP):
+        pieces = range(match.start(), match.end(), _STEP)
+        for start in (piece + shift for piece in pieces for shift in range(4)):  # a word in front may look like a part
             end = min(start + _STEP + _OVERLAP, match.end())
             for found in _STRETCH.finditer(decode_base64(text[start:end])):
                 if _WORDS.search(found[0]):

@@ -16,17 +16,21 @@ from typing import Any, Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
-from scopes.secret_patterns import END, KEY_WORDS, RULES
+from scopes.secret_patterns import KEY_WORDS, RULES, without_end
 from scopes.secret_scan.decoding import without_escapes
 
 _FEW_BYTES: Final = 100_000
 _MAX_MEMORY: Final = 64 << 20  # bytes for the automaton, which uses what the text needs of it
 _GAP: Final = r"(?:\s|\\+[a-z0-9]|[\x0b\x1c-\x1f\x80-\xff]){1,30}"  # white space of any kind, also as JSON writes it
+_ANY_GAP: Final = _GAP.replace("{1,30}", "{0,30}")
+_FAR: Final = "{1,900}"
 _LOOSE: Final = {
     # JSON may write what is between the words longer.
     "private-key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY",
-    "url-password": r"://[^\s:/?#@'\"<>${}%]{1,400}:[^\s:/?#@'\"<>${}]{6,900}@",
-    "auth-header": rf"(?:Bearer|Basic){_GAP}[A-Za-z0-9_+/=.-]{{24}}",
+    "url-password": r"://[^\s:/?#@'\"<>${}%]{0,400}:[^\s:/?#@'\"<>${}]{6,900}@",
+    "auth-header": rf"(?i:Bearer|Basic|token){_GAP}[A-Za-z0-9_+/=.-]{{24}}",
+    "docker-auth": rf"\"auth\\{{0,20}}\"{_ANY_GAP}:{_ANY_GAP}\\{{0,20}}\"[A-Za-z0-9+/]{{12}}",
+    "netrc-password": rf"machine{_GAP}[^\"]{_FAR}password{_GAP}[^\s\"]{{4}}",
     # What may come before the anchor would make the automaton slow: every word begins like it.
     "terraform-token": r"\.atlasv1\.[A-Za-z0-9_-]{60}",
     "telegram-token": r":AA[A-Za-z0-9_-]{33}",
@@ -38,15 +42,18 @@ _ASSIGNED: Final = rf"(?i:{'|'.join(KEY_WORDS)}){_BEHIND_KEY}"
 _PREFIXES: Final = tuple(dict.fromkeys(anchor.encode() for rule in RULES for anchor in rule.anchors))
 _BEGINNING: Final = "|".join((
     f"(?:{'|'.join(re.escape(each.decode()) for each in _PREFIXES)})[^\\s\"]{{6}}",
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|(?:Bearer|Basic)\s",
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|(?i:Bearer|Basic)\s",
     f"{_ASSIGNED.removesuffix('{20}')}{{6}}",
 ))  # fmt: skip
 # Six groups of four characters that each stand for three printable bytes: no fewer are in 20 characters.
 _TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
 _PERCENT: Final = compile_lazily(rb"%[2-7][0-9A-Fa-f]")
 # Where `without_escapes` may change something.
-_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\/|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
-_ESCAPED: Final = (b"\\u00", b"\\/", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[", b"\xef\xbf\xbd")
+_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\[/_.-]|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
+_ESCAPED: Final = (
+    b"\\u00", b"\\/", b"\\_", b"\\-", b"\\.", b"\x1b", b"\0", b"\\x00", b"\\x1b", b"\\x1B", b"\\033", b"\\e[",
+    b"\xef\xbf\xbd",
+)  # fmt: skip
 _LAST: Final = re.compile(r"\{(\d+),\d+\}$")
 _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
 
@@ -122,8 +129,9 @@ def make_rules(*, is_linear: bool) -> Mapping[str, tuple[str, ...]]:
     """
     found: dict[str, tuple[str, ...]] = {}
     for rule in RULES:
-        pattern = _LAST.sub(r"{\1}", rule.pattern.removesuffix(END))  # the first characters of the end are enough
-        pattern = _LOOSE.get(rule.kind) or (_REPETITION.sub(r"{\1,}", pattern) if is_linear else pattern)
+        pattern = _LAST.sub(r"{\1}", without_end(rule.pattern))  # the first characters of the end are enough
+        loose = _LOOSE.get(rule.kind, "").replace(_FAR, "+" if is_linear else _FAR)
+        pattern = loose or (_REPETITION.sub(r"{\1,}", pattern) if is_linear else pattern)
         found[pattern] = (*found.get(pattern, ()), *rule.anchors)
     return found
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import GENERAL, KEY_WORDS, Secret, find_secrets
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.checksums import is_possible
 from scopes.secret_scan.decoding import decode_escapes, walk_base64
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Changed with the rules: what an older version found is looked for again."""
 Path: TypeAlias = tuple[str | int, ...]
 
 _SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
 _WINDOW: Final = 1 << 20
 _OVERLAP: Final = 1 << 14  # no secret is longer
+_KEY_END: Final = compile_lazily(r"-----END[^-]{0,40}-----")
 _MAX_VALUE: Final = 400  # characters of a value that is looked at together with its key
 _OPAQUE: Final = frozenset(
     {"encrypted_content", "signature", "thoughtSignature", "thought_signature", "reasoning_encrypted"}
@@ -45,7 +47,7 @@ class FoundInDocument(NamedTuple):
 
 
 def scan_text(text: str, *, is_opaque: bool = False) -> list[Found]:
-    """Return the secrets of a text in order; they do not overlap.
+    """Return the secrets of a text in order; two have the same place, or do not overlap.
 
     is_opaque: the text is ciphertext or a signature, in which only fixed prefixes mean something
     """
@@ -115,7 +117,15 @@ def _scan_window(text: str, start: int) -> Iterator[Found]:
             secrets.append(Found(rule, *original, value))
     for found in secrets:
         if start <= found.start + first < start + _WINDOW:
-            yield found._replace(start=found.start + first, end=found.end + first)
+            is_cut = found.rule == "private-key" and found.end == len(window)
+            end = _end_of_key(text, first + found.end) if is_cut else first + found.end
+            yield found._replace(start=found.start + first, end=end)
+
+
+def _end_of_key(text: str, start: int) -> int:
+    """Return where a private key ends that is longer than a window."""
+    match = _KEY_END.search(text, start)
+    return len(text) if match is None else match.end()
 
 
 def _windows(text: str) -> Iterator[str]:
@@ -143,12 +153,32 @@ def _value(text: str, secret: Secret) -> str:
 
 
 def _without_overlaps(found: list[Found]) -> list[Found]:
-    """Return each place once; a rule with a prefix is preferred to a general one, and then the longer place."""
+    """Return the secrets of each place, which do not overlap; a rule with a prefix is preferred to a general one.
+
+    A place that has several secrets, as a run of base64 may, has one entry for each: all of them leave together.
+    """
     ordered = sorted(set(found), key=lambda each: (each.start, each.rule in GENERAL, -each.end, each.rule))
-    kept: list[Found] = []
+    places: list[list[Found]] = []
+    end = 0
     for each in ordered:
-        if not kept or each.start >= kept[-1].end:
-            kept.append(each)
-        elif kept[-1].rule in GENERAL and each.rule not in GENERAL and each.start <= kept[-1].end:
-            kept[-1] = each._replace(start=kept[-1].start, end=max(kept[-1].end, each.end))
+        if not places or each.start >= end:
+            places.append([each])
+            end = each.end
+        elif each.rule not in GENERAL:
+            places[-1].append(each)
+            end = max(end, each.end)
+    return [each for place in places for each in _secrets_of_place(place)]
+
+
+def _secrets_of_place(found: list[Found]) -> list[Found]:
+    """Return each secret of a place once, without what another form of the text has of it."""
+    if len(found) == 1:
+        return found
+    start, end = found[0].start, max(each.end for each in found)
+    kept: list[Found] = []
+    for each in sorted(found, key=lambda each: (each.rule in GENERAL, -len(each.value))):
+        if each.rule in GENERAL and kept:
+            continue
+        if not any(each.rule == other.rule and each.value in other.value for other in kept):
+            kept.append(each._replace(start=start, end=end))
     return kept

@@ -186,3 +186,37 @@ def test_a_short_word_in_a_placeholder_does_not_look_like_a_secret(store):
     store.run("rewind", store.id, "-n", "2")
     store.append("main", text)
     assert store.run_main("export", store.id).returncode == 0
+
+
+READERS = [door for door in DOORS if "--diff" not in door]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        "context CONV --max-tokens 5000",
+        "history CONV --for-prompt",
+        "context CONV --max-tokens 5000 --json",
+        "export CONV",
+    ],
+)
+def test_the_name_of_a_field_of_a_typed_message_is_looked_at(store, door):
+    """Where its line is shown, an underscore of a name is a blank: a key in it was not found."""
+    store.append_typed("main", "priority", {"task": "a", "urgency": "high", TOKEN: {"x": 1}}, "carol")
+    done = run(store, door)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert TOKEN[4:] not in run(store, door, "--redact").stdout
+
+
+@pytest.mark.parametrize("door", [door for door in READERS if "--task" not in door])
+def test_names_of_authors_and_branches_are_replaced(store, tmp_path, door):
+    store.append("main", "hello", author=TOKEN)
+    store.run("branch", store.id, KEY)
+    store.append(KEY, "on the branch", author=TOKEN)
+    where = door.replace("CONV", f"CONV/{KEY}")
+    assert run(store, where).returncode == 1
+    done = run(store, where, "--redact")
+    text = written(done, tmp_path).replace("\\", "")
+    assert done.returncode == 0, done.stderr
+    assert TOKEN[4:] not in text
+    assert KEY[8:] not in text

@@ -9,7 +9,7 @@ from scopes.check.calls import ANY_WORKSPACE, Call
 from scopes.check.findings import Event, Finding, Level
 from scopes.check.run import Run, Text
 from scopes.check.workspace import relative_to
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 FILE_NAME = "scopes-check.toml"
 MAX_TEXT = 500  # characters of an event's text
@@ -74,7 +74,7 @@ def event_of(call: Call, text: str | None = None) -> Event:
     """Return the event of a call with its command, path or name; secrets are redacted before the text is cut."""
     if text is None:
         text = call.shell or ", ".join(edit.path for edit in call.edits) or call.name
-    return Event(call.number, call.message, redact(text)[:MAX_TEXT])
+    return Event(call.number, call.message, hide_secrets(text)[:MAX_TEXT])
 
 
 def place_of(run: Run, call: Call, position: int | None = None) -> str:
@@ -90,4 +90,4 @@ def place_of(run: Run, call: Call, position: int | None = None) -> str:
 
 def event_of_text(text: Text, match: str | None = None) -> Event:
     """Return the event of a text."""
-    return Event(text.number, text.message, redact(match or text.text)[:MAX_TEXT])
+    return Event(text.number, text.message, hide_secrets(match or text.text)[:MAX_TEXT])

@@ -15,7 +15,7 @@ from scopes.check.shell_command import Command
 from scopes.check.shell_unwrap import verb_candidates
 from scopes.check.shell_wrappers import is_abbreviation
 from scopes.lazy_patterns import compile_lazily
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 MAX_MATCH = 300  # characters
 SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**", "/var/folders/**", "/private/var/folders/**", "/dev/shm/**"]  # noqa: S108
@@ -86,10 +86,10 @@ def match_of(command: Command, call: Call) -> str:
     """
     words = " ".join(command.words)
     if words and words in (call.shell or ""):
-        return redact(words)[:MAX_MATCH]
+        return hide_secrets(words)[:MAX_MATCH]
     is_expanded = _EXPANDED.search(command.text) is not None and bool(words)
     as_read = " ".join(word if word and not _BLANK.search(word) else repr(word) for word in command.words)
-    return redact(as_read if is_expanded else command.text)[:MAX_MATCH]
+    return hide_secrets(as_read if is_expanded else command.text)[:MAX_MATCH]
 
 
 def matches_any(patterns: Sequence[str], command: Command) -> bool:

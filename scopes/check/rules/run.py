@@ -8,7 +8,7 @@ from scopes.check.findings import Event, Finding
 from scopes.check.rules.base import MAX_TEXT, Parameter, Rule, Settings, Unknown, event_of, event_of_text
 from scopes.check.run import Run
 from scopes.ids import MessageId
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 AGENT_EXIT = "the agent's exit code is"
 
@@ -46,7 +46,7 @@ def _last_event(run: Run, message: MessageId) -> Event:
     call = next((call for call in reversed(run.calls) if call.message == message), None)
     if last.part.type == "tool_call" and call is not None:
         return event_of(call)
-    text = redact(last.part.text)[:MAX_TEXT] if last.part.type == "text" else ""
+    text = hide_secrets(last.part.text)[:MAX_TEXT] if last.part.type == "text" else ""
     return Event(last.number, message, text or f"({last.part.type.replace('_', ' ')})")
 
 

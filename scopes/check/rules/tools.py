@@ -15,7 +15,7 @@ from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.agent_tools import SHELLS
-from scopes.secret_patterns import redact
+from scopes.secret_scan.shown import hide_secrets
 
 _ALLOWED = compile_lazily(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
 _SHELL = "Bash"  # stands for the shell tool of every agent, as in Claude Code's permissions
@@ -34,7 +34,7 @@ def _judge_undeclared(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
                 Finding(
                     UNDECLARED,
                     settings.level,
-                    f"{redact(text).splitlines()[0][:80] if text else call.name} is not declared",
+                    f"{hide_secrets(text).splitlines()[0][:80] if text else call.name} is not declared",
                     (event_of(call),),
                     match=text,
                     attempted=call.attempted,

@@ -26,9 +26,16 @@ def secrets_scan(
 
     Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
     behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
-    JSON, in diffs, with Unicode escapes or percent signs, with colors or UTF-16 between their characters, in base64 and
-    in Basic headers. Not found are secrets in hex, those that line breaks divide, and kinds without a fixed form. What
-    a limit has left of a secret, as in a title, is not listed: it is replaced wherever it would leave.
+    JSON, in diffs, behind escapes such as %0A and letters of other scripts, with Unicode escapes or percent
+    signs, with colors, UTF-16 or the backslashes of Markdown between their characters, in base64 and in Basic headers.
+    A private key counts from its BEGIN line to its END line, or to the end of the text. What a limit has left of a
+    secret, as in a title, is not listed: it is replaced wherever it would leave.
+
+    Not found are secrets in hex, in HTML entities, compressed, encrypted, or encoded twice (base64 of base64, %2570);
+    those that line breaks divide, or that are in parts in two texts; those directly behind an ASCII letter or digit
+    of another word; values behind names such as password= of fewer than 20 characters, or without a letter and a
+    digit (the reports of check and acp --redact hide many of those too, but not those in a list of arguments); and
+    kinds without a fixed form. So it lowers the risk and does not remove it: revoke a key that an agent has seen.
 
     No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
     the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
