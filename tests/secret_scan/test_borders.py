@@ -90,7 +90,7 @@ def gate(mode, *allowed):
     return Gate(mode, lambda rule, value: f"{rule} {value}", allowed)
 
 
-def test_all_secrets_of_one_run_of_base64_are_told():
+def test_all_secrets_of_one_run_of_base64_are_listed():
     assert {each.value for each in scan_text(f"conf {BLOB}")} == {AWS, TOKEN}
     assert len({(each.start, each.end) for each in scan_text(f"conf {BLOB}")}) == 1
 
@@ -111,7 +111,7 @@ def test_base64_with_two_secrets_leaves_if_both_are_allowed():
     assert gate("redact", *both).clear_text(BLOB, "x") == BLOB
 
 
-def test_a_secret_that_two_forms_of_a_text_have_is_told_once():
+def test_a_secret_that_two_forms_of_a_text_have_is_listed_once():
     text = "sk-proj-" + MIXED[:45] + "%2D" + MIXED[:10]
     assert [each.value for each in scan_text(f"a {text} b")] == ["sk-proj-" + MIXED[:45] + "-" + MIXED[:10]]
 
