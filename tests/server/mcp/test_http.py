@@ -128,5 +128,5 @@ def test_the_author_of_the_option_is_checked_as_everywhere(store):
 def test_a_term_signal_ends_the_server_with_0(store):
     with serving(store) as server:
         server.stdout.readline()
-        server.terminate()
-        assert (server.wait(30), server.stderr.read()) == (0, "")
+        server.send_signal(signal.SIGTERM)
+        assert (server.wait(30), server.stdout.read()) == (0, b"")
