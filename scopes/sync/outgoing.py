@@ -91,7 +91,10 @@ def plan_push(
     tips, diverged = _choose_tips(repository, conversation, there, force=force)
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
-        raise Refused(f"{conversation} has more than {MAX_BRANCHES} branches", hint="delete some: scopes delete-branch")
+        raise Refused(
+            f"{conversation} has more than {MAX_BRANCHES} branches",
+            hint="delete some: scopes delete-branch CONV BRANCH",
+        )
     counts = _Counts(repository, there.values())
     branches = {
         key: ManifestBranch(names.get(key, branch), tip, counts.count(tip))

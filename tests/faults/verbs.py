@@ -250,3 +250,11 @@ class _Builder:
     def _save(self, name: str) -> None:
         self.templates[name] = os.path.join(self._directory, name)
         self._sandbox.save(self.templates[name])
+        _give_machine_id(self.templates[name])
+
+
+def _give_machine_id(store: str) -> None:
+    """Give a template the id of its machine, if it has none: a command that makes it leaves it behind when it fails."""
+    with open(os.path.join(store, "config"), "r+", encoding="utf-8") as file:
+        if "machineid" not in file.read().lower():
+            file.write("[scopes]\n\tmachineId = 0123456789ab\n")

@@ -439,8 +439,13 @@ def test_a_branch_that_the_user_made_active_is_continued_with_its_history(desk):
 def remember(desk):
     """Record a conversation, an entry of the memory by another agent, and what that agent said elsewhere."""
     desk.run("first")
-    add(desk.store, "Staging is reset every Monday", agent="codex")
-    say(desk.store, new(desk.store).id, "I looked at the cookie.", author={"name": "codex", "kind": "agent"})
+    add(desk.store, "Staging is reset every Monday", agent="codex", directory=str(desk.project))
+    say(
+        desk.store,
+        new(desk.store, directory=str(desk.project)).id,
+        "I looked at the cookie.",
+        author={"name": "codex", "kind": "agent"},
+    )
 
 
 def test_the_memory_of_all_agents_goes_before_the_history_in_the_first_prompt_alone(desk):

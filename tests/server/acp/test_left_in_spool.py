@@ -35,7 +35,7 @@ def test_a_session_is_not_written_while_the_start_still_takes_what_was_left(tmp_
             is_waiting.set()
             return super().wait(timeout)
 
-    left = LeftInSpool(RecordingTarget(open_store, "stub"), str(tmp_path), EventLog(str(tmp_path)))
+    left = LeftInSpool(RecordingTarget(open_store, "/no/store", "stub"), str(tmp_path), EventLog(str(tmp_path)))
     left.tried = Tried()
     writing = threading.Thread(target=left.take_before, args=(writer_of(repository), STARTED), name="writer")
     writing.start()
@@ -46,7 +46,9 @@ def test_a_session_is_not_written_while_the_start_still_takes_what_was_left(tmp_
 
 
 def test_a_start_with_nothing_left_opens_no_store(tmp_path, repository):
-    left = LeftInSpool(RecordingTarget(lambda _create: 1 / 0, "stub"), str(tmp_path), EventLog(str(tmp_path)))
+    left = LeftInSpool(
+        RecordingTarget(lambda _create: 1 / 0, "/no/store", "stub"), str(tmp_path), EventLog(str(tmp_path))
+    )
     left.take_now()
     left.tried.set()
     left.take_before(writer_of(repository), STARTED)

@@ -334,11 +334,11 @@ def test_another_session_does_not_go_on_after_what_was_left(desk):
     assert desk.texts("conv-001/session/stub") == ["first", "echo: first", "next", "echo: next"]
 
 
-def test_what_waits_for_a_store_that_is_gone_comes_before_the_session_that_creates_it_again(desk):
+def test_what_waits_for_a_store_that_is_gone_comes_before_the_session_that_goes_on_with_it(desk):
     kill_with_a_locked_store(desk, "hello", "again")
     shutil.rmtree(os.environ["SCOPES_STORE"])
     desk.run("next")
-    assert [desk.texts(where) for where in desk.branches()] == [TURNS, ["next", "echo: next"]]
+    assert [desk.texts(where) for where in desk.branches()] == [[*TURNS, "next", "echo: next"]]
     assert spool_files() == []
 
 
