@@ -1,6 +1,6 @@
 """Recognize files that may hold secrets by their names: keys, credentials, environments, states of tools.
 
-Names are not enough: this looks at no content, which passes a gate beside (`project_files`).
+Names are not enough: this does not look at contents, which pass a gate of their own (`project_files`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an export writes passes a gate here: stored messages, original lines, and at the end every piece of the text.
 
 Messages are redacted as they are read, before they are formatted: in Markdown a key may have backslashes in it. Every
-piece passes the gate again, for titles, names and everything else that is no message.
+piece passes the gate again, for titles, names and everything else that is not a message.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def clear_pieces(repository: Repository, gate: Gate, pieces: Iterable[bytes], pl
 
 
 def inspect_source(chunks: Iterable[bytes], label: str, gate: Gate) -> None:
-    """Remember the secrets in an original file; `refuse_leaks` of the gate tells them."""
+    """Remember the secrets in an original file; `refuse_leaks` of the gate names them."""
     for number, line in enumerate(_lines(chunks), 1):
         gate.inspect(line, f"line {number} of {label}")
 
@@ -72,7 +72,7 @@ def clear_source(chunks: Iterable[bytes], label: str, gate: Gate) -> Iterator[Cl
 
     Raises:
         SecretsFound: one has a secret, and it is refused.
-        Refused: it is redacted, but is no text.
+        Refused: it is to be redacted, but is not text.
     """
     for number, line in enumerate(_lines(chunks), 1):
         cleared = gate.clear_line(line, f"line {number} of {label}")

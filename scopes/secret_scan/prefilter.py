@@ -97,14 +97,14 @@ def may_hold_encoded(data: bytes) -> bool:
 def choose_suspicious(texts: Sequence[bytes]) -> list[bytes]:
     """Return the texts that may hold a secret, as `may_hold_secret` says of each.
 
-    RE2 looks at all of them at once: for small ones the calls would take longer than the search.
+    All of them are searched at once: for small ones the calls would take longer than the search. Only RE2 tells where.
     """
-    engine = _by_re2()
-    if engine is None:
-        return [text for text in texts if may_hold_secret(text)]
     joined, found, position = b"\n".join(texts), [], 0
+    searches = _searches(len(joined))
+    if searches is _by_re():
+        return [] if searches.anything(joined) is None else [text for text in texts if may_hold_secret(text)]
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
-    while (match := engine.anything(joined, position)) is not None:
+    while (match := searches.anything(joined, position)) is not None:
         number = bisect_right(starts, match.start()) - 1
         if may_hold_secret(texts[number]):
             found.append(texts[number])

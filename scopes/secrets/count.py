@@ -87,10 +87,9 @@ def append_note(repository: Repository, messages: Sequence[Message]) -> tuple[No
         return ()
     rules: dict[str, str] = {}
     identify = identify_with(repository)
-    for data in map(encode, messages):
-        if prefilter.may_hold_secret(data):
-            for each in scan_document(encoding.load(data)):
-                rules[identify(each.found.rule, each.found.value)] = each.found.rule
+    for data in prefilter.choose_suspicious([encode(message) for message in messages]):
+        for each in scan_document(encoding.load(data)):
+            rules[identify(each.found.rule, each.found.value)] = each.found.rule
     found = [rule for name, rule in rules.items() if name not in read_allowed(repository)]
     if not found:
         return ()
