@@ -32,7 +32,7 @@ SETTINGS = {
     "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
     "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
-    "scopes.secrets.onImport": "'false': possible secrets in what is imported or appended are not reported (default: true)",
+    "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
