@@ -21,6 +21,7 @@ from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
 from scopes import clock
+from tests.support.cases import is_ordinary, limit_cases
 from tests.support.examples import examples, is_thorough
 from tests.support.snapshot import remove_tree
 from tests.support.store import make_store
@@ -73,11 +74,17 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector, name, obj):
     """Make no items of sweeps in an ordinary run: they are a quarter of all, and would be made to be deselected."""
-    config = collector.config
-    if "not sweep" not in config.option.markexpr or any("::" in argument for argument in config.args):
+    if not is_ordinary(collector.config):
         return None
     is_sweep = any(mark.name == "sweep" for mark in getattr(obj, "pytestmark", ()))
     return [] if is_sweep and collector.istestfunction(obj, name) else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc):
+    """Make items of some cases in an ordinary run, when all other hooks have given the cases."""
+    if is_ordinary(metafunc.config):
+        limit_cases(metafunc)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from tests.support.examples import sample, spread
+from tests.support.examples import spread
 from tests.support.planted import FORMS, KINDS, MISSED, leaked_parts
 from tests.support.planted_store import OFFSETS, WORDS, is_cut, plant_cuts, plant_forms
 
@@ -28,8 +28,6 @@ DOORS = {
     "history as an object": f"history CONV --for-prompt -n 100 --json {BIG}",
     "history with memory": f"history CONV --for-prompt -n 100 --with-memory {BIG}",
 }
-# Every form by a door in a thorough run, and in an ordinary one by some doors.
-SOME_FORMS = [(door, form) for number, door in enumerate(DOORS) for form in spread(sorted(FORMS), 3, number)]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +63,9 @@ def _texts(value):
         yield from _texts(item)
 
 
-@pytest.mark.parametrize(("door", "form"), SOME_FORMS)
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.cases(len(DOORS))
 def test_no_kind_in_a_form_leaves_by_a_door_that_redacts(forms, tmp_path, door, form):
     done, text = leaving(forms, door, form, tmp_path, "--redact")
     assert done.returncode == 0, done.stderr
@@ -74,7 +74,9 @@ def test_no_kind_in_a_form_leaves_by_a_door_that_redacts(forms, tmp_path, door, 
     assert text.count("[redacted:") >= len(KINDS) or "explained" in door  # subjects may be cut in front of a secret
 
 
-@pytest.mark.parametrize(("door", "form"), SOME_FORMS)
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.cases(len(DOORS))
 def test_a_door_refuses_every_form_and_writes_nothing(forms, tmp_path, door, form):
     done, text = leaving(forms, door, form, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
@@ -115,7 +117,7 @@ def test_the_kept_scan_has_no_part_of_a_secret(forms, monkeypatch, tmp_path):
         assert leaked_parts(kind, secret, kept.read_text()) == [], kind
 
 
-@pytest.mark.parametrize("form", sample(sorted(FORMS), 4))
+@pytest.mark.parametrize("form", sorted(FORMS))
 def test_the_memory_has_no_kind_in_a_form(forms, form):
     for _, secret in KINDS:
         forms.run("memory", "add", f"{form}: {FORMS[form](secret)}")

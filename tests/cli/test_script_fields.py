@@ -9,18 +9,13 @@ import pytest
 from scopes.cli.schemas import read_rows
 from scopes.render.fields import cell_text, find_value
 from tests.cli.contract import COMMANDS, CONV, WRITES, path_of, words_of
-from tests.support.examples import spread
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
 WITH_TEMPLATES = [name for name in COMMANDS if name != "context --diff"]  # which has a --format of its own
+with_templates = pytest.mark.parametrize("name", WITH_TEMPLATES)
 WITH_COLUMNS = [name for name in COMMANDS if read_rows(path_of(name)).columns]
 # The columns of a command that one of its forms does not print: `decisions --candidates` prints other rows.
 COLUMNS_OF = {"decisions --candidates": ("id", "text", "branch", "why", "author", "time")}
-
-
-def some(names, shift, count=4):
-    """Return the mark of a test for some of the commands, for all of them in a thorough run."""
-    return pytest.mark.parametrize("name", spread(list(names), count, shift))
 
 
 def with_options(words, *options):
@@ -62,7 +57,7 @@ def test_bare_fields_lists_every_field_of_the_rows(world, name):
     assert set(columns_of(name)) <= set(listed)
 
 
-@some(COMMANDS, 0)
+@every_command
 def test_every_listed_field_can_be_selected_and_the_order_is_kept(world, name):
     names = read_rows(path_of(name)).names
     rows = rows_of(world, name)
@@ -73,7 +68,7 @@ def test_every_listed_field_can_be_selected_and_the_order_is_kept(world, name):
     assert [cells[::-1] for cells in forward] == backward
 
 
-@some(COMMANDS, 1)
+@every_command
 def test_a_cell_is_the_value_of_the_json(world, name):
     """A field that only the table has is the cell of the table."""
     rows = rows_of(world, name)
@@ -87,7 +82,7 @@ def test_a_cell_is_the_value_of_the_json(world, name):
                 assert cell == cell_text(value), field
 
 
-@some(COMMANDS, 2)
+@every_command
 def test_json_rows_have_the_selected_fields_in_their_order(world, name):
     rows = rows_of(world, name)
     names = [field for field in rows[0] if field not in {"scopes", "kind", "notes"}][::-1]
@@ -105,7 +100,7 @@ def test_the_columns_are_the_row_in_a_pipe(world, name):
     assert cells_of(world, name, "--format", template) == piped
 
 
-@some(WITH_TEMPLATES, 0)
+@with_templates
 def test_a_template_of_all_fields_has_the_cells_of_fields(world, name):
     fields = read_rows(path_of(name)).fields
     template = "\\t".join(f"<{{{field}}}>" for field in fields)
@@ -113,7 +108,7 @@ def test_a_template_of_all_fields_has_the_cells_of_fields(world, name):
     assert cells_of(world, name, "--format", template) == expected
 
 
-@some(WITH_TEMPLATES, 1)
+@with_templates
 def test_nul_ends_every_row_of_fields(world, name):
     fields = ",".join(list(rows_of(world, name)[0])[-2:])
     expected = cells_of(world, name, "--fields", fields)

@@ -13,9 +13,8 @@ import pytest
 from scopes import clock
 from scopes.cli.schemas import read_rows
 from tests.cli.contract import COMMANDS, CONV, copy_world, make_world, path_of, run_on_terminal
-from tests.cli.test_script_fields import WITH_COLUMNS, columns_of, some, with_options
+from tests.cli.test_script_fields import WITH_COLUMNS, columns_of, every_command, with_options
 from tests.render.hostile import OUR_COLORS, PAYLOADS, forbidden
-from tests.support.examples import sample
 from tests.support.random_ids import hashed_counter
 
 PAYLOAD = " ".join(each for each in PAYLOADS if not any("\ud800" <= character <= "\udfff" for character in each))
@@ -50,7 +49,7 @@ def acting(text, *, tabs=True):
     return forbidden(text.replace("\t", "") if tabs else text)
 
 
-@some(COMMANDS, 0, 6)
+@every_command
 @pytest.mark.parametrize("color", ["always", "never"])
 def test_nothing_on_a_terminal_acts(hostile, name, color):
     words, code, _ = COMMANDS[name]
@@ -61,7 +60,7 @@ def test_nothing_on_a_terminal_acts(hostile, name, color):
     assert "How" in done[1] or name != "log with lanes"
 
 
-@some(COMMANDS, 1, 6)
+@every_command
 def test_nothing_in_a_pipe_acts(hostile, name):
     words, code, _ = COMMANDS[name]
     for options in ((), ("--porcelain=v1",)):
@@ -81,7 +80,7 @@ def test_a_row_stays_a_row_in_a_pipe(hostile, name):
     assert (len(ended) - 1, ended[-1]) == (expected, "")
 
 
-@some(COMMANDS, 0)
+@every_command
 def test_every_selected_field_is_one_cell(hostile, name):
     words, code, key = COMMANDS[name]
     fields = read_rows(path_of(name)).names
@@ -92,7 +91,7 @@ def test_every_selected_field_is_one_cell(hostile, name):
     assert key is not None or len(rows) == 1
 
 
-@some(COMMANDS, 1)
+@every_command
 def test_between_nuls_lines_stay_and_nothing_acts(hostile, name):
     words, code, key = COMMANDS[name]
     last = read_rows(path_of(name)).fields[-1]
@@ -103,7 +102,7 @@ def test_between_nuls_lines_stay_and_nothing_acts(hostile, name):
     assert key is not None or len(rows) == 2
 
 
-@some(COMMANDS, 1)
+@every_command
 def test_json_is_one_line_a_document_and_keeps_the_text(hostile, name):
     words, code, _ = COMMANDS[name]
     done = hostile.run_main(*with_options(words, "--json"))
@@ -173,17 +172,14 @@ def long(conversation):
 
 @pytest.mark.parametrize(
     ("words", "code", "rows"),
-    sample(
-        [
-            (("log", CONV), 0, None),
-            (("decisions", CONV), 0, 2),
-            (("decisions", CONV, "--candidates"), 0, 1),
-            (("conflicts", "list", CONV), 0, 1),
-            (("conflicts", "show", CONV, "1"), 0, None),
-            (("range-diff", f"{CONV}/main", f"{CONV}/fix"), 1, None),
-        ],
-        3,
-    ),
+    [
+        (("log", CONV), 0, None),
+        (("decisions", CONV), 0, 2),
+        (("decisions", CONV, "--candidates"), 0, 1),
+        (("conflicts", "list", CONV), 0, 1),
+        (("conflicts", "show", CONV, "1"), 0, None),
+        (("range-diff", f"{CONV}/main", f"{CONV}/fix"), 1, None),
+    ],
 )
 def test_a_line_of_a_megabyte_is_one_row_in_a_pipe_and_many_lines_on_a_terminal(long, words, code, rows):
     piped = long.run(*words, code=code)

@@ -13,7 +13,7 @@ from scopes.cli.schemas import read_schemas
 from tests import schemas
 from tests.cli.contract import COMMANDS, CONV, WRITES, masked, path_of, run_on_terminal, words_of
 from tests.cli.conversation import Conversation
-from tests.cli.test_script_fields import some, with_options
+from tests.cli.test_script_fields import with_options
 
 jsonschema = pytest.importorskip("jsonschema")
 EVERY = {name: (words, code) for name, (words, code, _) in COMMANDS.items()} | {
@@ -42,7 +42,7 @@ def test_the_porcelain_form_is_exactly_this(world, golden, name):
     golden(f"{name.replace(' --', '-').replace(' ', '-')}.txt", masked(shown))
 
 
-@some(COMMANDS, 0)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_porcelain_form_is_that_of_a_pipe_also_on_a_terminal(world, name):
     words, code = words_in(world, name)
     piped = world.run(*words, code=code)
@@ -51,7 +51,7 @@ def test_the_porcelain_form_is_that_of_a_pipe_also_on_a_terminal(world, name):
     assert run_on_terminal(world, *with_options(words, "--porcelain"))[1] == piped
 
 
-@some(COMMANDS, 1)
+@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("option", ["--color=always", "--no-hints", "--no-pager"])
 def test_options_for_people_change_nothing_in_the_porcelain_form(world, name, option):
     words, code = words_in(world, name)
@@ -72,7 +72,7 @@ def test_json_is_a_document_of_the_packaged_schema(world, name):
         assert document["scopes"] == 1
 
 
-@some(EVERY, 0, 6)
+@pytest.mark.parametrize("name", EVERY)
 def test_json_has_no_note_or_hint_between_its_lines(world, name):
     words, code = words_in(world, name)
     done = world.run_main(*with_options(words, "--json"))
@@ -81,7 +81,7 @@ def test_json_has_no_note_or_hint_between_its_lines(world, name):
     assert done.stdout.endswith("}\n")
 
 
-@some(EVERY, 1, 6)
+@pytest.mark.parametrize("name", EVERY)
 def test_quiet_leaves_the_rows_and_writes_nothing_else(world, name):
     words, code = words_in(world, name)
     done = world.run_main(*with_options(words, "--quiet"))
@@ -89,7 +89,7 @@ def test_quiet_leaves_the_rows_and_writes_nothing_else(world, name):
     assert done.stdout
 
 
-@some(COMMANDS, 2)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_read_is_the_same_every_time_and_changes_nothing(world, name):
     words, code = words_in(world, name)
     before = world.run("operations", "list", "--json")

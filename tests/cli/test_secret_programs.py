@@ -12,12 +12,10 @@ from scopes import clock
 from scopes.cli.table import TABLE
 from tests.cli.conversation import Conversation
 from tests.cli.test_secret_doors import DOORS
-from tests.support.examples import sample
 from tests.support.planted import FORMS, KINDS, leaked_parts
 from tests.support.random_ids import hashed_counter
 
 TOKEN = KINDS[1][1]
-SOME_FORMS = sample(sorted(FORMS), 5)
 KEEP = f'{sys.executable} -c \'import sys; open("read.txt", "a").write(sys.stdin.read() + chr(10))\''
 
 # How commands of the table let content out of the store. Options of the user: they refuse, unless told otherwise.
@@ -102,7 +100,7 @@ def test_the_summarizer_of_the_memory_reads_no_secret(planted, tmp_path):
     assert has_none(read_by_program(tmp_path))
 
 
-@pytest.mark.parametrize("form", SOME_FORMS)
+@pytest.mark.parametrize("form", sorted(FORMS))
 def test_the_program_of_an_agent_gets_messages_without_secrets(store, tmp_path, form):
     store.run("agents", "register", "ann")
     setting = f"scopes.agent.ann.delivery={KEEP}"
@@ -126,7 +124,7 @@ def test_an_allowed_secret_is_delivered(store, tmp_path):
     assert TOKEN in read_by_program(tmp_path)
 
 
-@pytest.mark.parametrize("form", SOME_FORMS)
+@pytest.mark.parametrize("form", sorted(FORMS))
 def test_the_programs_of_facts_read_no_secrets(store, tmp_path, form):
     store.append("main", "hello")
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")

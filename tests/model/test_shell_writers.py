@@ -11,7 +11,6 @@ from scopes.model.shell_effects import find_effect, path_from
 from scopes.model.shell_programs import FORMATTERS
 from scopes.model.shell_words import Unreadable, split_command
 from scopes.model.shell_writers import MAX_COMMAND, read_actions
-from tests.support.examples import sample
 
 FILE = "src/f.py"
 DIRECTORY = "/work/proj"
@@ -326,25 +325,23 @@ def test_an_incomplete_command_line_is_unreadable(text):
 
 @pytest.mark.parametrize(
     "text",
-    sample(
-        [
-            "<p>x</p><li>y</li>",
-            "*** Begin Patch\n",
-            "[",
-            "{a,",
-            "${",
-            "$((",
-            "A=1 ",
-            ">",
-            "a*",
-            "<<E\n",
-            "$x",
-            "if ",
-            "f.py ",
-        ],
-        5,
-    ),
+    [
+        "<p>x</p><li>y</li>",
+        "*** Begin Patch\n",
+        "[",
+        "{a,",
+        "${",
+        "$((",
+        "A=1 ",
+        ">",
+        "a*",
+        "<<E\n",
+        "$x",
+        "if ",
+        "f.py ",
+    ],
 )
+@pytest.mark.cases(4)
 def test_the_work_grows_with_the_length_of_a_command(text):
     """Line events of the interpreter in these modules, for one, two and four times the text."""
 

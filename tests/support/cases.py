@@ -1,0 +1,67 @@
+"""Which cases of a parametrized test an ordinary run has: few, far apart, and the same every time.
+
+A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
+A test that creates files has fewer cases than one that only computes, because each of its cases takes ten times as long.
+`@pytest.mark.cases(NUMBER)` gives a test another number, and `@pytest.mark.every_case(REASON)` all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+from tests.support.examples import is_thorough
+
+WITH_FILES, WITHOUT_FILES = 3, 12
+NOT_ORDINARY = ("sweep", "realagents")
+
+
+def is_ordinary(config: Any) -> bool:
+    """Return True if the run is to be short: it is not thorough, leaves sweeps out, and names no single test."""
+    return (
+        not is_thorough()
+        and "not sweep" in config.option.markexpr
+        and not any("::" in argument for argument in config.args)
+    )
+
+
+def limit_cases(metafunc: Any) -> None:
+    """Leave out cases of a test before pytest makes items of them: items are a large part of the time of a run."""
+    calls = [call for call in metafunc._calls if not any(mark.name in NOT_ORDINARY for mark in call.marks)]
+    if calls:
+        definition = metafunc.definition
+        limit = len(calls) if definition.get_closest_marker("every_case") else _find_limit(metafunc)
+        chosen = choose([_values(call.params) for call in calls], limit, crc32(definition.nodeid.encode()))
+        metafunc._calls[:] = [calls[position] for position in chosen]
+
+
+def _values(parameters: Mapping[str, object]) -> dict[str, int]:
+    """Return numbers for the values of a case: rows of a table share their words, small numbers and True."""
+    return {name: id(value) for name, value in parameters.items()}
+
+
+def _find_limit(metafunc: Any) -> int:
+    mark = metafunc.definition.get_closest_marker("cases")
+    return mark.args[0] if mark else WITH_FILES if "tmp_path" in metafunc.fixturenames else WITHOUT_FILES
+
+
+def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:
+    """Return the positions of `count` cases: the first, the last, and one in each of equal stretches between them.
+
+    A case maps the names of its parameters to numbers for their values. In a stretch, the case with the most values
+    that no chosen case has yet is taken. Of equally good ones the `shift` decides: it differs from test to test, so that
+    tests with the same table have other cases of it.
+    """
+    if len(cases) <= count:
+        return list(range(len(cases)))
+    chosen = [0, len(cases) - 1][:count]
+    seen = {value for position in chosen for value in cases[position].items()}
+    inner = range(1, len(cases) - 1)
+    for number in range(count - len(chosen)):
+        start, end = (len(inner) * (number + step) // (count - 2) for step in (0, 1))
+        stretch = [inner[start + (shift + step) % (end - start)] for step in range(end - start)]
+        best = max(stretch, key=lambda position: len(cases[position].items() - seen))
+        seen |= cases[best].items()
+        chosen.append(best)
+    return sorted(chosen)
