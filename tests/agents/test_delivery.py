@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import subprocess
 import threading
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -25,6 +24,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from tests.support.random_ids import hashed_counter
+from tests.support.store import run
 
 
 @pytest.fixture(autouse=True)
@@ -190,24 +190,22 @@ def test_a_store_names_no_program(team):
         deliver_unread(open_repository(team.path), "ann")
 
 
-def send_many(path, sender, count):
-    """Send messages in a process of its own."""
-    repository = open_repository(path)
-    for number in range(count):
-        message = replace(plain_message(sender, f"{sender} {number}"))
-        send(StoreHandle(repository).branch("conv-001"), message, ("ann",))
+SEND_MANY = """
+from scopes.agents.send import send
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import plain_message
+sender, count = sys.argv[2], int(sys.argv[3])
+for number in range(count):
+    message = plain_message(sender, f"{sender} {number}")
+    send(StoreHandle(open_repository(path)).branch("conv-001"), message, ("ann",))
+"""
 
 
 def test_eight_processes_send_to_one_inbox_and_each_message_is_there_once_in_order(team):
     """S4-33: exactly once and in send order, whoever writes at the same time."""
-    context, count = multiprocessing.get_context("spawn"), 6
-    senders = [f"sender-{number}" for number in range(8)]
-    processes = [context.Process(target=send_many, args=(team.path, sender, count)) for sender in senders]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-    assert [process.exitcode for process in processes] == [0] * 8
+    count, senders = 6, [f"sender-{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(senders)) as threads:
+        list(threads.map(lambda sender: run(SEND_MANY, team.path, sender, count), senders))
     entries = [each.entry for each in read_inbox(team, "ann").messages]
     assert [each.sequence for each in entries] == list(range(1, 8 * count + 1))
     found = texts(team)

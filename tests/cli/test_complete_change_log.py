@@ -11,6 +11,7 @@ import pytest
 from scopes import clock
 from scopes.cli.table import AGENTS, FACTS, PROPOSE, SECRETS, TABLE
 from tests.cli.conversation import Conversation
+from tests.support.examples import sample
 from tests.support.planted import MIXED
 from tests.support.random_ids import hashed_counter
 
@@ -196,7 +197,11 @@ def test_every_command_leaves_the_rows_of_what_it_changed(log):
 
 
 def test_what_is_undone_and_redone_has_rows_of_the_opposite_and_of_the_same(log):
+    chosen = sample(STEPS, 20)
     for line, *expected in STEPS:
+        if [line, *expected] not in map(list, chosen):
+            log.run(line)
+            continue
         rows, undone, redone = log.undo_and_redo(line)
         done = shown(rows, with_cause=False)
         assert len(done) == len(expected)

@@ -30,7 +30,7 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.store import FactStore
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from tests.support.examples import is_thorough
+from tests.support.examples import amount
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git, make_store
 
@@ -242,7 +242,7 @@ def plan(model, step):
     return (None if target is None else model.reverse(target, conversation)), target
 
 
-@settings(max_examples=400 if is_thorough() else 20)
+@settings(max_examples=amount(400, 8))
 @given(st.lists(steps, min_size=10, max_size=40))
 def test_any_interleaving_with_undo_and_redo_ends_in_the_state_of_the_model(sequence):
     clock.random_bytes = hashed_counter()

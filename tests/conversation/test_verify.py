@@ -17,6 +17,7 @@ from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy
 from scopes.store.objects import BLOB, TREE, TreeEntry, format_tree
+from tests.support.examples import amount
 from tests.support.history import history, say
 from tests.support.store import IMPATIENT, Process, files_of, git, open_store, overtake
 
@@ -217,7 +218,7 @@ def verify_during_writes(repository, runs):
 
 def test_nothing_is_reported_during_writes(repository):
     """P10: moved refs are no damage, and live locks are no leftovers."""
-    assert verify_during_writes(repository, 10) == []
+    assert verify_during_writes(repository, amount(10, 3)) == []
 
 
 @pytest.mark.sweep

@@ -14,7 +14,7 @@ from scopes.history.messages import plain_message
 from tests.faults.chaos import KILLED, Plan, Report, walk_losses
 from tests.faults.processes import assert_sound, start
 from tests.faults.seed import todays_seed
-from tests.support.examples import is_thorough
+from tests.support.examples import amount
 from tests.support.random_ids import hashed_counter
 
 RUN = "from tests.faults.chaos import main; main()"
@@ -56,7 +56,7 @@ def run_plan(directory: str, **settings: object) -> dict:
 
 def test_a_sample_of_mixed_commands_with_kills_loses_nothing(directory):
     """P4, P5, P6."""
-    commands = 60 if is_thorough() else 30
+    commands = amount(60, 15)
     report = run_plan(directory, workers=3, commands=commands, orphan_after=0.2)
     assert report["commands"] >= commands
     assert report["acknowledged"] > 0

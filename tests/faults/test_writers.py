@@ -12,6 +12,7 @@ from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from tests.faults.processes import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
+from tests.support.examples import amount
 
 MIXER = """
 import sys
@@ -171,7 +172,7 @@ def read_while_packing(store: str, readers: int, length: int, seconds: float) ->
 
 def test_readers_never_fail_or_see_a_short_branch_during_packing(store):
     """P6."""
-    walks, rounds = read_while_packing(store, 2, 40, 2.5)
+    walks, rounds = read_while_packing(store, 2, 40, amount(25, 10) / 10)
     assert walks > 0
     assert rounds > 0
 

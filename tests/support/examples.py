@@ -29,6 +29,11 @@ def spread(values: Sequence[Value], count: int, shift: int) -> list[Value]:
     return [values[(shift + number * len(values) // count) % len(values)] for number in range(count)]
 
 
+def amount(thorough: int, ordinary: int) -> int:
+    """Return how much of something that is repeated a run has, such as commands of a random plan."""
+    return thorough if is_thorough() else ordinary
+
+
 def is_thorough() -> bool:
     """Return True if the run is to be thorough: `TEST_EXAMPLES=all`."""
     return os.environ.get("TEST_EXAMPLES") == "all"

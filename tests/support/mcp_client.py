@@ -22,6 +22,7 @@ from tests.support.fork_server import StartedProgram
 from tests.support.store import ROOT
 
 NAME = "codex"
+FORK_CLIENT = os.path.join(ROOT, "tests", "support", "fork_client.py")
 _OWN = threading.local()
 
 
@@ -77,10 +78,14 @@ def _server_of(access: StoreAccess) -> Any:
     return _OWN.server
 
 
-def process(*arguments: str, cwd: object = ROOT) -> Any:
-    """Return the transport of a server in a process of its own, as a host starts it."""
+def process(*arguments: str, cwd: object = ROOT, forks: object = None) -> Any:
+    """Return the transport of a server in a process of its own, as a host starts it.
+
+    `forks` is a socket of `fork_server.listen`, whose process is forked.
+    """
     environment = {**os.environ, "PYTHONPATH": ROOT}
-    words = ["-m", "scopes", *arguments]
+    words = ["-m", "scopes"] if forks is None else ["-I", "-S", FORK_CLIENT, str(forks)]
+    words += arguments
     return stdio_client(StdioServerParameters(command=sys.executable, args=words, env=environment, cwd=str(cwd)))
 
 

@@ -17,6 +17,7 @@ from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.budget import count_tokens
+from tests.support.fork_server import listen
 from tests.support.history import history
 from tests.support.mcp_client import Agent, process, use
 from tests.support.store import ROOT, make_store, open_store
@@ -102,8 +103,14 @@ def test_ids_of_another_store_are_unknown(store, agent, tmp_path):
         assert "there is no" in agent.refused("conversation_read", conversation="conv-001", after=name)
 
 
-def test_two_servers_record_into_one_branch_and_lose_nothing(store):
-    transports = [process(f"--store={store.path}", "mcp", "--agent", name) for name in ("ann", "bob")]
+@pytest.fixture
+def forks(tmp_path):
+    with listen(tmp_path / "forks", "from scopes.cli.main import main; main()"):
+        yield tmp_path / "forks"
+
+
+def test_two_servers_record_into_one_branch_and_lose_nothing(store, forks):
+    transports = [process(f"--store={store.path}", "mcp", "--agent", name, forks=forks) for name in ("ann", "bob")]
 
     async def record(transport):
         async with Client(transport, mode="legacy") as client:
@@ -122,11 +129,11 @@ def test_two_servers_record_into_one_branch_and_lose_nothing(store):
     assert verify(open_store(store.path)).exit_code == 0
 
 
-def test_the_same_key_in_two_servers_is_recorded_once(store):
+def test_the_same_key_in_two_servers_is_recorded_once(store, forks):
     async def task(client):
         return (await client.call_tool("conversation_record", {**RECORD, "key": "step"})).structured_content["id"]
 
-    ids = {use(process(f"--store={store.path}", "mcp", "--agent", "ann"), task) for _ in range(2)}
+    ids = {use(process(f"--store={store.path}", "mcp", "--agent", "ann", forks=forks), task) for _ in range(2)}
     assert len(ids) == 1
     assert authors(store).count("ann") == 1
 
@@ -137,11 +144,11 @@ def test_an_author_with_a_key_is_checked_too(store, agent):
     assert authors(store) == ["carol", "carol"]
 
 
-def test_settings_of_the_command_line_hold_in_the_server(store):
+def test_settings_of_the_command_line_hold_in_the_server(store, forks):
     async def task(client):
         return (await client.call_tool("conversation_record", RECORD)).structured_content
 
-    found = use(process("-c", "scopes.maxTurns=9", f"--store={store.path}", "mcp"), task)
+    found = use(process("-c", "scopes.maxTurns=9", f"--store={store.path}", "mcp", forks=forks), task)
     assert found["remaining_turns"] == 6
 
 

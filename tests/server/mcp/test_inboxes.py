@@ -16,6 +16,7 @@ from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.server.mcp.budget import count_tokens
+from tests.support.examples import amount
 from tests.support.history import history
 from tests.support.mcp_client import Agent
 from tests.support.store import make_store, open_store
@@ -107,12 +108,12 @@ def test_a_wrong_budget_is_refused_before_anything_is_taken(store, agent, budget
 
 
 def test_two_readers_at_once_get_each_message_once(store, agent):
-    deliver(store, *[100] * 30)
-    seen = []
+    count, seen = amount(30, 8), []
+    deliver(store, *[100] * count)
 
     def read():
         reader = Agent(store.path, "gemini")
-        for _ in range(30):
+        for _ in range(count):
             seen.extend(numbers(reader.get("inbox", acknowledge=True, max_tokens=1_000)["messages"]))
 
     readers = [threading.Thread(target=read) for _ in range(2)]
@@ -120,7 +121,7 @@ def test_two_readers_at_once_get_each_message_once(store, agent):
         reader.start()
     for reader in readers:
         reader.join()
-    assert sorted(seen) == list(range(30))
+    assert sorted(seen) == list(range(count))
 
 
 def test_what_was_taken_comes_back_with_undo(store, agent):
