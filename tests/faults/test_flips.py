@@ -19,6 +19,7 @@ import pytest
 from tests.faults.sandbox import CRASH, Sandbox, copy_store
 from tests.faults.seed import todays_seed
 from tests.faults.verbs import FULL
+from tests.support.examples import amount
 
 KINDS = {
     "loose object": r"objects/[0-9a-f]{2}/.*",
@@ -38,7 +39,7 @@ KINDS = {
     "what git makes anew": r"(info|objects/info)/(refs|packs|exclude)",
     "what nobody reads": r"description|hooks/.*|scopes\.(lock|turnstile)",
 }
-IN_EVERY_RUN, IN_A_SWEEP = 4, 300
+IN_EVERY_RUN, IN_A_SWEEP = amount(4, 1), 300
 
 
 class Damage(NamedTuple):
@@ -140,6 +141,7 @@ def test_every_file_of_a_store_has_a_kind(sandbox):
     assert [name for name in names if not any(re.fullmatch(pattern, name) for pattern in KINDS.values())] == []
 
 
+@pytest.mark.every_case("each is another kind of file")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sample_of_damages_in_each_kind_of_file_is_refused_or_reported(sandbox, kind):
     """P10; other bits every day."""
