@@ -192,7 +192,7 @@ def sealed_world(monkeypatch, tmp_path_factory):
     seconds = itertools.count(START_NANOSECONDS, 1_000_000_000)
     numbers = itertools.count(1)
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
-    monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
+    monkeypatch.setattr(clock, "random_bytes", lambda size: (next(numbers) % (1 << 8 * size)).to_bytes(size, "big"))
     yield home
     signal.signal(signal.SIGINT, interrupt)
     remove_tree(str(home))

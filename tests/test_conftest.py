@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from scopes import clock
 from tests.support.store import ROOT, Process
 
 STUCK = """
@@ -44,6 +45,13 @@ def test_that_skips_itself(): pytest.skip("itself")
 @pytest.mark.xfail
 def test_with_a_known_failure(): assert 1 == 2
 """
+
+
+def test_a_delay_can_be_drawn_after_any_number_of_ids():
+    """A test whose writer had to wait after 255 ids failed, which happened on a busy machine alone."""
+    for _ in range(300):
+        clock.new_id()
+        assert 0 <= clock.jitter() < 1
 
 
 def test_the_stacks_of_a_stuck_test_are_printed_even_if_no_python_code_can_run():
