@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.support.cases import WITH_FILES, WITHOUT_FILES, choose
+from tests.support.cases import WITH_FILES, choose
 from tests.support.fork_server import run_program
 from tests.support.store import ROOT
 
@@ -25,7 +25,7 @@ def test_that_writes(number, tmp_path): pass
 def test_with_a_number_of_its_own(number, tmp_path): pass
 @many
 @pytest.mark.every_case("each is another file")
-def test_that_needs_all(number): pass
+def test_that_needs_all(number, tmp_path): pass
 @pytest.mark.parametrize("number", [1, pytest.param(1000, marks=pytest.mark.sweep)])
 def test_with_a_large_case(number): pass
 @pytest.mark.sweep
@@ -61,7 +61,7 @@ def collected(tmp_path, *words, **environment):
 
 def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
     few = {
-        "test_that_computes": WITHOUT_FILES,
+        "test_that_computes": 40,
         "test_that_writes": WITH_FILES,
         "test_with_a_number_of_its_own": 7,
         "test_that_needs_all": 40,

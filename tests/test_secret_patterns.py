@@ -276,6 +276,7 @@ def test_redaction_keeps_what_is_around_a_secret(before, after):
 @pytest.mark.parametrize(
     "piece", ["'", "\\", "A", "://", "Authorization: ", "-u a:", "cookie: ", "bearer ", "A/", "$'"]
 )
+@pytest.mark.cases(3)
 def test_redaction_takes_linear_time(piece):
     text = piece * (200_000 // len(piece))
     start = perf_counter()

@@ -19,6 +19,7 @@ SIZE = 100_000  # with patterns that take the square of it, one of these lines t
         f"echo > x.py; PYTHONPATH={'a:' * (SIZE // 2)} python3 -m {'a.' * (SIZE // 2)}b",
     ],
 )
+@pytest.mark.cases(2)
 def test_a_command_behind_a_long_one_is_found(line):
     assert parse_commands(f"{line}; git push --force", "/w")[-1].argv == ("git", "push", "--force")
 

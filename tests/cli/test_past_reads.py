@@ -160,6 +160,7 @@ def changed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", READS)
+@pytest.mark.cases(12)
 def test_a_read_prints_what_it_prints_in_a_copy_of_the_store_of_that_time(changed, name):
     """The times include an unfinished merge, a compaction, an undo, and those before deletions."""
     words = [word.format_map(changed.ids) for word in READS[name]]

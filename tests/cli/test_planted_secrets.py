@@ -118,6 +118,7 @@ def test_the_kept_scan_has_no_part_of_a_secret(forms, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.cases(4)
 def test_the_memory_has_no_kind_in_a_form(forms, form):
     for _, secret in KINDS:
         forms.run("memory", "add", f"{form}: {FORMS[form](secret)}")

@@ -132,6 +132,7 @@ def hostile_samples(noun):
 
 @each_noun
 @pytest.mark.parametrize("width", [40, 200])
+@pytest.mark.cases(24)
 def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
     """H-71, through every renderer."""
     for hostile in hostile_samples(noun):
@@ -145,6 +146,7 @@ def test_no_result_writes_control_characters_to_a_pipe(noun, at_one_moment):
 
 
 @each_noun
+@pytest.mark.cases(24)
 def test_a_line_of_json_is_one_safe_line(noun):
     for hostile in hostile_samples(noun):
         line = json_text(hostile)

@@ -52,6 +52,7 @@ def cuts_of(text):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("offset", range(0, SUBJECT_LENGTH, 3))
+@pytest.mark.cases(72)
 def test_no_kind_in_no_form_leaves_in_part_by_a_subject(form, offset):
     """The secret begins at every third character of the subject: the cut is before, inside and behind it."""
     for number, (kind, secret) in spread(list(enumerate(KINDS)), 5, offset + 7 * list(FORMS).index(form)):

@@ -108,6 +108,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.timeout(60)
+@pytest.mark.cases(4)
 def test_a_megabyte_that_begins_like_secrets_is_scanned_in_time(piece):
     """Without bounds in the patterns a megabyte takes minutes."""
     found = scan_text(piece * (1_000_000 // len(piece)))

@@ -1,8 +1,8 @@
 """Which cases of a parametrized test an ordinary run has: few, far apart, and the same every time.
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
-A test that creates files has fewer cases than one that only computes, because each of its cases takes ten times as long.
-`@pytest.mark.cases(NUMBER)` gives a test another number, and `@pytest.mark.every_case(REASON)` all of them.
+This holds for tests that create files; a test that only computes has all its cases, which together take as long as one
+that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, `@pytest.mark.every_case(REASON)` all cases.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from zlib import crc32
 
 from tests.support.examples import is_thorough
 
-WITH_FILES, WITHOUT_FILES = 3, 12
+WITH_FILES = 3
 NOT_ORDINARY = ("sweep", "realagents")
 
 
@@ -30,9 +30,11 @@ def limit_cases(metafunc: Any) -> None:
     """Leave out cases of a test before pytest makes items of them: items are a large part of the time of a run."""
     calls = [call for call in metafunc._calls if not any(mark.name in NOT_ORDINARY for mark in call.marks)]
     if calls:
-        definition = metafunc.definition
-        limit = len(calls) if definition.get_closest_marker("every_case") else _find_limit(metafunc)
-        chosen = choose([_values(call.params) for call in calls], limit, crc32(definition.nodeid.encode()))
+        chosen = choose(
+            [_values(call.params) for call in calls],
+            _find_limit(metafunc, len(calls)),
+            crc32(metafunc.definition.nodeid.encode()),
+        )
         metafunc._calls[:] = [calls[position] for position in chosen]
 
 
@@ -41,9 +43,11 @@ def _values(parameters: Mapping[str, object]) -> dict[str, int]:
     return {name: id(value) for name, value in parameters.items()}
 
 
-def _find_limit(metafunc: Any) -> int:
-    mark = metafunc.definition.get_closest_marker("cases")
-    return mark.args[0] if mark else WITH_FILES if "tmp_path" in metafunc.fixturenames else WITHOUT_FILES
+def _find_limit(metafunc: Any, all_cases: int) -> int:
+    if mark := metafunc.definition.get_closest_marker("cases"):
+        return int(mark.args[0])
+    is_limited = "tmp_path" in metafunc.fixturenames and not metafunc.definition.get_closest_marker("every_case")
+    return WITH_FILES if is_limited else all_cases
 
 
 def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:

@@ -186,6 +186,7 @@ def builds(monkeypatch):
         "'\u017f",
     ],
 )
+@pytest.mark.cases(6)
 def test_awkward_texts_count_the_same(both, text):
     tokenizer, whole = both
     assert tokenizer().count(text) == whole(text)
