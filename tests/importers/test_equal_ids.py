@@ -81,7 +81,7 @@ def objects_of(store):
 def test_every_way_of_importing_gives_the_same_refs_and_objects(import_with):
     """Two JSON libraries, two deflaters, and one, two and four processes."""
     ways = list(itertools.product(WORKERS, (MSGSPEC, JSON), (ISAL, ZLIB)))
-    chosen = ways if os.environ.get("TEST_EXAMPLES") == "all" else [ways[0], ways[3], ways[4], ways[9]]
+    chosen = ways if os.environ.get("TEST_EXAMPLES") == "all" else [ways[0], ways[3], ways[9]]
     first, *others = [import_with(*way) for way in chosen]
     expected = refs_of(first), objects_of(first)
     assert len(expected[1]) > 1000

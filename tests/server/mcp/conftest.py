@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+import signal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +11,7 @@ import pytest
 
 from scopes import clock
 from tests.support.random_ids import hashed_counter
-from tests.support.store import ROOT, make_store
+from tests.support.store import make_store
 
 TOKEN = "a-token-of-the-test-suite"
 
@@ -35,15 +33,14 @@ def http_server(tmp_path_factory):
     """A server whose token is TOKEN; to start one for each test takes a second each."""
     directory = tmp_path_factory.mktemp("http")
     store = make_store(directory / "store").path
-    words = [sys.executable, "-m", "scopes", f"--store={store}", "mcp", "--http", "0"]
-    environment = {**os.environ, "HOME": str(directory), "SCOPES_MCP_TOKEN": TOKEN}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
-    with subprocess.Popen(words, cwd=ROOT, env=environment, text=True, **pipes) as server:
-        try:
-            yield HttpServer(re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stdout.readline())[0], store)
-        finally:
-            server.terminate()
-            server.wait(30)
+    from tests.support.mcp_client import start
+
+    server = start(f"--store={store}", "mcp", "--http", "0", HOME=str(directory), SCOPES_MCP_TOKEN=TOKEN)
+    try:
+        yield HttpServer(re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stdout.readline().decode())[0], store)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.close()
 
 
 @pytest.fixture
