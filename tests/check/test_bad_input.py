@@ -44,6 +44,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("text", "message", "hint"), MISTAKES)
+@pytest.mark.cases(16)
 def test_a_mistake_in_a_policy_stops_the_check_with_2_and_names_its_place(folder, capsys, text, message, hint):
     """Also if it extends itself. Nothing is checked, and no report is written."""
     (folder / "scopes-check.toml").write_text(text)
@@ -117,6 +118,7 @@ def test_paths_of_which_one_matches_are_not_noted(folder, capsys):
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b'{"a": 1}\n', b"\xff\xfe\x00", b"[" * 10_000, b"[]", b"null\n"])
 @pytest.mark.parametrize("others", [[], ["fine.jsonl"]])
+@pytest.mark.cases(16)
 def test_a_file_of_an_unknown_format_is_a_missing_run_whatever_else_is_there(folder, capsys, data, others):
     (folder / "agent.jsonl").write_bytes(data)
     code, output = run_check(capsys, "agent.jsonl", *others, "--json")
@@ -182,6 +184,7 @@ HOSTILE_CASES = [  # an ordinary run has each text in each form, half of them in
 
 
 @pytest.mark.parametrize(("name", "form", "in_actions"), HOSTILE_CASES)
+@pytest.mark.cases(16)
 def test_hostile_text_of_an_agent_is_harmless_in_every_report(folder, capsys, monkeypatch, name, form, in_actions):
     """It runs no command of a CI system, moves no cursor, ends no fence and no element, and the report stays readable."""
     text = HOSTILE[name]
@@ -224,6 +227,7 @@ def test_a_sarif_over_its_limits_keeps_the_most_severe_and_stays_valid(folder, c
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("path", ["gone/report", "folder", "x" * 300, "fine.jsonl/report"])
+@pytest.mark.cases(16)
 def test_a_report_that_cannot_be_written_is_exit_code_8_and_the_others_are_written(folder, capsys, form, path):
     (folder / "folder").mkdir()
     code, output = run_check(capsys, "fine.jsonl", "--report", f"{form}={path}", "--report", "junit=j.xml")

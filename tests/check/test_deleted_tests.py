@@ -44,6 +44,7 @@ def read(path):
         ("rm -rf web/src/__tests__", f"web/src/__tests__: {DIRECTORY}"),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_command_that_deletes_tests_makes_them_weaker(repository, command, message):
     assert verdict(repository, shell(command)) == ("fail", message)
 
@@ -76,6 +77,7 @@ def test_a_command_that_deletes_tests_makes_them_weaker(repository, command, mes
         "mkdir tests/unit; touch tests/unit/test_a.py; rm -r tests/unit",
     ],
 )
+@pytest.mark.cases(16)
 def test_these_delete_no_tests_of_the_project(repository, command):
     assert verdict(repository, shell(command)) == ("pass", "")
 

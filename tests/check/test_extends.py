@@ -170,6 +170,7 @@ def test_a_file_that_is_reached_twice_counts_once_where_it_is_reached_last(tmp_p
         ({"a": 'extends = "sub"\n', "sub__b": ""}, "a.toml:1:1: cannot read sub: it is a directory"),
     ],
 )  # fmt: skip
+@pytest.mark.cases(16)
 def test_a_mistake_about_an_extended_policy_has_its_place(tmp_path, files, message):
     folder = tmp_path / "project"
     write(folder, **files)

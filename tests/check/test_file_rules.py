@@ -64,6 +64,7 @@ def test_a_file_outside_the_workspace_is_a_finding(repository, step, status):
         ("cat < /etc/$name", "pass"),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_directory_outside_counts_also_if_the_shell_computes_the_name(repository, command, status):
     assert verdict_of(judge(repository, in_workspace(repository, shell(command))), OUTSIDE)[0] == status
 
@@ -364,6 +365,7 @@ PARTS = '\tt.Error("missing a")\n\tt.Error("b should be there")\n'
         (GOT + '\tt.Errorf("n = %d, want 2", n)\n', GOT, "fail"),
     ],
 )
+@pytest.mark.cases(16)
 def test_an_equality_of_the_whole_value_replaces_checks_of_its_parts(repository, old, new, status):
     checked = judge(repository, in_workspace(repository, replaced("a_test.go", old, new)))
     assert verdict_of(checked, WEAKENED)[0] == status

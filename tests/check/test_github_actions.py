@@ -123,6 +123,7 @@ def test_the_text_in_a_file_is_text_also_with_json_and_has_no_notes(store, tmp_p
 
 @pytest.mark.parametrize("form", ["json", "sarif", "gitlab", "junit", "markdown", "text"])
 @pytest.mark.parametrize("environment", ["GITHUB_ACTIONS", "nowhere"])
+@pytest.mark.cases(16)
 def test_a_job_may_print_the_file_of_a_report_into_its_log(store, tmp_path, monkeypatch, form, environment):
     monkeypatch.delenv("GITHUB_ACTIONS")
     monkeypatch.setenv(environment, "true")

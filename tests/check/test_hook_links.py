@@ -68,6 +68,7 @@ def decide(top, path, *, tool="Write", cwd=None) -> Decision:
 
 @pytest.mark.parametrize("tool", ["Write", "Edit", "Bash"])
 @pytest.mark.parametrize("path", PROTECTED)
+@pytest.mark.cases(16)
 def test_a_link_that_leads_to_a_protected_file_does_not_hide_it(shop, path, tool):
     decision = decide(shop, path, tool=tool)
     assert (decision.action, "files/protected" in decision.reason) == ("deny", True), decision
@@ -75,6 +76,7 @@ def test_a_link_that_leads_to_a_protected_file_does_not_hide_it(shop, path, tool
 
 @pytest.mark.parametrize("tool", ["Write", "Edit", "Bash"])
 @pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.cases(16)
 def test_a_link_that_leads_out_of_the_workspace_does_not_hide_it(shop, path, tool):
     decision = decide(shop, path, tool=tool)
     assert (decision.action, "files/outside-workspace" in decision.reason) == ("deny", True), decision
@@ -82,6 +84,7 @@ def test_a_link_that_leads_out_of_the_workspace_does_not_hide_it(shop, path, too
 
 @pytest.mark.parametrize("tool", ["Write", "Edit", "Bash"])
 @pytest.mark.parametrize("path", INSIDE)
+@pytest.mark.cases(16)
 def test_links_inside_the_workspace_are_free(shop, path, tool):
     assert decide(shop, path, tool=tool) == Decision("pass")
 
@@ -105,6 +108,7 @@ def test_links_inside_the_workspace_are_free(shop, path, tool):
         ("cat < g/config", "pass"),
     ],
 )
+@pytest.mark.cases(16)
 def test_programs_that_write_or_delete_through_a_link(shop, command, action):
     """The deletion of a link leaves what it refers to."""
     data = hook_input(given={"command": command}, cwd=str(shop))
@@ -121,6 +125,7 @@ def test_a_workspace_that_is_itself_below_a_link_is_the_workspace(shop, tmp_path
 
 
 @pytest.mark.parametrize("path", [*PROTECTED, *OUTSIDE[:5], *INSIDE[:5], "sub/../g/x", "src/../g/x", "out/../a"])
+@pytest.mark.cases(16)
 def test_links_are_followed_as_the_kernel_does(shop, path):
     """Without the last component, which need not exist: `cd -P` and `pwd -P` tell the directory."""
     folder = os.path.dirname(path) or "."

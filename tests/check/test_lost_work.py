@@ -80,6 +80,7 @@ def status(rule, line, **parameters):
 
 
 @pytest.mark.parametrize("line", WHOLE)
+@pytest.mark.cases(16)
 def test_a_command_that_loses_all_changes_is_found(prepared, tmp_path, line):
     is_kept, _ = after(prepared, tmp_path, line)
     assert not is_kept
@@ -87,6 +88,7 @@ def test_a_command_that_loses_all_changes_is_found(prepared, tmp_path, line):
 
 
 @pytest.mark.parametrize("line", SINGLE)
+@pytest.mark.cases(16)
 def test_that_a_single_file_is_restored_is_found_if_the_policy_asks_for_it(prepared, tmp_path, line):
     is_kept, _ = after(prepared, tmp_path, line)
     assert not is_kept
@@ -95,6 +97,7 @@ def test_that_a_single_file_is_restored_is_found_if_the_policy_asks_for_it(prepa
 
 
 @pytest.mark.parametrize("line", KEPT)
+@pytest.mark.cases(16)
 def test_a_command_that_loses_nothing_is_not_found(prepared, tmp_path, line):
     is_kept, _ = after(prepared, tmp_path, line)
     assert is_kept
@@ -103,6 +106,7 @@ def test_a_command_that_loses_nothing_is_not_found(prepared, tmp_path, line):
 
 
 @pytest.mark.parametrize("line", HOOKS)
+@pytest.mark.cases(16)
 def test_whatever_turns_a_hook_off_is_found(prepared, tmp_path, line):
     _, commits = after(prepared, tmp_path, f"{line}; git commit -qam x")
     assert commits == b"2"

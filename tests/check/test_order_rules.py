@@ -33,6 +33,7 @@ AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "orde
         ([edit("app.py"), shell("echo 'pytest -q'")], ("fail", "files were edited and no test ran")),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_test_run_follows_the_last_edit(repository, steps, expected):
     """A failed edit is no edit, and a quoted command is no test run."""
     assert verdict_of(judge(repository, run_of(repository, *steps)), AFTER) == expected
@@ -145,6 +146,7 @@ def changed(path, old, new):
         ("a.cpp", 'x = R"(\n// a\n)";', 'x = R"(\n// b\n)";', "fail"),
     ],
 )
+@pytest.mark.cases(16)
 def test_an_edit_of_comments_alone_needs_no_test_run(repository, path, old, new, status):
     """Real runs end with a comment for a linter; what a compiler or a test reads in a comment is code."""
     steps = (edit("b.py"), shell("pytest"), changed(path, old, new))
@@ -199,6 +201,7 @@ def test_a_push_after_an_edit_of_comments_needs_no_new_test_run(repository):
         ([shell("git checkout -- lib/a.py"), edit("/home/dev/shop/lib/a.py")], "fail"),
     ],
 )
+@pytest.mark.cases(16)
 def test_an_edit_that_git_undoes_needs_no_test_run(repository, after, status):
     steps = (edit("/home/dev/shop/lib/a.py"), *after)
     checked = judge(repository, run_of(repository, *steps, cwd="/home/dev/shop"))
@@ -285,6 +288,7 @@ def test_a_push_after_tests_whose_exit_code_is_not_known_is_unknown(repository):
         ("pytest || make help", 2, "fail"),
     ],
 )
+@pytest.mark.cases(16)
 def test_only_an_exit_code_that_is_that_of_the_tests_decides(repository, command, code, status):
     assert verdict_of(judge(repository, run_of(repository, shell(command, code))), PASSED)[0] == status
 
@@ -320,6 +324,7 @@ def printed(command, output, code=0):
 
 @pytest.mark.parametrize("form", ["{} 2>&1 | tail -30", "{}; echo done", "{} | tee log"])
 @pytest.mark.parametrize(("command", "output"), FAILED_SUMMARIES)
+@pytest.mark.cases(16)
 def test_the_summary_of_a_test_runner_shows_a_failure_that_the_exit_code_hides(repository, form, command, output):
     checked = judge(repository, run_of(repository, printed(form.format(command), output)))
     assert verdict_of(checked, PASSED) == ("fail", "the last test run failed, by the summary in its output")

@@ -42,6 +42,7 @@ def verdict(repository, *steps, policy=None):
         ("git clone https://example.com/x.git ../x", "/home/dev/x"),
     ],
 )
+@pytest.mark.cases(16)
 def test_what_a_program_writes_outside_is_a_finding(repository, command, path):
     assert verdict(repository, shell(command)) == ("fail", f"writes {path}, {WHERE}")
 
@@ -69,6 +70,7 @@ def test_what_a_program_writes_outside_is_a_finding(repository, command, path):
         "docker exec c cp a /etc/b",
     ],
 )
+@pytest.mark.cases(16)
 def test_these_write_in_the_workspace_or_in_a_temporary_directory(repository, command):
     assert verdict(repository, shell(command)) == ("pass", "")
 

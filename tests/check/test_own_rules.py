@@ -60,6 +60,7 @@ def judge_own(repository, expect, *steps, **settings):
         ("at most 0 run(pytest **).failed", [shell("pytest")], [shell("pytest", 1)]),
     ],
 )
+@pytest.mark.cases(16)
 def test_each_form_and_each_event(repository, expect, good, bad):
     assert judge_own(repository, expect, *good) == "pass"
     assert judge_own(repository, expect, *bad) == "fail"
@@ -176,6 +177,7 @@ def test_levels_decide_what_fails(repository):
         ("never test.failed", [shell("pytest -q")], "pass"),
     ],
 )
+@pytest.mark.cases(16)
 def test_whether_a_test_passed_is_read_as_by_the_rules_about_order(repository, expect, steps, expected):
     assert judge_own(repository, expect, *steps) == expected
 

@@ -70,24 +70,28 @@ def holds_after(prepared, line, condition, tmp_path):
 
 
 @pytest.mark.parametrize("line", LOSING)
+@pytest.mark.cases(16)
 def test_a_line_with_which_git_loses_work_is_a_loss_of_history(prepared, tmp_path, line):
     assert not holds_after(prepared, line, KEPT, tmp_path)
     assert "history-loss" in broken(line)
 
 
 @pytest.mark.parametrize("line", KEEPING)
+@pytest.mark.cases(16)
 def test_a_line_with_which_git_keeps_all_work_breaks_no_rule(prepared, tmp_path, line):
     assert holds_after(prepared, line, KEPT, tmp_path)
     assert broken(line) == {}
 
 
 @pytest.mark.parametrize("line", FORCED)
+@pytest.mark.cases(16)
 def test_a_push_that_overwrites_a_branch_is_forced(prepared, tmp_path, line):
     assert not holds_after(prepared, line, REMOTE, tmp_path)
     assert "force-push" in broken(line)
 
 
 @pytest.mark.parametrize("line", PLAIN)
+@pytest.mark.cases(16)
 def test_a_push_that_leaves_the_branches_of_the_remote_is_not_forced(prepared, tmp_path, line):
     assert holds_after(prepared, line, REMOTE, tmp_path)
     assert "force-push" not in broken(line)

@@ -163,6 +163,7 @@ def _claude(*records):
         (_gemini(_END, {"type": "message", "role": "user", "content": "and?"}, _END), True),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_stream_that_goes_on_after_its_end_needs_another_end(tmp_path, monkeypatch, capsys, text, is_complete):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.jsonl").write_text(text)

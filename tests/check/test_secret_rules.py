@@ -142,6 +142,7 @@ def test_deeply_nested_input_is_read_to_its_end(repository):
         'echo "key: ${DB_PASSWORD}"',
     ],
 )
+@pytest.mark.cases(16)
 def test_a_command_that_reads_secrets_is_a_finding(repository, command):
     (finding, *_) = findings_of(judge(repository, run_of(repository, shell(command))), READ)
     assert finding.level == "warning"
@@ -185,16 +186,19 @@ def test_a_command_that_reads_secrets_is_a_finding(repository, command):
         "kubectl get pods",
     ],
 )
+@pytest.mark.cases(16)
 def test_a_command_that_reads_no_secret_is_no_finding(repository, command):
     assert findings_of(judge(repository, run_of(repository, shell(command))), READ) == []
 
 
 @pytest.mark.parametrize("command", SECRETS)
+@pytest.mark.cases(16)
 def test_a_program_that_packs_or_uploads_or_prints_secrets_is_a_finding(repository, command):
     assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == 1
 
 
 @pytest.mark.parametrize("command", NO_SECRETS)
+@pytest.mark.cases(16)
 def test_a_program_that_gives_no_secret_away_is_no_finding(repository, command):
     assert findings_of(judge(repository, run_of(repository, shell(command))), READ) == []
 
@@ -226,6 +230,7 @@ def read(path):
         ([shell("d=$(mktemp -d); cp ~/.netrc $d/creds; cat $d/creds")], 1),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_file_with_nothing_but_texts_of_the_run_gives_no_secret_away(repository, steps, count):
     assert len(findings_of(judge(repository, run_of(repository, *steps, cwd="/w")), READ)) == count
 
@@ -280,6 +285,7 @@ def test_a_read_that_the_policy_allows_is_no_finding(repository, allow):
         ("API_KEY=sk_" + "live_3j20d9as0d2j30d2aB3dE5gH", 1),
     ],
 )
+@pytest.mark.cases(16)
 def test_what_documentation_shows_is_no_secret(repository, text, count):
     assert len(findings_of(judge(repository, run_of(repository, text)), IN_TRANSCRIPT)) == count
 
@@ -303,6 +309,7 @@ def test_what_documentation_shows_is_no_secret(repository, text, count):
         ("rg x ../lib/internal/auth", 0),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_directory_of_sources_that_is_searched_is_no_secret_file(repository, command, count):
     assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == count
 
@@ -324,6 +331,7 @@ def test_a_directory_of_sources_that_is_searched_is_no_secret_file(repository, c
         ('curl -H "token $(gh auth token)" x; gh auth token', 1),
     ],
 )
+@pytest.mark.cases(16)
 def test_a_secret_that_only_another_command_gets_is_not_printed(repository, command, count):
     assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == count
 
@@ -346,6 +354,7 @@ def test_a_read_that_failed_because_the_path_is_a_directory_read_nothing(reposit
     ["export -p", "declare -p", "declare -x", "typeset -px", "export", "export -p | sort", "grep -r x ~/.aws",
      "grep -rn x ~/.aws/", "grep -R x ~/.ssh .", "rg token ~/.kube", "grep --recursive x /home/dev/.gnupg"],
 )  # fmt: skip
+@pytest.mark.cases(16)
 def test_printing_the_environment_and_searching_a_directory_of_credentials_are_reads(repository, command):
     assert findings_of(judge(repository, run_of(repository, shell(command))), READ)
 

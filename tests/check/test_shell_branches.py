@@ -185,6 +185,7 @@ SETTINGS = (
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("word", DEFAULTS)
+@pytest.mark.cases(16)
 def test_a_variable_with_a_default_is_what_the_line_set_or_unknown(setting, word, tmp_path):
     """The environment may have the variable too, so that its default is never taken for known."""
     line = f"{setting}a {word}"

@@ -88,6 +88,7 @@ def found_in(line, directory):
 
 
 @pytest.mark.parametrize("line", LINES)
+@pytest.mark.cases(16)
 def test_every_path_that_a_program_changes_is_found_itself_or_below_one_that_is(prepared, tmp_path, line):
     directory = tmp_path / "w"
     changed = changed_by(prepared, directory, line)
@@ -103,6 +104,7 @@ def test_every_path_that_a_program_changes_is_found_itself_or_below_one_that_is(
 
 
 @pytest.mark.parametrize("line", UNCHANGED)
+@pytest.mark.cases(16)
 def test_nothing_is_found_in_a_line_that_changes_nothing(prepared, tmp_path, line):
     directory = tmp_path / "w"
     assert changed_by(prepared, directory, line) == set()

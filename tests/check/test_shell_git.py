@@ -134,6 +134,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.mark.parametrize("line", RUNS)
+@pytest.mark.cases(16)
 def test_a_program_that_git_runs_is_found_or_the_line_is_opaque(prepared, tmp_path, line):
     if not runs_mark(prepared, line, tmp_path):
         pytest.skip("this git does not run it")
@@ -142,6 +143,7 @@ def test_a_program_that_git_runs_is_found_or_the_line_is_opaque(prepared, tmp_pa
 
 
 @pytest.mark.parametrize("line", RUNS_NOTHING)
+@pytest.mark.cases(16)
 def test_a_line_in_which_git_runs_no_other_program_is_read_completely(prepared, tmp_path, line):
     assert not runs_mark(prepared, line, tmp_path)
     programs, opaque = reads_of(line)
@@ -150,6 +152,7 @@ def test_a_line_in_which_git_runs_no_other_program_is_read_completely(prepared, 
 
 
 @pytest.mark.parametrize(("start", "key"), SETTINGS)
+@pytest.mark.cases(16)
 def test_a_setting_has_the_value_that_git_takes(prepared, tmp_path, start, key):
     """The settings of options travelled as a text, in which `-c` inside of a value began another one."""
     home = tmp_path / "home"

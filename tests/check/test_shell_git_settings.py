@@ -47,6 +47,7 @@ def git_settings(directory, text):
 
 @needs_git
 @pytest.mark.parametrize("text", FILES)
+@pytest.mark.cases(16)
 def test_a_file_is_read_as_git_reads_it(tmp_path, text):
     expected = git_settings(tmp_path, text)
     assert expected is not None

@@ -111,6 +111,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("program", "line"), LINES, ids=[line for _, line in LINES])
+@pytest.mark.cases(16)
 def test_a_command_in_the_arguments_is_found_or_the_line_is_opaque(prepared, tmp_path, program, line):
     programs, opaque = reads_of(line)
     assert "mark" in programs or opaque, shlex.join([line])
@@ -119,6 +120,7 @@ def test_a_command_in_the_arguments_is_found_or_the_line_is_opaque(prepared, tmp
 
 
 @pytest.mark.parametrize("line", ORDINARY)
+@pytest.mark.cases(16)
 def test_an_ordinary_line_runs_nothing_else_and_is_read_completely(prepared, tmp_path, line):
     programs, opaque = reads_of(line)
     assert opaque == []

@@ -200,6 +200,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.mark.parametrize("line", RUNS)
+@pytest.mark.cases(16)
 def test_a_program_in_a_file_that_the_line_writes_is_found_or_the_line_is_opaque(prepared, tmp_path, line):
     if not runs_mark(prepared, line, tmp_path):
         pytest.skip("this system does not run it")
@@ -208,6 +209,7 @@ def test_a_program_in_a_file_that_the_line_writes_is_found_or_the_line_is_opaque
 
 
 @pytest.mark.parametrize("line", RUNS_NOTHING)
+@pytest.mark.cases(16)
 def test_a_line_whose_files_run_no_other_program_is_read_completely(prepared, tmp_path, line):
     assert not runs_mark(prepared, line, tmp_path)
     programs, opaque = reads_of(line)

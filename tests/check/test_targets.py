@@ -144,6 +144,7 @@ def zipped(data):
         "empty",
     ],
 )
+@pytest.mark.cases(16)
 def test_a_file_that_is_no_transcript_says_what_it_may_be(folder, capsys, pack, reason):
     data = (folder / "named.jsonl").read_bytes()
     (folder / "agent.jsonl").write_bytes(pack(data))
