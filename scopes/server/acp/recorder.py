@@ -21,6 +21,7 @@ from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message
 from scopes.server.acp import envelope
 from scopes.server.acp.content import without_secrets
+from scopes.server.acp.live_sessions import LiveSessions
 from scopes.server.acp.options import RecordingTarget, RecordOptions, unchanged
 from scopes.server.acp.recordings import RecordedBranch, SessionWriter, find_session, identity_of
 from scopes.server.acp.replay import Replay, compare_replay
@@ -71,6 +72,7 @@ class Recorder:
         options: RecordOptions,
         log: EventLog,
         take_left: Callable[[SessionWriter, SessionStart], None],
+        live: LiveSessions,
     ) -> None:
         self._target = target
         self._options = options
@@ -86,6 +88,7 @@ class Recorder:
         self._is_behind = False
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
+        self._live = live
         self._take_left = take_left  # before the messages of each session; it may raise Busy, and is called again then
 
     def observe(self, side: str, message: dict[str, Any]) -> None:
@@ -276,7 +279,9 @@ class Recorder:
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        writer = SessionWriter(self._store, identity, session, run, started.recorded, forked=started.forked)
+        writer = SessionWriter(
+            self._store, identity, session, run, started.recorded, forked=started.forked, live=self._live
+        )
         self._sessions[session] = _Session(turns, writer)
         self._writer.then(lambda: self._take_left(writer, started))
 
