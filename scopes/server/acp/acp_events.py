@@ -16,8 +16,8 @@ FAILURES: Final = (
     "replay-differs",
 )  # fmt: skip
 PROBLEMS: Final = (
-    "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "message-shortened", "store-busy",
-    "read-failed", "bug",
+    "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "spool-not-taken",
+    "message-shortened", "store-busy", "read-failed", "bug",
 )  # fmt: skip
 
 _FAILED, _OFF = "store-failed", "recording-off"
