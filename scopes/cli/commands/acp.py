@@ -158,8 +158,14 @@ def acp(
 def acp_stats(context: usage.Context) -> int:
     """Count the sessions behind scopes acp by agent.
 
-    For each agent: how its sessions began (new, resumed, loaded, forked), how often the history was put into a prompt,
-    and what failed. The counts are those of the log, which keeps the last megabytes; see scopes acp log.
+    For each agent, in all stores of this user together, as the log has it, which keeps the last megabytes:
+    Sessions: those that the agent opened, also for an editor that asked for them itself: New + Resumed + Loaded +
+    Forked. Injected: prompts that got the history. Failed: what was tried and did not work: an agent that did not start
+    (start-failed) or gave no session (refused), each way to continue one (resume-failed, load-failed, fork-failed), a
+    conversation that could not be read (continue-failed, history-failed). The next way may have worked then.
+    Problems: what went wrong in sessions that began: an agent that replayed other messages than are recorded
+    (replay-differs), a fork that it does not offer, so that --fork began a new session (fork-not-offered), and what the
+    recording met, such as a store that was locked (recording-slow). See scopes acp log.
 
     Examples:
       scopes acp stats

@@ -208,7 +208,9 @@ class Continuations:
             wanted = ["fork"] if start.is_fork else ["resume", "load"]
             start.ways = [way for way in wanted if self.offers(way)]
             if start.is_fork and not start.ways:
-                self._note_failure(start, "fork", start.recorded.session, "the agent does not offer session/fork")
+                error = "the agent does not offer session/fork"
+                start.failures.append({"way": "fork", "error": error})
+                self._log.write("fork-not-offered", session=start.recorded.session, error=error)
         if self._options.inject != "never" and (self._options.inject == "always" or not start.ways):
             self._prepare_history(start)
 

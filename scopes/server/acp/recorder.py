@@ -89,6 +89,7 @@ class Recorder:
         self._user: Author | None = None
         self._writer = StoreWriter(log, Spool(log.directory), target.store_path)
         self._is_behind = False
+        self._is_in_memory = False  # and nowhere else, because the spool cannot be written
         self._prompt_due: float | None = None  # when a prompt must be in the store or in the spool
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
@@ -144,11 +145,16 @@ class Recorder:
             self._writer.spool_waiting()
         except (ScopesError, OSError) as error:
             self._log.write("spool-failed", error=str(error))
+            if not self._is_in_memory:
+                self._is_in_memory = True
+                self._writer.call(self._caught_up)
         if done is not None:
             done()
 
     def _caught_up(self) -> None:
-        self._is_behind = False
+        self._is_behind = self._is_in_memory = False
+        if self._writer.is_on:
+            self._log.write("caught-up")
 
     def stop(self) -> None:
         """End `run` after everything taken so far; open turns are interrupted."""
