@@ -141,8 +141,8 @@ def test_a_signal_during_the_first_import_ends_a_watch_that_says_nothing_more(wa
     """It said that it watches, and ended."""
     first_import(lambda work: os.kill(os.getpid(), signal.SIGINT) or work())
     assert [row.messages for row in watch()] == [2]
-    assert "finishing this import; press Ctrl-C again to stop at once" in (said := capsys.readouterr().err)
-    assert "watching" not in said
+    assert "finishing this import; press Ctrl-C again to stop at once" in (shown := capsys.readouterr().err)
+    assert "watching" not in shown
 
 
 @pytest.mark.parametrize(
