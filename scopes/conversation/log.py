@@ -14,7 +14,7 @@ from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.endings import Ending, Following
+from scopes.history.endings import Ending, Following, is_live
 from scopes.history.messages import (
     MessageHeader,
     header_of,
@@ -184,6 +184,7 @@ def log(
         folded,
         [claims for tip in tips if (claims := read_claims(repository, tip))],
         lanes,
+        Following(branches, is_live=is_live(repository, conversation_id, branch)),
         None if graph or oldest_first else bodies_of,
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
@@ -333,6 +334,7 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
     lanes: LaneFinder,
+    following: Following,
     bodies: Bodies | None,
     *,
     of_branch: bool,
@@ -344,7 +346,6 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     """
     tracker = ToolResultTracker()
     newer = 0
-    following = Following(labels.branches)
     body = Body()
     changes: frozenset[str] = _NO_CHANGES
     for head in heads:

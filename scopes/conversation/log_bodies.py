@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scopes.history.endings import Ending, ending_of, is_unanswered
-from scopes.history.messages import NO_TEXT, MessageHeader, read_body, read_message
+from scopes.history.endings import Ending, ending_of, is_unanswered, may_have_ending
+from scopes.history.messages import NO_TEXT, MessageHeader, read_body, read_body_bytes, read_message
 from scopes.ids import Oid
 from scopes.model.message import Message, Part
 from scopes.store.repository import Repository
@@ -37,6 +37,10 @@ class BodyReader:
     def read_at(self, oid: Oid) -> Message:
         """Return the message of a commit."""
         return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
+
+    def read_bytes(self, head: MessageHeader) -> bytes:
+        """Return the message of a header as it is stored."""
+        return read_body_bytes(self._repository, head)
 
     def _keep(self, oid: Oid, message: Message) -> Message:
         if len(self._kept) == _KEPT:
@@ -68,6 +72,8 @@ class Bodies:
         """
         is_read = self._read_all or head.subject == NO_TEXT
         if not is_read and next_prompts is None:
+            return Body()
+        if not is_read and not may_have_ending(head.kind, self._read.read_bytes(head)):
             return Body()
         message = self._read(head)
         ending = ending_of(message)

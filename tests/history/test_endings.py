@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.endings import Following, ending_of, is_unanswered, last_of_turn
+from scopes.history.endings import Following, ending_of, is_unanswered, last_of_turn, may_have_ending
 from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, Message, text_parts
 
@@ -54,14 +54,38 @@ def test_what_is_no_prompt_of_a_proxy_is_not_unanswered(other):
 
 def test_the_last_message_of_a_turn_is_known_in_a_walk_that_comes_to_it_after_what_follows():
     walk = [head("p3", "prompt", "a2"), head("a2", "answer", "a1"), head("a1", "answer", "p1"), head("p1", "prompt")]
-    following = Following(["p3"])
+    following = Following(["p3"], is_live=True)
     assert [following.visit(each) for each in walk] == [(), (), None, None]
 
 
 def test_a_prompt_that_another_one_follows_names_it_and_where_the_walk_began_nothing_is_known():
     walk = [head("p3", "prompt", "p2"), head("p2", "prompt", "p1"), head("p1", "prompt")]
-    following = Following([])
+    following = Following([], is_live=True)
     assert [following.visit(each) for each in walk] == [None, ("p3",), ("p2",)]
+
+
+def test_in_a_conversation_that_is_imported_only_an_interrupt_and_the_tip_are_looked_at():
+    """Every answer that a prompt follows would have to be read; they are whole there."""
+    walk = [
+        head("a3", "answer", "p3"), head("p3", "prompt", "a2"), head("a2", "answer", "i1"), head("i1", "interrupt", "a1"),
+        head("a1", "answer", "p1"), head("p1", "prompt"),
+    ]  # fmt: skip
+    following = Following(["a3"], is_live=False)
+    assert [following.visit(each) for each in walk] == [(), None, None, None, (), None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "found"),
+    [
+        ("answer", b'{"status":"interrupted"}', True),
+        ("answer", b'{"stop_reason":"cancelled"}', True),
+        ("answer", b'{"text":"it was cancelled"}', False),
+        ("prompt", b'{"acp":{"run":"a"}}', True),
+        ("prompt", b'{"text":"acp"}', False),
+    ],
+)
+def test_what_has_no_word_for_an_ending_is_not_decoded(kind, body, found):
+    assert may_have_ending(kind, body) == found
 
 
 @pytest.mark.parametrize(

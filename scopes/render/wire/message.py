@@ -37,8 +37,6 @@ def message_object(
 
     `message_kind` is its kind. `kind`, which elsewhere is the kind of the document, is the same for older scripts.
     """
-    if ending is None and message is not None:
-        ending = ending_of(message)
     tips: dict[str, object] = without_none(ending=ending, branches=list(branches) or None)
     if message is None:
         return header_object(head) | tips
@@ -123,7 +121,7 @@ def format_message_amended(result: MessageAmended) -> dict[str, object]:
 @to_wire.register
 def format_message_view(result: MessageView) -> dict[str, object]:
     """Return one message with its conversation and branch."""
-    return message_object(result.head, result.message) | without_none(
+    return message_object(result.head, result.message, ending=ending_of(result.message)) | without_none(
         conversation=result.conversation,
         branch=result.branch,
         retracted=result.retracted or None,
