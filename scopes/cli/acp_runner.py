@@ -67,6 +67,7 @@ def run_acp(
         build_history=lambda repository, where: _build_history(invocation, repository, where, history),
         record=record,
         options=options,
+        note=lambda note: invocation.output(configured=False).note(note),
     )
     return code
 

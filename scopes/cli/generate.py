@@ -32,6 +32,7 @@ from scopes.model.merge_request import REQUEST_STATES
 from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.model.validation import Category, RequestType, Risk
 from scopes.proposals.proposal import REJECTION_REASONS, STATES
+from scopes.server.acp.options import CONTINUE, INJECT
 from scopes.store.settings import CHOICES, SETTINGS
 
 PAGES = "man/man1"
@@ -56,6 +57,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "check --preset": PRESETS,
     "check --fail-on": FAIL_ON,
     "--memory": MEMORY,
+    "acp --continue": CONTINUE,
+    "acp --inject": INJECT,
     "conversations resume --in": tuple(PROGRAMS),
     "conversations resume --session": SESSIONS,
     "hooks install 1": tuple(TARGETS),

@@ -25,7 +25,16 @@ from scopes.importers.worker_pool import run_apart
 from scopes.live.folder_changes import POLL_SECONDS, ChangeThread
 from scopes.live.live_import import sign_files
 from scopes.live.source_lock import source_lock
-from scopes.live.watch import RETRY_SECONDS, FileNotes, SourceRecorded, Watcher, new_notes, recorded_rows, watch_lock
+from scopes.live.watch import (
+    RETRY_SECONDS,
+    FileNotes,
+    SourceRecorded,
+    Watcher,
+    new_notes,
+    of_import,
+    recorded_rows,
+    watch_lock,
+)
 from scopes.regular_file import read_regular
 from scopes.result import Note
 
@@ -81,7 +90,9 @@ class WatchRun:
                 yield from self._import_first()
                 self._importing_process = None
                 thread.start()  # not before: the import forks, and a lock that another thread holds would stay locked
-                self._output.say(f"watching {', '.join(self._find_folders()) or 'for the first session of an agent'}")
+                if not self._stopped:
+                    found = ", ".join(self._find_folders())
+                    self._output.say(f"watching {found or 'for the first session of an agent'}")
                 watcher = Watcher(
                     self._changed, self._import_file, stopped=lambda: self._stopped, note=self._output.note
                 )
@@ -154,7 +165,7 @@ class WatchRun:
         shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
         if not self.exit_code:
             shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
-        for note in shown:
+        for note in map(of_import, shown):
             self._output.note(note)
         yield from recorded_rows(imported)
 
@@ -204,7 +215,7 @@ class WatchRun:
         return imported
 
     def _note_of_file(self, path: str, notes: Sequence[Note]) -> None:
-        for note in self._file_notes.take_new(path, notes):
+        for note in map(of_import, self._file_notes.take_new(path, notes)):
             self._output.note(note)
 
 

@@ -9,11 +9,12 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.log_bodies import Bodies, BodyReader
+from scopes.conversation.log_bodies import Bodies, Body, BodyReader
 from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
+from scopes.history.endings import Ending, Following, is_live
 from scopes.history.messages import (
     MessageHeader,
     header_of,
@@ -60,6 +61,8 @@ class LogEntry(Result):
         lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
+        ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
+        next_prompts: the prompts that follow it, if it is the last message of its turn.
     """
 
     head: MessageHeader
@@ -74,6 +77,8 @@ class LogEntry(Result):
     lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
+    ending: Ending | None = None
+    next_prompts: tuple[Oid, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +184,7 @@ def log(
         folded,
         [claims for tip in tips if (claims := read_claims(repository, tip))],
         lanes,
+        Following(branches, is_live=is_live(repository, conversation_id, branch)),
         None if graph or oldest_first else bodies_of,
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
@@ -328,6 +334,7 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
     lanes: LaneFinder,
+    following: Following,
     bodies: Bodies | None,
     *,
     of_branch: bool,
@@ -339,38 +346,41 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     """
     tracker = ToolResultTracker()
     newer = 0
-    message: Message | None = None
-    results: tuple[Part, ...] = ()
+    body = Body()
     changes: frozenset[str] = _NO_CHANGES
     for head in heads:
         newer += is_news(head)
         answered_by = tracker.visit(head)
+        next_prompts = following.visit(head)
         if not matches(head) or (folded is not None and folded(head)):
             continue
         if claims:
             changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
         if bodies is not None:
-            message, results = bodies.read(head, answered_by)
+            body = bodies.read(head, answered_by, next_prompts)
         yield LogEntry(
             head=head,
-            message=message,
+            message=body.message,
             branches=labels.branches_of(head),
             tags=tuple(labels.tags.get(head.oid, ())),
             parents=head.parents,
             answered_by=answered_by,
-            results=results,
+            results=body.results,
             newer=newer if of_branch and head.kind == SUMMARY else None,
             lanes=lanes.lanes_of(head),
             retracted="retracted" in changes,
             amended="amended" in changes and "retracted" not in changes,
+            ending=body.ending,
+            next_prompts=next_prompts,
         )
 
 
 def _with_bodies(entries: Iterable[LogEntry], bodies: Bodies) -> Iterator[LogEntry]:
     """Add the bodies as the entries are iterated."""
     for entry in entries:
-        message, results = bodies.read(entry.head, entry.answered_by)
-        yield entry if message is None else replace(entry, message=message, results=results)
+        body = bodies.read(entry.head, entry.answered_by, entry.next_prompts)
+        is_found = body.message is not None or body.ending is not None
+        yield replace(entry, message=body.message, results=body.results, ending=body.ending) if is_found else entry
 
 
 def _as_mapping(claim: object) -> Mapping[str, object]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import starmap
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ from scopes.clock import creation_time, known_seconds, later_of
 from scopes.conversation.branch_reasons import OTHER_SESSION, find_sessions, reason_of
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
+from scopes.history.endings import Ending, find_ending
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     NO_TEXT,
@@ -96,7 +99,7 @@ class OpenMerge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order.
+    """A conversation (S4-48); `recent` is oldest first, with `recent_bodies` and `recent_endings` in the same order.
 
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
@@ -116,6 +119,7 @@ class ConversationView(Result):
     branches: tuple[BranchRow, ...]
     recent: tuple[MessageHeader, ...]
     recent_bodies: tuple[Message, ...] = ()
+    recent_endings: tuple[Ending | None, ...] = ()
     opening: str | None = None
     directory: str | None = None
     project: str | None = None
@@ -169,6 +173,7 @@ def show(
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items() if scope.branch is None or oid in inside}
     by_time = sorted(messages.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
+    bodies = [read_message_at(repository, commit.tree) for commit in latest]
     newest = max(by_oid[oid].time for name, oid in scope.tips.items() if name in tips)
     size = _measure_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
@@ -192,7 +197,8 @@ def show(
             ),
         ),
         recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
-        recent_bodies=tuple(read_message_at(repository, commit.tree) for commit in latest),
+        recent_bodies=tuple(bodies),
+        recent_endings=tuple(starmap(partial(find_ending, repository, by_oid), zip(latest, bodies, strict=True))),
         opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,

@@ -5,7 +5,7 @@ Each has a file of its own, so that git can merge the changes of two machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -106,6 +106,20 @@ def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, 
     directory, main = find_blob(objects, tree, _DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork
+
+
+def read_branch_entries(
+    repository: Repository, conversation: ConversationId, names: Collection[BranchName] | None
+) -> list[BranchEntry]:
+    """Read only the entries of these branches, those that there are; None: of all. Raises as `read_metadata_at`."""
+    if names is None:
+        return list(read_metadata(repository, conversation).branches.values())
+    value = repository.find_ref(refs.meta_ref(conversation))
+    if value is None:
+        return []
+    tree = read_commit_stub(repository, Oid(value)).tree
+    found = (find_blob(repository, tree, _BRANCHES + encode_component(name)) for name in names)
+    return [decode_branch_entry(data) for data in found if data is not None]
 
 
 def _decode_request(data: bytes) -> MergeRequest | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.results import GroupedNote, SessionJoined, Skipped
+from scopes.importers.results import REPEAT_WITH, GroupedNote, SessionJoined, Skipped
 from scopes.importers.run_state import ImportRun
 from scopes.importers.targets import ImportTarget
 from scopes.result import Note, plural
@@ -38,7 +38,7 @@ def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
 
 def note_deleted(target: ImportTarget) -> GroupedNote:
     """Return a note on a conversation that an import leaves deleted."""
-    hint = "restore it with --again, or with: scopes undo"
+    hint = f"to restore it, {REPEAT_WITH} --again, or: scopes undo"
     text = f"session {target.document.native_id} was deleted here and stays deleted"
     return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
 
@@ -48,7 +48,7 @@ def note_joined(joined: SessionJoined) -> GroupedNote:
     equal = plural(joined.equal_messages, "equal message")
     where = f"{joined.conversation} as branch {joined.branch} at message {joined.message[:SHORT_ID]}"
     text = f"session {joined.session} joined {where} ({joined.equal_messages} {equal})"
-    hint = "to keep them apart: scopes undo, then repeat the command with --no-join"
+    hint = f"to keep them apart: scopes undo, then {REPEAT_WITH} --no-join"
     return GroupedNote(text, "{} sessions joined the conversations of sessions that begin like them", hint)
 
 
@@ -61,7 +61,7 @@ def note_missing_parents(run: ImportRun) -> list[Note]:
         hint = "import its parent too; both then share a conversation"
         return [Note(f"session {session} continues {parent}, which is not imported", hint)]
     text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
-    return [Note(text, "import their parents too; to list them, repeat the command with --report or -v")]
+    return [Note(text, f"import their parents too; to list them, {REPEAT_WITH} --report or -v")]
 
 
 def note_unparsed(run: ImportRun) -> list[Note]:
@@ -75,7 +75,7 @@ def note_unparsed(run: ImportRun) -> list[Note]:
     return [
         Note(
             f"{text}: {first.path}, {first.problems[0]}",
-            "to see what every byte became, repeat the command with --report",
+            f"to see what every byte became, {REPEAT_WITH} --report",
         )
     ]
 

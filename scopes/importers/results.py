@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
@@ -93,6 +93,9 @@ class SessionJoined:
     equal_messages: int
 
 
+REPEAT_WITH: Final = "repeat the command with"  # in hints; another command that imports says what to run
+
+
 class GroupedNote(NamedTuple):
     """A note, and the beginning of the one that replaces several of its kind, in which `{}` is their number."""
 
@@ -113,7 +116,7 @@ def group_notes(notes: Iterable[Note | GroupedNote]) -> tuple[tuple[Note, ...], 
         first = next(iter(same.values()))
         if len(same) > 1:
             details += same
-            list_them = "to list them, repeat the command with --report or -v"
+            list_them = f"to list them, {REPEAT_WITH} --report or -v"
             hint = list_them if first.hint is None else f"{first.hint}; {list_them}"
             first = Note(f"{kind.format(f'{len(same):,}')}; the first: {first.text}", hint)
         shown.append(first)

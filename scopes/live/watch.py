@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 from scopes.clock import now
 from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.ids import ConversationId
-from scopes.importers.results import Imported
+from scopes.importers.results import REPEAT_WITH, Imported
 from scopes.result import Note, Result
 from scopes.tokens.cache_files import read_cache_file, write_file
 
@@ -159,6 +159,12 @@ def recorded_rows(imported: Imported, source: str | None = None) -> Iterable[Sou
         for row in imported.conversations
         if row.new_messages
     ]
+
+
+def of_import(note: Note) -> Note:
+    """Return a note of an import as `watch` shows it: what the hint says about an option is about `scopes import`."""
+    hint = note.hint
+    return note if hint is None else note._replace(hint=hint.replace(REPEAT_WITH, "run scopes import with"))
 
 
 class FileNotes:

@@ -14,7 +14,9 @@ from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.fence import PLACEHOLDER, check_mark, fenced
+from scopes.history.conversations import read_uuid
 from scopes.history.project_members import ProjectMembers
+from scopes.ids import ConversationId
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
@@ -47,11 +49,12 @@ def context(
     agent: str | None = None,
     mark: str | None = None,
     members: ProjectMembers | None = None,
+    without: ConversationId | None = None,
     secrets: Mode = "redact",
 ) -> MemoryContext:
     """Write the newest `limit` entries, or those of one agent, each whole or not at all, within `max_characters`.
 
-    members: use only entries of this project.
+    members: use only entries of this project. without: use no entry of this conversation.
     mark: the mark of the fence; None: a random one.
     secrets: what becomes of possible secrets: they are replaced, let pass, or the text is refused.
 
@@ -68,7 +71,9 @@ def context(
     check_mark(mark)
     memory = Memory(repository)
     wanted = (e for e in memory.walk() if agent in (None, e.agent) and (members is None or _is_of(e, members)))
-    newest = list(islice(wanted, min(limit, sys.maxsize)))
+    uuid = None if without is None else read_uuid(repository, without)
+    others = (entry for entry in wanted if without is None or (entry.conversation, entry.uuid) != (without, uuid))
+    newest = list(islice(others, min(limit, sys.maxsize)))
     gate = gate_of(repository, secrets)
     result = write_context(walk_current_entries(repository, newest), max_characters, mark, _clear_with(gate))
     if secrets == "refuse":

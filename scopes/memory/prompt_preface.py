@@ -1,7 +1,7 @@
 """The text before a conversation's history in a prompt: the memory, then the last words of other agents (S0-18).
 
-Both are recorded data, each in a fence of its own with one line for each text. Retracted messages are left out, amended
-ones have their current text. Of other projects there is nothing unless it is asked for.
+Both are of other conversations, and recorded data, each in a fence of its own with one line for each text. Retracted
+messages are left out, amended ones have their current text. Of other projects there is nothing unless it is asked for.
 """
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def build_preface(
         Invalid: a number is less than one, or the mark is not valid or occurs in a text.
     """
     memory = context(
-        repository, max_characters=max_characters, limit=limit, mark=mark, members=members, secrets=secrets
+        repository,
+        max_characters=max_characters,
+        limit=limit,
+        mark=mark,
+        members=members,
+        without=conversation,  # its history follows
+        secrets=secrets,
     )
     by_agent: dict[str, str] = {}
     for other, answer, texts in _walk_exchanges(repository, conversation, members):

@@ -431,6 +431,8 @@ def test_recorded_files_are_offered_to_blame(conversation, offered):
         (["mcp", "install", "vs"], ["vscode"]),
         (["mcp", "remove", "c"], ["claude-code", "codex"]),
         (["watch", "--print-unit", ""], ["launchd", "systemd"]),
+        (["acp", "--continue", ""], ["always", "first", "never"]),
+        (["acp", "--inject", ""], ["always", "auto", "never"]),
         (["resume", "--session", ""], ["auto", "new", "own"]),
         (["resume", "--in", "q"], ["qwen"]),
         (["acp", "--memory", ""], ["all", "none", "project"]),

@@ -11,6 +11,9 @@ import pytest
 from scopes.cli import watch_runner
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, Corrupt, Inaccessible
+from scopes.importers.results import REPEAT_WITH, Imported
+from scopes.live.watch import of_import
+from scopes.result import Note
 from tests.support.hook_agent import HookAgent, texts_of
 
 
@@ -131,6 +134,38 @@ def test_the_pauses_become_longer_up_to_ten_minutes(watch, first_import, monkeyp
 def test_a_signal_ends_a_watch_that_waits_for_its_store(watch, first_import, capsys):
     first_import(lambda _: os.kill(os.getpid(), signal.SIGTERM) or (_ for _ in ()).throw(Busy("busy")))
     assert list(watch()) == []
+    assert "watching" not in capsys.readouterr().err, "it is over"
+
+
+def test_a_signal_during_the_first_import_ends_a_watch_that_says_nothing_more(watch, first_import, capsys):
+    """It said that it watches, and ended."""
+    first_import(lambda work: os.kill(os.getpid(), signal.SIGINT) or work())
+    assert [row.messages for row in watch()] == [2]
+    assert "finishing this import; press Ctrl-C again to stop at once" in (shown := capsys.readouterr().err)
+    assert "watching" not in shown
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        (f"to list them, {REPEAT_WITH} --report or -v", "to list them, run scopes import with --report or -v"),
+        (f"scopes undo, then {REPEAT_WITH} --no-join", "scopes undo, then run scopes import with --no-join"),
+        ("free some space", "free some space"),
+        (None, None),
+    ],
+)
+def test_a_hint_of_an_import_names_the_command_that_has_its_option(hint, shown):
+    """`watch` has no --report, no --no-join and no --again."""
+    assert of_import(Note("2 sessions", hint)) == Note("2 sessions", shown)
+
+
+def test_the_notes_of_the_first_import_are_shown_that_way(watch, first_import, capsys):
+    notes = (Note("2 sessions continue others", f"to list them, {REPEAT_WITH} --report"),)
+    first_import(lambda _: Imported(sources=(), conversations=(), notes=notes))
+    rows = watch()
+    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGTERM]).start()
+    assert list(rows) == []
+    assert "to list them, run scopes import with --report" in " ".join(capsys.readouterr().err.split())
 
 
 def test_after_another_error_what_changes_is_imported_all_the_same(agent, watch, first_import, capsys):

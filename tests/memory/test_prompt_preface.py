@@ -15,7 +15,9 @@ from scopes.errors import Invalid
 from scopes.history.messages import plain_message
 from scopes.history.project_members import ProjectMembers
 from scopes.memory.add import add
+from scopes.memory.context import context
 from scopes.memory.prompt_preface import build_preface
+from scopes.memory.update import update
 from scopes.model.message import Author
 from tests.memory.talking import CONVERSATION, say
 
@@ -48,6 +50,25 @@ def test_the_memory_precedes_the_last_exchanges_of_others(others):
     assert "planner in" not in result.text
     assert "Long ago" not in result.text
     assert "My own conversation" not in result.text
+
+
+def test_the_memory_of_the_conversation_itself_is_left_out(others):
+    """Its history follows: the entry repeats it."""
+    say(others, "Let us use SQLite.", author="planner")
+    say(others, "We decided on Postgres.", where="conv-002", author="coder")
+    update(others, at_once=True)
+    add(others, "Remember this.", agent="planner")
+    text = preface(others).text
+    assert ("SQLite" in text, "Postgres" in text, "Remember this." in text) == (False, True, True)
+    assert "SQLite" in context(others).text
+
+
+def test_an_entry_of_another_conversation_that_had_the_same_name_is_kept(others, monkeypatch):
+    """As after an import from another machine: the uuid says which one it is of."""
+    say(others, "Let us use SQLite.", author="planner")
+    update(others, CONVERSATION, at_once=True)
+    monkeypatch.setattr("scopes.memory.context.read_uuid", lambda _repository, _conversation: "another")
+    assert "SQLite" in preface(others).text
 
 
 def shown(repository, **options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.log import LogEntry
+from scopes.history.endings import ending_of
 from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, FileTouch, Message, Part
 
@@ -21,7 +22,9 @@ def _entry(word, author, author_kind, kind, *parts, minutes, parents=(), results
         time=_START_SECONDS + 60 * minutes, subject=" ".join(text.split())[:72] or "(no text)", to=(),
     )  # fmt: skip
     message = Message(id=identity, author=Author(author, author_kind), parts=parts, kind=kind, **fields)
-    return LogEntry(head=head, message=message, branches=branches, parents=head.parents, results=results)
+    return LogEntry(
+        head=head, message=message, branches=branches, parents=head.parents, results=results, ending=ending_of(message)
+    )
 
 
 def _text(value):

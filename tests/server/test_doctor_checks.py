@@ -44,8 +44,34 @@ def test_a_recording_that_waits_for_its_store_is_a_warning_until_it_goes_on(tmp_
     log.write("store-failed", error="the disk is full")
     found = checks(tmp_path)["acp recording"]
     assert found.detail == f"the recording of gemini (process {os.getpid()}) waits for its store: the disk is full"
-    assert (found.state, "nothing is lost" in found.cure) == ("warning", True)
+    assert (found.state, "nothing is lost" in found.cure) == ("warning", False)
+    log.write("spooled", messages=2)
+    assert "nothing is lost" in checks(tmp_path)["acp recording"].cure
     log.write("store-recovered")
+    assert "acp recording" not in checks(tmp_path)
+
+
+def test_what_is_only_in_the_memory_of_a_proxy_is_not_called_safe(tmp_path):
+    """A full disk takes neither the store nor the spool; it said that nothing is lost."""
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("spooled", messages=1)
+    log.write("store-failed", error="the disk is full")
+    log.write("spool-failed", error="no space left")
+    found = checks(tmp_path)["acp recording"]
+    assert found.detail.endswith("waits for its store: the disk is full")
+    assert (
+        found.cure == "what waits may be in memory only, and is lost with the process: mend that before the agent ends"
+    )
+    log.write("spooled", messages=3)
+    assert "nothing is lost" in checks(tmp_path)["acp recording"].cure
+
+
+def test_a_locked_store_without_a_spool_is_a_warning_until_the_store_has_caught_up(tmp_path):
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("spool-failed", error="no space left")
+    found = checks(tmp_path)["acp recording"]
+    assert (found.detail.rpartition(": ")[2], "memory" in found.cure) == ("no space left", True)
+    log.write("caught-up")
     assert "acp recording" not in checks(tmp_path)
 
 

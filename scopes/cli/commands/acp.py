@@ -104,7 +104,9 @@ def acp(
     this directory. One that hooks, scopes watch or an import recorded is continued only if it is named: --conversation.
     The agent resumes or loads its own session if it can; else the recorded history is put before the first prompt,
     once. A fork (--fork, or one by the editor) is recorded on a branch of its own. With --fork an agent that has no
-    session/fork gets a new session with the history: the session itself is never resumed or loaded.
+    session/fork gets a new session with the history: the session itself is never resumed or loaded. A session that is
+    open in another editor is not continued: the new one begins a conversation of its own, and a note on standard error
+    says how to go on from the other one. If you name it with --conversation, the new session is a fork of it.
 
     What goes into that prompt, before the user's own words: --system-prompt; the newest memory entries and the last
     words of up to three other agents, both of the same project (--memory all: of all projects, --no-memory: neither);
@@ -132,38 +134,38 @@ def acp(
       scopes acp --history-messages 20 --no-tools-in-history --redact -- my-agent
     """
     invocation: Invocation = context.obj
-    command = after_separator(invocation.arguments)
-    continued, injected = _choose("--continue", which, CONTINUE), _choose("--inject", inject, INJECT)
-    if not command or len(words or ()) != len(command):
-        raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
-    of = "none" if no_memory else _choose("--memory", memory, MEMORY)
-    messages = HISTORY_MESSAGES if last is None and max_tokens is None else last
-    tokens = HISTORY_TOKENS if max_tokens is None else max_tokens
+    options = ContinueOptions(
+        which=_choose("--continue", which, CONTINUE),
+        conversation=conversation,
+        fork=fork,
+        inject=_choose("--inject", inject, INJECT),
+        show_replay=show_replay,
+        system_prompt=system_prompt,
+        way_seconds=timeout,
+        emulate=emulate,
+    )
     return run_acp(
         invocation,
-        command,
+        _agent_command(invocation, words),
         agent=None if agent is None else parse_agent_name(agent),
         max_line_mb=max_line_mb,
-        history=HistoryOptions(messages, tokens, with_tools=not no_tools, memory=of),
+        history=_history_options(last, max_tokens, with_tools=not no_tools, memory="none" if no_memory else memory),
         record=RecordOptions(thoughts, redact),
-        options=ContinueOptions(
-            which=continued,
-            conversation=conversation,
-            fork=fork,
-            inject=injected,
-            show_replay=show_replay,
-            system_prompt=system_prompt,
-            way_seconds=timeout,
-            emulate=emulate,
-        ),
+        options=options,
     )
 
 
 def acp_stats(context: usage.Context) -> int:
     """Count the sessions behind scopes acp by agent.
 
-    For each agent: how its sessions began (new, resumed, loaded, forked), how often the history was put into a prompt,
-    and what failed. The counts are those of the log, which keeps the last megabytes; see scopes acp log.
+    For each agent, in all stores of this user together, as the log has it, which keeps the last megabytes:
+    Sessions: those that the agent opened, also for an editor that asked for them itself: New + Resumed + Loaded +
+    Forked. Injected: prompts that got the history. Failed: what was tried and did not work: an agent that did not start
+    (start-failed) or gave no session (refused), each way to continue one (resume-failed, load-failed, fork-failed), a
+    conversation that could not be read (continue-failed, history-failed). The next way may have worked then.
+    Problems: what went wrong in sessions that began: an agent that replayed other messages than are recorded
+    (replay-differs), a fork that it does not offer, so that --fork began a new session (fork-not-offered), and what the
+    recording met, such as a store that was locked (recording-slow). See scopes acp log.
 
     Examples:
       scopes acp stats
@@ -192,6 +194,22 @@ def acp_log(
     return invocation.show(
         load("scopes.server.acp.acp_events:acp_log")(invocation.state_directory, limit=count, agent=agent)
     )
+
+
+def _agent_command(invocation: Invocation, words: list[str] | None) -> list[str]:
+    """Return the words after `--`; all words must be there."""
+    command = after_separator(invocation.arguments)
+    if not command or len(words or ()) != len(command):
+        raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
+    return command
+
+
+def _history_options(last: int | None, max_tokens: int | None, *, with_tools: bool, memory: str) -> HistoryOptions:
+    """Return the limits of the history; tokens that were asked for are filled."""
+    of = _choose("--memory", memory, MEMORY)
+    messages = HISTORY_MESSAGES if last is None and max_tokens is None else last
+    tokens = HISTORY_TOKENS if max_tokens is None else max_tokens
+    return HistoryOptions(messages, tokens, with_tools=with_tools, memory=of)
 
 
 def _choose(option: str, value: str, choices: tuple[Chosen, ...]) -> Chosen:

@@ -45,7 +45,11 @@ def render_acp_stats(result: AcpStats, view: View) -> None:
     if not result.agents:
         view.line("No agent has run behind scopes acp yet.")
         return
-    view.rows(_NUMBERS, ((row.agent, *map(str, row[1:7])) for row in result.agents), title="Agents behind scopes acp")
+    view.rows(
+        _NUMBERS,
+        ((row.agent, *map(str, row[1:7])) for row in result.agents),
+        title="Agents behind scopes acp, in all stores",
+    )
     for row in result.agents:
         for word, counts in (("failed", row.failures), ("problems", row.problems)):
             if counts:

@@ -17,6 +17,7 @@ from scopes.render.text.phrases import (
     author,
     branch_reason,
     counted,
+    ending_mark,
     identifier,
     short_time,
     stale_mark,
@@ -28,7 +29,7 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import truncate_line, truncate_text
+from scopes.render.wrap import count_span_cells, truncate_line, truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList
     from scopes.conversation.new import ConversationCreated
     from scopes.conversation.rename import Renamed
+    from scopes.history.endings import Ending
     from scopes.model.message import Message
 
 _KEY_WIDTH = len("Directory: ")
@@ -66,8 +68,8 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
-    for head, message in zip_longest(result.recent, result.recent_bodies):
-        view.line(*_recent_line(head, message, view))
+    for head, message, ending in zip_longest(result.recent, result.recent_bodies, result.recent_endings):
+        view.line(*_recent_line(head, message, ending, view))
     view.line()
     view.line(Span("Details:", "key"))
     for name, *value in _details(result):
@@ -231,14 +233,17 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
         write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
 
 
-def _recent_line(head: MessageHeader, message: Message | None, view: View) -> tuple[str | Span, ...]:
+def _recent_line(
+    head: MessageHeader, message: Message | None, ending: Ending | None, view: View
+) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
     when = f"[{_ago(display_time(head))}]"
     who = author(head.author, head.author_kind)
-    room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
+    mark = ending_mark(head, ending)
+    room = view.width - len(when) - len(who.text) - count_span_cells(mark) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
     summary = (subject(head),) if spoken else summarize(head, message, room)
-    line = (Span(when, "time"), " ", who, ": ", *summary)
+    line = (Span(when, "time"), " ", who, *mark, ": ", *summary)
     return truncate_line(line, view.width) if view.terminal else line
 
 

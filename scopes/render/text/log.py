@@ -65,7 +65,7 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 
 def _subject(entry: LogEntry) -> str:
     """Return the subject of a message, or a summary of its parts if it has no text; how it ended if that is known."""
-    ending = "".join(f"[{span.text.strip(' ·')}] " for span in ending_mark(entry.message))
+    ending = "".join(f"[{span.text.strip(' ·')}] " for span in ending_mark(entry.head, entry.ending))
     return f"{ending}{_summary(entry)}"
 
 

@@ -132,7 +132,7 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     head = entry.head
     who = author(head.author, head.author_kind)
     if width is None:
-        ending = (Span(f"[{span.text.strip(' ·')}] ", span.style) for span in ending_mark(entry.message))
+        ending = (Span(f"[{span.text.strip(' ·')}] ", span.style) for span in ending_mark(entry.head, entry.ending))
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ", *ending)
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
@@ -190,7 +190,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
 
 
 def _changes(entry: LogEntry) -> tuple[Span, ...]:
-    return *change_mark(retracted=entry.retracted, amended=entry.amended), *ending_mark(entry.message)
+    return *change_mark(retracted=entry.retracted, amended=entry.amended), *ending_mark(entry.head, entry.ending)
 
 
 def _terse_heading(entry: LogEntry, view: View) -> Line:

@@ -14,6 +14,7 @@ from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scopes.history.endings import Ending
     from scopes.history.messages import MessageHeader
     from scopes.ids import BranchName, MessageId, OperationId
     from scopes.model.message import Message
@@ -126,13 +127,9 @@ def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
     return (Span(f" · {'retracted' if retracted else 'amended'}", "warn"),) if retracted or amended else ()
 
 
-def ending_mark(message: Message | None) -> tuple[Span, ...]:
-    """Return a mark for an answer that is not complete (S3-24); a message that is about an interrupt has its kind."""
-    if message is None or message.kind == "interrupt":
-        return ()
-    if "cancelled" in {message.status, message.stop_reason}:
-        return (Span(" · cancelled", "warn"),)
-    return (Span(" · interrupted", "warn"),) if message.status in {"interrupted", "partial"} else ()
+def ending_mark(head: MessageHeader, ending: Ending | None) -> tuple[Span, ...]:
+    """Return a mark for a turn without a whole answer (S3-24); a message that is about an interrupt has its kind."""
+    return () if ending is None or head.kind == "interrupt" else (Span(f" · {ending}", "warn"),)
 
 
 def format_size(count_bytes: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
@@ -43,7 +44,10 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         branch=result.branch,
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,
         branches=[branch_object(branch) for branch in result.branches],
-        recent=[header_object(head) for head in result.recent],
+        recent=[
+            header_object(head) | without_none(ending=ending)
+            for head, ending in zip_longest(result.recent, result.recent_endings)
+        ],
     )
 
 

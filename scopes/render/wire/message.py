@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import known_seconds
+from scopes.history.endings import Ending, ending_of
 from scopes.history.messages import MessageHeader, stored_time, summarize_payload
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def message_object(
-    head: MessageHeader, message: Message | None, branches: Iterable[BranchName] = ()
+    head: MessageHeader,
+    message: Message | None,
+    branches: Iterable[BranchName] = (),
+    ending: Ending | None = None,
 ) -> dict[str, object]:
     """Return a message under its own kind; without its body, only what its commit contains.
 
@@ -33,7 +37,7 @@ def message_object(
 
     `message_kind` is its kind. `kind`, which elsewhere is the kind of the document, is the same for older scripts.
     """
-    tips: dict[str, object] = without_none(branches=list(branches) or None)
+    tips: dict[str, object] = without_none(ending=ending, branches=list(branches) or None)
     if message is None:
         return header_object(head) | tips
     shape: dict[str, object] = without_none(
@@ -117,7 +121,7 @@ def format_message_amended(result: MessageAmended) -> dict[str, object]:
 @to_wire.register
 def format_message_view(result: MessageView) -> dict[str, object]:
     """Return one message with its conversation and branch."""
-    return message_object(result.head, result.message) | without_none(
+    return message_object(result.head, result.message, ending=ending_of(result.message)) | without_none(
         conversation=result.conversation,
         branch=result.branch,
         retracted=result.retracted or None,
@@ -131,7 +135,8 @@ def format_log_entry(result: LogEntry) -> dict[str, object]:
     """Return one message, with the branches whose tip it is, and the merged branch that it is from."""
     changed = without_none(retracted=result.retracted or None, amended=result.amended or None)
     lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
-    return message_object(result.head, result.message, result.branches) | changed | staleness(result.newer) | lane
+    shape = message_object(result.head, result.message, result.branches, result.ending)
+    return shape | changed | staleness(result.newer) | lane
 
 
 @to_wire.register

@@ -11,21 +11,25 @@ from typing import Any, Final, NamedTuple
 from scopes.live.event_log import read_events
 from scopes.result import Note, Result
 
-FAILURES: Final = (
+FAILURES: Final = (  # an agent that gave no session, a way that it was asked for, a conversation that is not readable
     "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
-    "replay-differs",
 )  # fmt: skip
-PROBLEMS: Final = (
-    "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "message-shortened", "store-busy",
-    "read-failed", "bug",
+PROBLEMS: Final = (  # of sessions that began, and of their recording
+    "fork-not-offered", "replay-differs",
+    "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "spool-not-taken",
+    "message-shortened", "store-busy", "read-failed", "bug",
 )  # fmt: skip
 
 _FAILED, _OFF = "store-failed", "recording-off"
-_OVER = {"store-recovered", "spool-left", "end", "start", _OFF}
+_KEPT, _NOT_KEPT = "spooled", "spool-failed"
+_OVER = {"store-recovered", "caught-up", "spool-left", "end", "start", _OFF}
 
 
 class AgentSessions(NamedTuple):
-    """How the sessions of one agent began, how often history was put in, and what failed, by the name of the event."""
+    """How the sessions of one agent began, how often history was put in, and what failed, by the name of the event.
+
+    problems: what went wrong in sessions that began: of `failures` each was tried, and did not work.
+    """
 
     agent: str
     sessions: int
@@ -40,7 +44,7 @@ class AgentSessions(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpStats(Result):
-    """The sessions of each agent, the agent with the most sessions first."""
+    """The sessions of each agent in all stores, the agent with the most sessions first."""
 
     agents: tuple[AgentSessions, ...]
 
@@ -114,28 +118,40 @@ def acp_log(directory: str, *, limit: int | None = None, agent: str | None = Non
 
 
 class RecordingProblem(NamedTuple):
-    """A recording that waits for its store now, or that has ended with messages that are lost."""
+    """A recording that waits for its store now, or that has ended with messages that are lost.
+
+    is_on_disk: what waits is in the spool, as far as the log says; else it is only in the memory of the process.
+    """
 
     time: str
     agent: str
     pid: int
     has_ended: bool
     error: str
+    is_on_disk: bool = False
 
 
 def recording_problems(directory: str, since: str) -> list[RecordingProblem]:
     """Return what the log of a directory says about recordings: those that ended since a time, and those that wait."""
     waiting: dict[int, RecordingProblem] = {}
     ended = []
+    kept: dict[int, bool] = {}
     for event in read_events(directory).events:
         error = str(event.details.get("error") or "")
+        problem = RecordingProblem(event.time, event.agent, event.pid, has_ended=event.name == _OFF, error=error)
+        if event.name in {_KEPT, _NOT_KEPT}:
+            kept[event.pid] = event.name == _KEPT
         if event.name == _FAILED:
-            waiting[event.pid] = RecordingProblem(event.time, event.agent, event.pid, has_ended=False, error=error)
+            waiting[event.pid] = problem
+        elif event.name == _NOT_KEPT:  # the store may be locked only: what it takes is in memory until then
+            waiting.setdefault(event.pid, problem)
         elif event.name in _OVER:
             waiting.pop(event.pid, None)
-        if event.name == _OFF and event.time >= since:
-            ended.append(RecordingProblem(event.time, event.agent, event.pid, has_ended=True, error=error))
-    return [*ended, *(each for each in waiting.values() if _is_alive(each.pid))]
+            kept.pop(event.pid, None)
+        if problem.has_ended and event.time >= since:
+            ended.append(problem)
+    alive = (each for each in waiting.values() if _is_alive(each.pid))
+    return [*ended, *(each._replace(is_on_disk=kept.get(each.pid, False)) for each in alive)]
 
 
 def _is_alive(process: int) -> bool:

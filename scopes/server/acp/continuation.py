@@ -3,7 +3,8 @@
 The ways, in this order, each only if the agent offers it: resume, load, and a new session whose first prompt begins
 with the recorded history. A user who asks for a fork gets session/fork or such a new session, on a branch of its own:
 the session that is forked stays as it is. The editor needs to know nothing of this: it asks for a new session and
-gets one. A way that fails, or takes too long, is logged, and the next one is taken.
+gets one. A way that fails, or takes too long, is logged, and the next one is taken. A session that another proxy has
+is not continued: the new one is a session of its own, or a fork if the user has named what to continue.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any, Final
 
 from scopes.errors import NotFound, ScopesError
 from scopes.live.event_log import EventLog
+from scopes.result import Note
 from scopes.server.acp import envelope
 from scopes.server.acp.emulation import Aliases, Emulation, capabilities_of, is_offered
 from scopes.server.acp.injection import Injections
+from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.server.acp.options import BuildHistory, ContinueOptions, RecordingTarget
 from scopes.server.acp.peers import Peers
 from scopes.server.acp.pending import PendingStart, Request
 from scopes.server.acp.recorder import Recorder, SessionStart, agent_name
-from scopes.server.acp.recordings import RecordedBranch, find_named, find_newest, find_session, identity_of
+from scopes.server.acp.recordings import RecordedBranch, find_named, find_newest, find_session, identity_of, names_of
+from scopes.store.repository import Repository
 
 _METHODS: Final = {
     "fork": "session/fork", "resume": "session/resume", "load": "session/load", "new": "session/new",
@@ -39,11 +43,15 @@ class Continuations:
         peers: Peers,
         recorder: Recorder,
         log: EventLog,
+        live: LiveSessions,
         *,
         target: RecordingTarget,
         options: ContinueOptions,
         build_history: BuildHistory,
+        note: Callable[[Note], None],
     ) -> None:
+        self._live = live
+        self._note = note
         self._peers = peers
         self._recorder = recorder
         self._log = log
@@ -191,15 +199,39 @@ class Continuations:
             start.recorded = find_newest(repository, identity)
         else:
             start.recorded = find_named(repository, self._options.conversation, identity)
+        start.is_fork = self._options.fork
+        if start.session is None and not start.is_fork:
+            self._leave_live_session(repository, start)
         if start.recorded is None:
             return
         if start.recorded.session is not None:
-            wanted = ["fork"] if self._options.fork else ["resume", "load"]
+            wanted = ["fork"] if start.is_fork else ["resume", "load"]
             start.ways = [way for way in wanted if self.offers(way)]
-            if self._options.fork and not start.ways:
-                self._note_failure(start, "fork", start.recorded.session, "the agent does not offer session/fork")
+            if start.is_fork and not start.ways:
+                error = "the agent does not offer session/fork"
+                start.failures.append({"way": "fork", "error": error})
+                self._log.write("fork-not-offered", session=start.recorded.session, error=error)
         if self._options.inject != "never" and (self._options.inject == "always" or not start.ways):
             self._prepare_history(start)
+
+    def _leave_live_session(self, repository: Repository, start: PendingStart) -> None:
+        """Continue no session that another proxy has: begin a new one, or a fork if the user has named it."""
+        if start.recorded is None:
+            return
+        try:
+            self._live.hold(repository.path, *names_of(repository, start.recorded))
+        except Holder as holder:
+            where = _name(start.recorded)
+            other = f"another scopes acp (process {holder.process})" if holder.process else "another scopes acp"
+            start.is_fork = self._options.conversation is not None
+            self._log.write("session-live", where=where, process=holder.process or None, forked=start.is_fork)
+            if start.is_fork:
+                text, hint = f"this session goes on on a branch of its own: {other} has {where}", "end that one first"
+                self._note(Note(text, f"{hint} to go on in the same session"))
+            else:
+                start.recorded = None
+                text, hint = f"this is a new session: {other} has {where}", f"--conversation {where} --fork"
+                self._note(Note(text, f"to go on from that one, on a branch of its own: scopes acp {hint} -- AGENT"))
 
     def _note_failure(
         self, start: PendingStart, way: str, session: str, error: str | None, code: int | None = None
@@ -299,7 +331,7 @@ class Continuations:
         cwd = start.params.get("cwd")
         directory = cwd if isinstance(cwd, str) else ""
         forked = None
-        if recorded is not None and (way == "fork" or self._options.fork):
+        if recorded is not None and (way == "fork" or start.is_fork):
             forked = recorded.session or ""  # the branch of the user has none
         self._recorder.start_session(SessionStart(session, directory, recorded, result, notes, forked))
 

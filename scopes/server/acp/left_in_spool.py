@@ -1,8 +1,8 @@
 """What earlier proxies have left in the spool comes into the store before the messages of this one.
 
 It is taken at the start, before a session continues, so that the agent is told of it. What cannot be taken then,
-because the store is locked or a proxy that was killed has not ended yet, is taken before the messages of a session are
-written. So the record has the sessions in their order, and each goes on where it was.
+because the store is locked or cannot be written, or a proxy that was killed has not ended yet, is taken before the
+messages of a session are written. So the record has the sessions in their order, and each goes on where it was.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 
-from scopes.errors import Busy, NotFound, ScopesError
+from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
 from scopes.live.event_log import EventLog
 from scopes.loading import load
 from scopes.server.acp.options import RecordingTarget
@@ -35,12 +35,14 @@ class LeftInSpool:
             self._take(is_patient=False)
         except Busy:
             self._log.write("store-busy")
+        except Inaccessible as error:
+            self._log.write("spool-not-taken", error=error.message)
 
     def take_before(self, writer: SessionWriter, started: SessionStart) -> None:
         """Take what is left before a session is written; a resumed one goes on after what is taken of it.
 
         Raises:
-            Busy: the store is locked, and can take nothing else either.
+            Busy, Inaccessible: the store is locked or cannot be written, and can take nothing else either.
         """
         self.tried.wait()
         self._take(is_patient=True)
@@ -55,12 +57,12 @@ class LeftInSpool:
             waiting = load("scopes.server.acp.take_spool:waiting_messages")(self._state_directory)
             is_wanted = os.path.realpath(self._target.store_path) in {each.store for each in waiting}
             load("scopes.server.acp.take_spool:take_spooled")(
-                self._state_directory, self._target.open_store(is_patient or is_wanted), self._log,
+                self._state_directory, self._target.open_for_writing(create=is_patient or is_wanted), self._log,
                 ends=self._ends, is_patient=is_patient,
             )  # fmt: skip
         except NotFound:
             return  # there is no store yet
-        except Busy:
+        except (Busy, Inaccessible):
             raise
         except (ScopesError, OSError) as error:
-            self._log.write("spool-failed", error=str(error))
+            self._log.write("spool-not-taken", error=str(error))

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from scopes.errors import Inaccessible, Invalid
+
 if TYPE_CHECKING:
     from scopes.context.history_block import HistoryBlock
     from scopes.store.repository import Repository
@@ -31,6 +33,17 @@ class RecordingTarget(NamedTuple):
     store_path: str
     program: str
     agent: str | None = None
+
+    def open_for_writing(self, *, create: bool = True) -> Repository:
+        """Return the store.
+
+        Raises:
+            ScopesError, OSError: it cannot be opened now; `Inaccessible` instead of `Invalid`, which is of a message.
+        """
+        try:
+            return self.open_store(create)
+        except Invalid as error:
+            raise Inaccessible(error.message, error.hint) from error
 
 
 class RecordOptions(NamedTuple):

@@ -65,6 +65,7 @@ class PendingStart:
     block: HistoryBlock | None = None
     ways: list[str] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
+    is_fork: bool = False  # the session that it continues stays as it is
     attempt: int = 0  # an answer to an earlier one is too late
 
     @property

@@ -38,8 +38,16 @@ class Proxy:
     """One editor, one agent, and the threads between them."""
 
     def __init__(
-        self, agent: AgentProcess, peers: Peers, continuations: Continuations, recorder: Recorder, log: EventLog
+        self,
+        agent: AgentProcess,
+        peers: Peers,
+        continuations: Continuations,
+        recorder: Recorder,
+        log: EventLog,
+        *,
+        on_editor_end: Callable[[], None],
     ) -> None:
+        self._on_editor_end = on_editor_end
         self._agent = agent
         self._peers = peers
         self._continuations = continuations
@@ -84,6 +92,8 @@ class Proxy:
         except (ScopesError, OSError) as error:
             self._log.write("read-failed", error=str(error))
         finally:
+            if handle == self._from_editor:
+                self._on_editor_end()
             self._agent.end()
 
     def _from_editor(self, line: bytes) -> None:

@@ -2,7 +2,8 @@
 
 The recording never holds up the proxy. Only the answer of a prompt waits, a limited time, until what it ends is
 written: into the store, or into the spool of `spool` if the store takes too long or cannot be written. So whatever an
-editor has got the answer of survives a kill. If neither can be written, messages wait in memory; when these are too
+editor has got the answer of survives a kill. A prompt is put into the spool long before its answer: it is what the user
+has typed. If neither can be written, messages wait in memory; when these are too
 many the recording stops, says so once in `acp.log`, and what is passed on later is not recorded.
 """
 
@@ -11,16 +12,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id, read_clock
 from scopes.code_links.reflog import OpenTurn
-from scopes.errors import Inaccessible, Invalid, ScopesError
+from scopes.errors import ScopesError
 from scopes.history.messages import check_author, default_author
 from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message
 from scopes.server.acp import envelope
 from scopes.server.acp.content import without_secrets
+from scopes.server.acp.live_sessions import LiveSessions
 from scopes.server.acp.options import RecordingTarget, RecordOptions, unchanged
 from scopes.server.acp.recordings import RecordedBranch, SessionWriter, find_session, identity_of
 from scopes.server.acp.replay import Replay, compare_replay
@@ -32,6 +35,7 @@ from scopes.store.config import read_user_value
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
+_PROMPT_SECONDS: Final = 0.1  # that the store has for a prompt, before the spool gets it
 _LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with the recorder for the interpreter
 _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
 _MAX_NAME_LENGTH = 50  # characters; a name has at most 200 bytes
@@ -71,6 +75,7 @@ class Recorder:
         options: RecordOptions,
         log: EventLog,
         take_left: Callable[[SessionWriter, SessionStart], None],
+        live: LiveSessions,
     ) -> None:
         self._target = target
         self._options = options
@@ -84,8 +89,11 @@ class Recorder:
         self._user: Author | None = None
         self._writer = StoreWriter(log, Spool(log.directory), target.store_path)
         self._is_behind = False
+        self._is_in_memory = False  # and nowhere else, because the spool cannot be written
+        self._prompt_due: float | None = None  # when a prompt must be in the store or in the spool
         self._directories = SessionDirectories()
         self._answer_waiting = threading.Event()  # an answer waits
+        self._live = live
         self._take_left = take_left  # before the messages of each session; it may raise Busy, and is called again then
 
     def observe(self, side: str, message: dict[str, Any]) -> None:
@@ -127,19 +135,26 @@ class Recorder:
             self._log.write("recording-slow")
             self._queue.put(lambda: self._writer.call(self._caught_up))
         kept = threading.Event()
-        self._queue.put(lambda: self._spool_waiting(kept))
+        self._queue.put(lambda: self._spool_waiting(kept.set))
         if not kept.wait(ANSWER_SECONDS):
             self._log.write("spool-failed", error="the disk took too long")
 
-    def _spool_waiting(self, kept: threading.Event) -> None:
+    def _spool_waiting(self, done: Callable[[], None] | None = None) -> None:
+        self._prompt_due = None
         try:
             self._writer.spool_waiting()
         except (ScopesError, OSError) as error:
             self._log.write("spool-failed", error=str(error))
-        kept.set()
+            if not self._is_in_memory:
+                self._is_in_memory = True
+                self._writer.call(self._caught_up)
+        if done is not None:
+            done()
 
     def _caught_up(self) -> None:
-        self._is_behind = False
+        self._is_behind = self._is_in_memory = False
+        if self._writer.is_on:
+            self._log.write("caught-up")
 
     def stop(self) -> None:
         """End `run` after everything taken so far; open turns are interrupted."""
@@ -158,18 +173,21 @@ class Recorder:
             self._writer.end()
         writing.join(ANSWER_SECONDS)
         if writing.is_alive():
-            self._spool_waiting(threading.Event())
+            self._spool_waiting()
             writing.join()
 
     def _next(self) -> Callable[[], None] | None:
+        left = None if self._prompt_due is None else self._prompt_due - monotonic()
+        if left is not None and left <= 0:
+            return self._spool_waiting
         try:
             return self._queue.get_nowait()
         except Empty:
             pass
         try:
-            work = self._queue.get(timeout=_IDLE_SECONDS)
+            work = self._queue.get(timeout=_IDLE_SECONDS if left is None else left)
         except Empty:
-            return self._flush_idle
+            return self._flush_idle if left is None else self._spool_waiting
         self._answer_waiting.wait(_LINES_FIRST_SECONDS)
         return work
 
@@ -201,6 +219,7 @@ class Recorder:
         if method == "session/prompt" and session is not None and "id" in message:
             found = self._session(session)
             self._write(found, found.turns.prompt(message["id"], envelope.params_of(message), time, git))
+            self._keep_prompt()
         elif method == "session/load" and session is not None:
             self._replays[session] = Replay()
 
@@ -276,7 +295,9 @@ class Recorder:
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)
-        writer = SessionWriter(self._store, identity, session, run, started.recorded, forked=started.forked)
+        writer = SessionWriter(
+            self._store, identity, session, run, started.recorded, forked=started.forked, live=self._live
+        )
         self._sessions[session] = _Session(turns, writer)
         self._writer.then(lambda: self._take_left(writer, started))
 
@@ -310,6 +331,13 @@ class Recorder:
         for message in messages:
             self._writer.put(found.writer, message)
 
+    def _keep_prompt(self) -> None:
+        """Put a prompt into the spool, unless the store has it in a moment."""
+        if self._is_behind or self._writer.is_failing:
+            self._spool_waiting()
+        elif self._prompt_due is None:
+            self._prompt_due = monotonic() + _PROMPT_SECONDS
+
     def _set_title(self, found: _Session) -> None:
         title = found.turns.title
         if title is not None and title != found.title:
@@ -337,16 +365,9 @@ class Recorder:
             return Author("user", "human")
 
     def _store(self) -> Repository:
-        """Return the store, which is opened when it is needed.
-
-        Raises:
-            ScopesError, OSError: it cannot be opened now; `Inaccessible` instead of `Invalid`, which is of a message.
-        """
+        """Return the store, which is opened when it is needed; raises as `open_for_writing`."""
         if self._repository is None:
-            try:
-                self._repository = self._target.open_store(True)
-            except Invalid as error:
-                raise Inaccessible(error.message, error.hint) from error
+            self._repository = self._target.open_for_writing()
         return self._repository
 
 

@@ -27,6 +27,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, sl
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.model.conversation import ACP, BranchEntry, Root
 from scopes.model.message import Message
+from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.store import refs
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -114,6 +115,15 @@ def find_session(repository: Repository, agent: str, session: str) -> RecordedBr
             if entry.get("agent") == agent and session in {recorded.session, *_stale_of(entry)}:
                 return recorded
     return None
+
+
+def names_of(repository: Repository, recorded: RecordedBranch) -> tuple[str, ...]:
+    """Return what `LiveSessions` calls a branch: its session, of whatever agent, or its own name if it has none."""
+    entry = _session_entry(StoreHandle(repository).conversation(recorded.conversation).branch(recorded.branch).entry)
+    match entry:
+        case {"agent": str(agent), "session": str(session)}:
+            return agent, session
+    return recorded.conversation, recorded.branch
 
 
 def list_session_branches(repository: Repository, agent: str, session: str) -> list[RecordedBranch]:
@@ -227,7 +237,9 @@ class SessionWriter:
         *,
         forked: str | None = None,
         is_noted: bool = False,
+        live: LiveSessions | None = None,
     ) -> None:
+        self._live = live
         self._open_store = store if callable(store) else lambda: store
         self.identity = identity
         self.session = session
@@ -263,6 +275,9 @@ class SessionWriter:
             Invalid: the message is too large or too deep.
             Busy, Inaccessible, ...: nothing was written.
         """
+        if self._live is not None:  # before other proxies can find the session in the entry of a branch
+            with suppress(Holder):  # the editor has opened it twice: each proxy has a branch
+                self._live.hold(self.repository.path, self.identity.agent, self.session)
         is_repeated, self._tried = self._tried == message.id, message.id
         written = self._find_written(message) if is_repeated else None
         if written is not None:

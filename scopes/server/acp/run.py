@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 
 from scopes import fast_json
 from scopes.live.event_log import EventLog
+from scopes.result import Note
 from scopes.server.acp.agent_process import AgentProcess
 from scopes.server.acp.continuation import Continuations
 from scopes.server.acp.left_in_spool import LeftInSpool
 from scopes.server.acp.lines import LineWriter
+from scopes.server.acp.live_sessions import LiveSessions
 from scopes.server.acp.options import BuildHistory, Connection, ContinueOptions, RecordingTarget, RecordOptions
 from scopes.server.acp.peers import Peers
 from scopes.server.acp.proxy import Proxy
@@ -28,8 +31,9 @@ def run_proxy(
     build_history: BuildHistory,
     record: RecordOptions,
     options: ContinueOptions,
+    note: Callable[[Note], None],
 ) -> int:
-    """Run an agent behind a proxy until it ends; return its exit code."""
+    """Run an agent behind a proxy until it ends; return its exit code. `note` gets what the user has to know."""
     fast_json.enable()
     sys.setswitchinterval(SWITCH_SECONDS)
     log = EventLog(connection.log_directory, agent=target.agent or target.program)
@@ -37,10 +41,15 @@ def run_proxy(
     log.write("start", program=target.program)
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
     left = LeftInSpool(target, connection.log_directory, log)
-    recorder = Recorder(target, record, log, left.take_before)
-    continuations = Continuations(peers, recorder, log, target=target, options=options, build_history=build_history)
+    live = LiveSessions(log)
+    recorder = Recorder(target, record, log, left.take_before, live)
+    continuations = Continuations(
+        peers, recorder, log, live, target=target, options=options, build_history=build_history, note=note
+    )
     peers.run_in_worker(left.take_now)
     peers.run_in_worker(left.tried.set)
-    code = Proxy(agent, peers, continuations, recorder, log).run(connection.stdin, connection.max_line_bytes)
+    proxy = Proxy(agent, peers, continuations, recorder, log, on_editor_end=live.release_all)
+    code = proxy.run(connection.stdin, connection.max_line_bytes)
+    live.release_all()
     left.tried.wait(_LAST_TAKE_SECONDS)  # an agent that ends at once must not cut it off: the rest would wait on
     return code

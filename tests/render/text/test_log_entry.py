@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scopes.conversation.log import Log
+from scopes.history.endings import ending_of
 from scopes.model.message import FileTouch, Part
 from scopes.render.view_options import ViewOptions
 from tests.render.hostile import forbidden
@@ -25,11 +26,8 @@ def shown(word, *, width=80, full=False, **changes):
     """The lines of one message of the session, optionally with changed fields."""
     entry = BY_ID[word]
     head = {name: changes.pop(name) for name in ("kind", "subject") if name in changes}
-    entry = replace(
-        entry,
-        head=entry.head._replace(**head),
-        message=replace(entry.message, **changes, **{k: v for k, v in head.items() if k == "kind"}),
-    )
+    message = replace(entry.message, **changes, **{k: v for k, v in head.items() if k == "kind"})
+    entry = replace(entry, head=entry.head._replace(**head), message=message, ending=ending_of(message))
     return seen_lines(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(full=full)), width)
 
 
@@ -150,7 +148,8 @@ def test_an_answer_that_is_not_complete_says_so_in_its_heading(fields, expected,
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_an_answer_that_is_not_complete_says_so_in_one_line(fields, expected, is_terminal):
     """S3-24: in a pipe in brackets."""
-    entry = replace(BY_ID["calls"], message=replace(BY_ID["calls"].message, **fields))
+    message = replace(BY_ID["calls"].message, **fields)
+    entry = replace(BY_ID["calls"], message=message if is_terminal else None, ending=ending_of(message))
     result = WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True))
     line = seen(result, 120) if is_terminal else piped(result)
     mark = f"{expected}: " if is_terminal else f" [{expected}] "

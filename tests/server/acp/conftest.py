@@ -37,9 +37,9 @@ class Desk:
         self.project.mkdir()
         self.editors = []
 
-    def editor(self, *options, initialize=True, folder=None, **profile):
+    def editor(self, *options, initialize=True, folder=None, stderr=None, **profile):
         command = proxy_command(*options, agent=stub_command(folder or self.folder, **profile))
-        editor = Editor(command)
+        editor = Editor(command, stderr=stderr)
         self.editors.append(editor)
         if initialize:
             editor.initialize()

@@ -369,8 +369,8 @@ CANNOT_FORK = {
 }
 
 
-@pytest.mark.parametrize("case", CANNOT_FORK)
-def test_without_a_fork_of_the_agent_a_new_session_goes_on_on_a_branch_of_its_own(desk, case):
+@pytest.mark.parametrize(("case", "event"), [("not offered", "fork-not-offered"), ("refused", "fork-failed")])
+def test_without_a_fork_of_the_agent_a_new_session_goes_on_on_a_branch_of_its_own(desk, case, event):
     """S3-1, S3-6: the user wants the session to stay as it is, so it is neither resumed nor loaded."""
     desk.run("first", resume=True, load=True)
     desk.run("second", "third", options=["--fork"], **CANNOT_FORK[case])
@@ -384,7 +384,7 @@ def test_without_a_fork_of_the_agent_a_new_session_goes_on_on_a_branch_of_its_ow
     assert "stale" not in branches["main"].extra["acp"]
     [failure] = desk.messages("conv-001/fork/stub")[2].extra["acp"]["failures"]
     assert failure["way"] == "fork"
-    assert len(desk.events("fork-failed")) == 1
+    assert [each["event"] for each in desk.events() if each["event"].startswith("fork-")] == [event]
 
 
 def test_a_fork_of_a_conversation_of_another_agent_leaves_its_branch_as_it_is(desk):

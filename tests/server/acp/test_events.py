@@ -8,8 +8,9 @@ import re
 
 import pytest
 
+from scopes.cli.commands import acp as acp_command
 from scopes.live.event_log import MAX_BYTES, MAX_TEXT, EventLog, read_events
-from scopes.server.acp.acp_events import acp_log, acp_stats, protocol_versions
+from scopes.server.acp.acp_events import FAILURES, acp_log, acp_stats, protocol_versions
 from tests.cli.running import PRODUCT, imported, scopes
 
 
@@ -33,6 +34,24 @@ def test_stats_count_how_sessions_began_and_what_failed(desk, state):
     assert other[:7] == ("other", 1, 1, 0, 0, 0, 0)
     assert stub[:7] == ("stub", 4, 2, 1, 1, 0, 1)
     assert (stub.failures, stub.problems) == ({"resume-failed": 1}, {})
+
+
+def test_what_is_no_way_to_continue_that_failed_is_a_problem_of_the_session(tmp_path):
+    """S3-18: the agent was not asked for a fork that it does not offer, and a replay that differs was loaded."""
+    log = EventLog(str(tmp_path), agent="stub")
+    for name in ("fork-not-offered", "replay-differs", "fork-failed", "spool-not-taken"):
+        log.write(name)
+    log.write("session", way="load")
+    [stub] = acp_stats(str(tmp_path)).agents
+    assert (stub.sessions, stub.loaded, stub.failures) == (1, 1, {"fork-failed": 1})
+    assert stub.problems == {"fork-not-offered": 1, "replay-differs": 1, "spool-not-taken": 1}
+
+
+def test_the_help_defines_each_count_and_says_that_they_are_of_all_stores():
+    text = " ".join((acp_command.acp_stats.__doc__ or "").split())
+    assert "in all stores of this user together" in text
+    for name in (*FAILURES, "fork-not-offered", "replay-differs"):
+        assert name in text
 
 
 def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):

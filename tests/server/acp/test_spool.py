@@ -116,7 +116,46 @@ def test_the_file_is_readable_by_its_owner_alone_and_gone_when_the_store_has_cau
 def test_a_store_that_is_not_locked_needs_no_spool(desk):
     desk.run("hello", "again")
     assert spool_files() == []
-    assert desk.events("spooled") == []
+    assert desk.events("recording-slow") == []
+
+
+def test_a_prompt_that_the_store_does_not_take_survives_a_kill_before_its_answer(desk):
+    """It is what the user has typed; the agent has it already, so nothing of the line waits for that."""
+    with locked_store():
+        editor = desk.editor()
+        editor.begin("session/prompt", prompt_params(editor.open(desk.project), "wait a long prompt"))
+        wait_for(lambda: editor.chunks("agent-1") == ["working"])
+        wait_for(spool_files)
+        editor.kill()
+    assert desk.branches() == []
+    desk.run("next", options=["--continue", "never"])
+    assert desk.texts("conv-001/main") == ["wait a long prompt"]
+    assert spool_files() == []
+
+
+def test_a_prompt_while_the_store_is_known_to_be_locked_is_kept_at_once(desk):
+    """With the turn before it, each message once."""
+    with locked_store():
+        editor = prompts_in_a_locked_store(desk, "hello")
+        [file] = spool_files()
+        before = file.read_bytes().count(b"\n")
+        editor.begin("session/prompt", prompt_params("agent-1", "wait"))
+        wait_for(lambda: file.read_bytes().count(b"\n") > before)
+        editor.kill()
+    desk.run("next", options=["--continue", "never"])
+    assert desk.texts("conv-001/main") == [*TURNS[:2], "wait"]
+
+
+def test_a_prompt_that_was_kept_is_in_the_store_once_when_that_is_free(desk):
+    with locked_store():
+        editor = desk.editor()
+        editor.begin("session/prompt", prompt_params(editor.open(desk.project), "wait"))
+        wait_for(spool_files)
+    wait_for(lambda: not spool_files())
+    assert desk.texts() == ["wait"]
+    editor.send({"method": "session/cancel", "params": {"sessionId": "agent-1"}})
+    editor.close()
+    assert desk.texts() == ["wait", "working"]
 
 
 def test_the_messages_of_a_live_proxy_are_left_to_it(desk):
@@ -202,7 +241,7 @@ def test_an_agent_that_ends_while_the_store_is_locked_leaves_its_turn(desk):
     with locked_store():
         editor = prompts_in_a_locked_store(desk, "hello")
         editor.begin("session/prompt", prompt_params("agent-1", "die"))
-        wait_for(lambda: len(desk.events("spooled")) == 2)
+        wait_for(lambda: sum(event["messages"] for event in desk.events("spooled")) == 4)
         editor.kill()
     desk.run("next")
     assert desk.texts()[:4] == ["hello", "echo: hello", "die", "I begin"]
@@ -216,9 +255,11 @@ def test_a_spool_that_cannot_be_written_delays_an_answer_only_shortly(desk):
     (state / "acp-spool").write_text("a file where the directory should be")
     with locked_store():
         editor = prompts_in_a_locked_store(desk, "hello", "again")
+        assert "in memory only" in " ".join(scopes("doctor", table=PRODUCT).stdout.split())
+    wait_for(lambda: desk.events("caught-up"))
+    assert "acp recording" not in scopes("doctor", table=PRODUCT).stdout
     editor.close()
     assert desk.texts() == TURNS
-    assert desk.events("spool-failed")
 
 
 @pytest.mark.parametrize("point", [9, 22, 28])
@@ -332,6 +373,23 @@ def test_another_session_does_not_go_on_after_what_was_left(desk):
         editor.prompt(editor.open(desk.project), "next")
     assert desk.texts("conv-001/main") == ["first", "echo: first", *TURNS]
     assert desk.texts("conv-001/session/stub") == ["first", "echo: first", "next", "echo: next"]
+
+
+def test_what_was_left_comes_before_the_sessions_of_a_store_that_cannot_be_opened_at_the_start(desk, tmp_path):
+    """The new session waits for it, as in a store that is locked; it was written first, and what was left later."""
+    kill_with_a_locked_store(desk, "hello", "again")
+    store = Path(os.environ["SCOPES_STORE"])
+    store.rename(tmp_path / "away")
+    store.write_text("not a store")
+    editor = desk.editor("--continue", "never")
+    wait_for(lambda: desk.events("spool-not-taken"))
+    editor.prompt(editor.open(desk.project), "next")
+    store.unlink()
+    (tmp_path / "away").rename(store)
+    wait_for(lambda: desk.events("store-recovered"))
+    editor.close()
+    assert [desk.texts(where) for where in desk.branches()] == [TURNS, ["next", "echo: next"]]
+    assert spool_files() == []
 
 
 def test_what_waits_for_a_store_that_is_gone_comes_before_the_session_that_goes_on_with_it(desk):
