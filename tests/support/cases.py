@@ -1,4 +1,4 @@
-"""Which cases of a parametrized test an ordinary run has: few, far apart, and the same every time.
+"""Which cases of a parametrized test an ordinary run has: few of a slow one, far apart, and the same every time.
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
 This holds for tests that create files; a test that only computes has all its cases, which together take as long as one
