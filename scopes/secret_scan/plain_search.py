@@ -7,7 +7,7 @@ and for base64. Other kinds have beginnings that are rare, or stand behind a wor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from string import ascii_letters, digits
@@ -33,6 +33,7 @@ _OTHER: Final = b" "
 _LONG_RUN: Final = b"a" * SHORTEST_RUN
 _BYTES_OF_RUNS: Final = (ascii_letters + digits + "_+/.=-").encode()
 _MARKS: Final = bytes((_LONG_RUN if code in _BYTES_OF_RUNS else _OTHER)[0] for code in range(256))
+_ENCODED: Final = compile_lazily(TEXT_IN_BASE64.encode())
 _ESCAPES: Final = {
     b"\\": compile_lazily(rb"\\(?:u00|[/_.-]|x(?:00|1[bB])|033|e\[)"),
     b"%": compile_lazily(rb"%[2-7][0-9A-Fa-f]"),
@@ -44,10 +45,10 @@ _ESCAPES: Final = {
 
 
 class _Kind(NamedTuple):
-    """A pattern, and the beginnings without which it does not match; none if it needs none."""
+    """A pattern, and the beginnings without which it does not match."""
 
     pattern: re.Pattern[bytes]
-    anchors: tuple[bytes, ...] = ()
+    anchors: tuple[bytes, ...]
 
 
 class _Runs:
@@ -72,10 +73,14 @@ class _Runs:
         """Yield where the runs begin."""
         return chain.from_iterable(self._places.values())
 
-    def walk(self, kind: _Kind) -> Iterator[int]:
+    def walk(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
         """Yield the places of the runs in which a pattern matches."""
-        if not kind.anchors or any(anchor in self._joined for anchor in kind.anchors):
-            yield from self._walk(lambda start: kind.pattern.search(self._joined, start))
+        return self._walk(lambda start: pattern.search(self._joined, start)) if self._joined else iter(())
+
+    def walk_kinds(self) -> Iterator[int]:
+        """Yield the places of the runs that may be secrets."""
+        for kind in _kinds_in(self._joined, in_runs=True):
+            yield from self.walk(kind.pattern)
 
     def walk_assigned(self, word: bytes, pattern: re.Pattern[bytes]) -> Iterator[int]:
         """Yield the places of the runs in which a pattern matches a word and the `=` behind it."""
@@ -101,7 +106,7 @@ def walk_suspicious(data: bytes) -> Iterator[int]:
     """Yield places: of all that `walk_secrets`, `walk_encoded` and `walk_escapes` yield, in no order."""
     runs = _Runs(data)
     yield from _walk_secrets(data, runs)
-    yield from runs.walk(_encoded())
+    yield from runs.walk(_ENCODED)
     yield from walk_escapes(data)
 
 
@@ -112,7 +117,7 @@ def walk_secrets(data: bytes) -> Iterator[int]:
 
 def walk_encoded(data: bytes) -> Iterator[int]:
     """Yield the runs that may be base64 of a text."""
-    return _Runs(data).walk(_encoded())
+    return _Runs(data).walk(_ENCODED)
 
 
 def walk_escapes(data: bytes) -> Iterator[int]:
@@ -123,14 +128,12 @@ def walk_escapes(data: bytes) -> Iterator[int]:
 
 
 def _walk_secrets(data: bytes, runs: _Runs) -> Iterator[int]:
-    for kind in _kinds(in_runs=True):
-        yield from runs.walk(kind)
-    for kind in _kinds(in_runs=False):
-        if any(anchor in data for anchor in kind.anchors):
-            match = kind.pattern.search(data)
-            while match is not None:
-                yield match.start()
-                match = kind.pattern.search(data, match.start() + 1)
+    yield from runs.walk_kinds()
+    for kind in _kinds_in(data, in_runs=False):
+        match = kind.pattern.search(data)
+        while match is not None:
+            yield match.start()
+            match = kind.pattern.search(data, match.start() + 1)
     yield from _walk_behind_words(data, runs)
 
 
@@ -159,6 +162,16 @@ def _walk_words(data: bytes, lower: bytes) -> Iterator[int]:
             at = lower.find(word, at + len(word))
 
 
+def _kinds_in(data: bytes, *, in_runs: bool) -> Iterable[_Kind]:
+    """Return the kinds of which the bytes have a beginning."""
+    return dict.fromkeys([kind for anchor, kind in _anchors(in_runs=in_runs) if anchor in data])
+
+
+@cache
+def _anchors(*, in_runs: bool) -> Sequence[tuple[bytes, _Kind]]:
+    return [(anchor, kind) for kind in _kinds(in_runs=in_runs) for anchor in kind.anchors]
+
+
 @cache
 def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
     return [
@@ -177,8 +190,3 @@ def _words() -> Sequence[tuple[bytes, re.Pattern[bytes]]]:
         for word in dict.fromkeys((*KEY_WORDS, *HEADER_WORDS))
     }
     return [(word.encode(), compile_lazily(pattern.encode("latin-1"))) for word, pattern in patterns.items()]
-
-
-@cache
-def _encoded() -> _Kind:
-    return _Kind(compile_lazily(TEXT_IN_BASE64.encode()))
