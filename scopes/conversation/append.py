@@ -15,8 +15,10 @@ from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import deferred, load
+from scopes.model.codec import encode
 from scopes.model.message import Message
 from scopes.result import Note, Result
+from scopes.store.objects import BLOB
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -70,7 +72,8 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
     """
     repository, conversation_id = branch.repository, branch.conversation.id
-    [write] = message_writers(repository, conversation_id, [message])
+    lines = [encode(message)]
+    [write] = message_writers(repository, conversation_id, [message], lines=lines)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
     keep_digests(repository, conversation_id, [oid])
     remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
@@ -83,7 +86,7 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
         notes=(
             *note_similar_topic(repository, conversation_id, oid, message),
             *limits,
-            *_note_secrets(repository, [message]),
+            *_note_secrets(repository, lines),
         ),
     )
 
@@ -98,25 +101,27 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         Busy, Inaccessible: nothing was written.
     """
     repository = branch.repository
+    if len(messages) >= _IN_ONE_PACK:
+        load("scopes.fast_json:enable")()
+    lines = [encode(message) for message in messages]
     with exclusive_write(repository):
         old = branch.tip
         if len(messages) < _IN_ONE_PACK:
-            appended = _write_all(repository, branch, old, messages)
+            appended = _write_all(repository, branch, old, messages, lines)
         else:
-            load("scopes.fast_json:enable")()
             with bulk_objects(repository) as objects:
-                appended = _write_all(objects, branch, old, messages)
+                appended = _write_all(objects, branch, old, messages, lines)
         if appended:
             tx = Transaction(repository, branch.conversation.id)
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     keep_digests(repository, branch.conversation.id, [each.oid for each in appended])
-    notes = _note_secrets(repository, messages) if appended else ()
+    notes = _note_secrets(repository, lines) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
 
 
-def _note_secrets(repository: Repository, messages: Sequence[Message]) -> tuple[Note, ...]:
-    notes: tuple[Note, ...] = load("scopes.secrets.count:append_note")(repository, messages)
+def _note_secrets(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
+    notes: tuple[Note, ...] = load("scopes.secrets.count:append_note")(repository, lines)
     return notes
 
 
@@ -129,10 +134,12 @@ def keep_digests(repository: Repository, conversation: ConversationId, appended:
         load("scopes.merge.kept_digests:keep_digests")(repository, conversation, appended[-1:], len(appended))
 
 
-def _write_all(objects: Objects, branch: BranchHandle, tip: Oid, messages: Sequence[Message]) -> list[MessageAppended]:
+def _write_all(
+    objects: Objects, branch: BranchHandle, tip: Oid, messages: Sequence[Message], lines: Sequence[bytes]
+) -> list[MessageAppended]:
     """Write messages on top of a commit; no ref is moved."""
     conversation_id = branch.conversation.id
-    writers = message_writers(branch.repository, conversation_id, messages, objects)
+    writers = message_writers(branch.repository, conversation_id, messages, objects, lines=lines)
     appended: list[MessageAppended] = []
     for message, write in zip(messages, writers, strict=True):
         tip = write(tip)
@@ -160,12 +167,18 @@ def note_similar_topic(
 
 
 def message_writers(
-    repository: Repository, conversation: ConversationId, messages: Sequence[Message], objects: Objects | None = None
+    repository: Repository,
+    conversation: ConversationId,
+    messages: Sequence[Message],
+    objects: Objects | None = None,
+    *,
+    lines: Sequence[bytes] | None = None,
 ) -> list[Callable[[Oid], Oid]]:
     """Write the blobs of messages, and return for each a function that writes its commit on top of a tip.
 
     A commit names the files that tool calls touched, relative to the directory of the conversation, and replaces what
-    its author stated in another spelling of a topic. Objects are written to `objects` (default: the repository).
+    its author stated in another spelling of a topic. Objects are written to `objects` (default: the repository);
+    `lines` are the messages as JSON, if they were encoded before.
 
     Raises:
         Invalid: a message is too large.
@@ -173,7 +186,8 @@ def message_writers(
     """
     repository.require_writable()
     store = repository if objects is None else objects
-    blobs = [write_message_blob(store, message) for message in messages]
+    lines = [encode(message) for message in messages] if lines is None else lines
+    blobs = [store.write(BLOB, line) for line in lines]
     base = find_directory(repository, conversation) if any(map(_names_files, messages)) else None
     return [partial(_write, store, base, *each) for each in zip(messages, blobs, strict=True)]
 

@@ -19,11 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import islice
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.history.earlier_tips import find_tip_at, step_back
 from scopes.history.latest import list_latest
 from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
@@ -41,10 +40,8 @@ from scopes.history.origins import Origin, walk_origins
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.loading import load
 from scopes.model.conversation import CONFLICT_RESOLUTION, Root
-from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
@@ -264,8 +261,11 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
         )
     revision = _resolve_named(repository, before, conversation)
     if time is not None:
-        revision = _resolve_time(repository, revision, time)
-    return revision._replace(oid=_step_back(repository, revision, steps)) if steps else revision
+        tip = find_tip_at(repository, revision.conversation, revision.branch, revision.oid, time)
+        revision = revision._replace(oid=tip)
+    return (
+        revision._replace(oid=step_back(repository, revision.conversation, revision.oid, steps)) if steps else revision
+    )
 
 
 def resolve_revision_anywhere(repository: Repository, text: str, conversation: ConversationId) -> Revision:
@@ -463,44 +463,3 @@ def _tips_by_conversation(repository: Repository) -> dict[ConversationId, list[O
         if pair is not None:
             tips.setdefault(pair[0], []).append(Oid(oid))
     return tips
-
-
-def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
-    if revision.branch is None:
-        raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
-    ref = refs.branch_ref(revision.conversation, revision.branch)
-    if _POSITION.fullmatch(text):
-        return revision._replace(oid=_find_earlier_tip(repository, revision, ref, int(text)))
-    nanoseconds = parse_date(text, now_nanoseconds())
-    oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
-    if oid is None or not repository.has(oid):
-        when = format_seconds(nanoseconds // 1_000_000_000)
-        where = f"{revision.conversation}/{revision.branch}"
-        raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes log {where}")
-    return Revision(revision.conversation, revision.branch, oid)
-
-
-def _find_earlier_tip(repository: Repository, revision: Revision, ref: str, position: int) -> Oid:
-    """Return the tip of a branch before its last `position` moves; each append is one move."""
-    if position == 0:
-        return revision.oid
-    move = next(islice(walk_moves(repository, ref), position - 1, None), None)
-    if move is None or not repository.has(move.old):
-        where = f"{revision.conversation}/{revision.branch}"
-        raise NotFound(
-            f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
-            hint=f"see: scopes log {where}",
-        )
-    return move.old
-
-
-def _step_back(repository: Repository, revision: Revision, count: int) -> Oid:
-    commit = read_commit(repository, revision.oid)
-    for _ in range(count):
-        if is_root(commit) or not commit.parents:
-            raise NotFound(
-                f"there are not that many messages before {header_of(commit).id[:8]} in {revision.conversation}",
-                hint=f"see: scopes log {revision.conversation}",
-            )
-        commit = read_commit(repository, commit.parents[0])
-    return commit.oid

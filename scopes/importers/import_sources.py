@@ -6,7 +6,7 @@ Sources are never written to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.history.source_paths import write_source_paths
 from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
-from scopes.ids import ConversationId, Oid, OperationId
+from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
@@ -28,16 +28,15 @@ from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_notes import (
     note_deleted,
-    note_joined,
     note_missing_parents,
-    note_secrets,
     note_unparsed,
     notes_of_skipped,
 )
+from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
-from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
+from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.run_state import ImportRun
 from scopes.importers.shared_prefix import find_joins, keep_what_sessions_are_compared_with
 from scopes.importers.stale_copy import use_stored_source
@@ -47,12 +46,12 @@ from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
 from scopes.model.operation import RefChange
-from scopes.result import Note, plural
+from scopes.result import Note
 from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
-from scopes.store.refs import HEADS, SOURCE_PATHS, conversation_of, meta_ref
+from scopes.store.refs import HEADS, SOURCE_PATHS
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -61,8 +60,6 @@ if TYPE_CHECKING:
 
 OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, StoreState], None]
-ChangedSources = Mapping[ConversationId, Sequence[str]]
-NOTHING_CHANGED: ChangedSources = {}
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
 MANY_CONVERSATIONS = 100  # new ones; fewer are read soon enough by the next import
@@ -185,7 +182,7 @@ def _import_queue(
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
             run = _import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
             changed, unchanged = _preview_conversations(run)
-            return replace(_build_result(run, changed, skipped, None, options), unchanged=unchanged)
+            return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
         with _feed_index(repository, queue, index_directory) as feed:
             with shared_write(repository), bulk_objects(repository) as objects:
@@ -373,12 +370,12 @@ def _update_refs(
         _keep_paths(run, objects, tx)
     operation = None
     changes = tx.list_changes()
-    changed = _list_changed(run, conversations, changes)
+    changed = list_changed(run, conversations, changes)
     if changes:
         if run.feed is not None:
             run.feed.expect(_branches_after(run.repository, changes))
-        operation = tx.commit("import", _summarize(conversations, changed)).id
-    result = _build_result(run, conversations, skipped, operation, options, changed=changed)
+        operation = tx.commit("import", summarize(conversations, changed)).id
+    result = build_result(run, conversations, skipped, operation, changed=changed)
     all_changed = operation is not None and len(conversations) == len(list(run.targets))
     if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
@@ -396,29 +393,6 @@ def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
     new = write_source_paths(objects, None if previous is None else Oid(previous), paths) if paths else previous
     if new != previous:
         tx.move_ref(SOURCE_PATHS, previous, new)
-
-
-def _summarize(conversations: dict[ConversationId, ImportTarget], changed: ChangedSources) -> str:
-    """Return what an import changes: not all that was read."""
-    sources = len({path for paths in changed.values() for path in paths})
-    count = sum(1 for name in conversations if name in changed)
-    return f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
-
-
-def _list_changed(
-    run: ImportRun, conversations: dict[ConversationId, ImportTarget], changes: Sequence[RefChange]
-) -> ChangedSources:
-    """Return the conversations that change, with the paths of the sources that change them."""
-    moved = {change.ref: change.old for change in changes if change.old != change.new}
-    touched = {conversation_of(ref) for ref in moved}
-    found: dict[ConversationId, list[str]] = {}
-    for name, target in conversations.items():
-        is_new = moved.get(meta_ref(name), "") is None
-        keys = [session.key for session in target.sessions if is_new or SOURCES + session.key in moved]
-        if keys or name in touched:
-            keys = keys or target.keys
-            found[name] = list(dict.fromkeys(run.paths[key] for key in keys if key in run.paths))
-    return found
 
 
 def _branches_after(repository: Repository, changes: Sequence[RefChange]) -> dict[str, str]:
@@ -444,67 +418,3 @@ def _was_deleted(run: ImportRun, target: ImportTarget) -> bool:
     """Return True if sources were imported before into a conversation that does not exist."""
     tracked = any(run.targets.tracked.get(session.key) and not session.moved for session in target.sessions)
     return tracked or bool(target.unchanged)
-
-
-def _build_result(
-    run: ImportRun,
-    conversations: dict[ConversationId, ImportTarget],
-    skipped: Sequence[Skipped],
-    operation: OperationId | None,
-    options: ImportOptions,
-    *,
-    changed: ChangedSources = NOTHING_CHANGED,
-) -> Imported:
-    joined = tuple(_list_joined(conversations))
-    notes, details = group_notes(
-        [
-            *note_unparsed(run),
-            *run.notes,
-            *note_missing_parents(run),
-            *map(note_joined, joined),
-            *note_secrets(run, conversations.values()),
-        ]
-    )
-    return Imported(
-        sources=tuple(run.sources),
-        conversations=tuple(
-            _describe(run, conversation, target, changed.get(conversation, ()))
-            for conversation, target in conversations.items()
-        ),
-        skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
-        dry_run=options.dry_run,
-        operation=operation,
-        notes=notes,
-        stay_deleted=len(list(run.targets)) - len(conversations),
-        missing_parents=run.missing_parents,
-        joined=joined,
-        details=details,
-    )
-
-
-def _list_joined(conversations: dict[ConversationId, ImportTarget]) -> Iterator[SessionJoined]:
-    for conversation, target in conversations.items():
-        for join in (session.join for session in target.sessions if session.join is not None):
-            yield SessionJoined(
-                session=join.session,
-                conversation=conversation,
-                branch=join.branch,
-                message=join.message,
-                equal_messages=join.equal_messages,
-            )
-
-
-def _describe(
-    run: ImportRun, conversation: ConversationId, target: ImportTarget, paths: Sequence[str]
-) -> ConversationImported:
-    unchanged = sum(len(run.targets.tracked.get(key, ())) for key in target.unchanged)
-    return ConversationImported(
-        id=conversation,
-        uuid=target.document.uuid,
-        title=read_metadata(run.repository, conversation).title,
-        messages=target.messages,
-        new_messages=target.new_messages,
-        branches=unchanged + sum(len(session.tips) for session in target.sessions),
-        source=next(iter(paths), None),
-        keys=() if target.sessions else tuple(target.unchanged),
-    )

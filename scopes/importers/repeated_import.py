@@ -43,7 +43,9 @@ from scopes.tokens.cache_files import read_cache_file, write_file
 
 _VERSION = 2
 _MIN_BYTES = 1 << 20  # of sources; fewer are read sooner than all refs of a large store
-_RACY_NANOSECONDS = 2_000_000_000  # the coarsest time of a file system is FAT's
+_SECOND = 1_000_000_000  # nanoseconds
+_RACY_NANOSECONDS = 2 * _SECOND  # the coarsest time of a file system is FAT's
+_RACY_FRACTION_NANOSECONDS = _SECOND // 10  # those with fractions of a second have ten milliseconds or less
 _MAX_ENTRIES = 8
 _DIGEST_BYTES = 32
 _SHORT_DIGEST = 32
@@ -207,21 +209,26 @@ def prepare_repeated(
         return None
     now = wall_nanoseconds()
     signatures = []
-    newest = 0
+    is_trusted = True
     for source in sources:
         try:
             status = os.stat(source.path)
         except OSError:
             return None
         times = status.st_mtime_ns, status.st_ctime_ns
-        newest = max(newest, *times)
+        is_trusted = is_trusted and not any(_is_racy(time, now) for time in times)
         signatures.append(
             (source.path, source.size, source.named, status.st_dev, status.st_ino, status.st_size, *times)
         )
     inputs = [_VERSION, scopes.__version__, PARSER_VERSION, view, [asdict(found) for found in skipped], notes]
     name = _hash([view, sorted(source.path for source in sources)[:1], len(sources)])[:16]
     path = os.path.join(directory, "imports", f"{name}.z")
-    return RepeatedImport(path, _hash([inputs, signatures]), newest < now - _RACY_NANOSECONDS)
+    return RepeatedImport(path, _hash([inputs, signatures]), is_trusted)
+
+
+def _is_racy(time: int, now: int) -> bool:
+    """Return True if a file may be written again without another time, by the time that it has."""
+    return time >= now - (_RACY_FRACTION_NANOSECONDS if time % _SECOND else _RACY_NANOSECONDS)
 
 
 def _hash(value: object) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from scopes.model import encoding
-from scopes.model.codec import encode
-from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Identify
@@ -81,13 +79,14 @@ def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple
     return (Note(f"{count} possible {plural(count, 'secret')} in {where}", LIST_HINT),)
 
 
-def append_note(repository: Repository, messages: Sequence[Message]) -> tuple[Note, ...]:
-    """Return one note about the secrets in messages that were appended; none if all are allowed."""
-    if not is_wanted(repository):
+def append_note(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
+    """Return one note about the secrets in messages that were appended, as JSON lines; none if all are allowed."""
+    suspicious = prefilter.choose_suspicious(lines) if is_wanted(repository) else []
+    if not suspicious:
         return ()
     rules: dict[str, str] = {}
     identify = identify_with(repository)
-    for data in prefilter.choose_suspicious([encode(message) for message in messages]):
+    for data in suspicious:
         for each in scan_document(encoding.load(data)):
             rules[identify(each.found.rule, each.found.value)] = each.found.rule
     found = [rule for name, rule in rules.items() if name not in read_allowed(repository)]

@@ -24,7 +24,7 @@ from scopes.store import refs
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
-INSTALL_HINT = "twenty times as fast with RE2: pip install 'scopes-ai[secrets]'"
+INSTALL_HINT = "twice as fast with RE2: pip install 'scopes-ai[secrets]'"
 _SLOW_BYTES = 20_000_000
 
 

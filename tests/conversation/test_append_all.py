@@ -21,6 +21,7 @@ from scopes.errors import Inaccessible, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
+from scopes.model.codec import encode
 from scopes.model.validation import check_message
 from tests.support.examples import sample
 from tests.support.store import assert_sound, make_store, open_store
@@ -221,3 +222,13 @@ def test_a_group_for_a_branch_that_was_deleted_meanwhile_stores_nothing(store):
     with pytest.raises(NotFound):
         append_all(target, [message(text) for text in group("late")])
     assert open_store(store).list_refs() == before
+
+
+@pytest.mark.parametrize("size", [FEW, IN_A_PACK])
+def test_messages_are_encoded_once(store, monkeypatch, size):
+    """What is searched for secrets is what is stored."""
+    calls = []
+    monkeypatch.setattr(append_module, "encode", lambda message: calls.append(1) or encode(message))
+    append_group(store, group("a", size))
+    assert len(calls) == size
+    assert texts(store)[-size:] == group("a", size)

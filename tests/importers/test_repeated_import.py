@@ -26,13 +26,19 @@ NOTHING |= {"directories": (), "settings": (), "color": None}
 def folder(tmp_path, monkeypatch):
     """Make a folder of four transcripts and a file of another kind; files that were just written are trusted."""
     monkeypatch.setattr(repeated_import, "_MIN_BYTES", 0)
-    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", -(10**12))
+    trust_from(monkeypatch, -(10**12), -(10**12))
     made = tmp_path / "transcripts"
     made.mkdir()
     for number in range(4):
         (made / f"{number}.jsonl").write_text(RECORD % number)
     (made / "notes.jsonl").write_text("no transcript\n")
     return made
+
+
+def trust_from(monkeypatch, nanoseconds=2_000_000_000, with_fractions=100_000_000):
+    """Let files be trusted that are so old: those with times in whole seconds, and others."""
+    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", nanoseconds)
+    monkeypatch.setattr(repeated_import, "_RACY_FRACTION_NANOSECONDS", with_fractions)
 
 
 @pytest.fixture
@@ -286,7 +292,7 @@ def test_a_store_that_shows_an_earlier_state_refuses_an_import_as_before(folder,
 
 
 def test_a_file_that_was_written_a_moment_ago_is_not_trusted(folder, monkeypatch):
-    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", 2_000_000_000)
+    trust_from(monkeypatch, 10**12, 10**12)
     for _ in range(3):
         run(folder)
     assert entries(folder) == []
@@ -348,14 +354,26 @@ def newest_time(folder):
     return max(time for path in folder.iterdir() for time in (path.stat().st_mtime_ns, path.stat().st_ctime_ns))
 
 
+@pytest.mark.parametrize("later", [1, 0, -(10**18), 10**18], ids=["long enough", "exactly", "set back", "much later"])
 @pytest.mark.parametrize(
-    ("later", "kept"),
-    [(2_000_000_001, True), (2_000_000_000, False), (0, False), (-(10**18), False), (10**18, True)],
-    ids=["long enough ago", "exactly two seconds", "now", "a clock that was set back", "much later"],
+    ("times", "enough"),
+    [([0, 0], 2_000_000_000), ([0, 250_000_000], 2_000_000_000), ([20_000_000, 1], 100_000_000)],
+    ids=["whole seconds", "one in whole seconds", "fractions"],
 )
-def test_times_are_trusted_from_two_seconds_before_the_clock(folder, monkeypatch, later, kept):
-    """A file system may store even seconds; a file from the future may be written again at the same time."""
-    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", 2_000_000_000)
+def test_a_time_is_trusted_when_no_later_write_can_have_it(times, enough, later):
+    """FAT stores even seconds; a file from the future may be written again at the same time."""
+    written = [1_800_000_000_000_000_000 + time for time in times]
+    racy = [repeated_import._is_racy(time, written[0] + enough + later) for time in written]
+    assert any(racy) is (later <= 0)
+
+
+@pytest.mark.parametrize(("later", "kept"), [(100_000_001, True), (100_000_000, False)])
+def test_a_session_that_ended_a_moment_ago_is_trusted_soon(folder, monkeypatch, later, kept):
+    """Its times are not in whole seconds, so the next write has others."""
+    trust_from(monkeypatch)
+    for path in folder.iterdir():
+        os.utime(path, ns=(newest_time(folder), 1_700_000_000_123_456_789))
+    assert newest_time(folder) % 10**9
     monkeypatch.setattr(repeated_import, "wall_nanoseconds", lambda: newest_time(folder) + later)
     for _ in range(2):
         run(folder)
@@ -363,7 +381,7 @@ def test_times_are_trusted_from_two_seconds_before_the_clock(folder, monkeypatch
 
 
 def test_one_new_file_makes_all_untrusted(folder, monkeypatch, reads):
-    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", 2_000_000_000)
+    trust_from(monkeypatch)
     clock = [newest_time(folder) + 10**10]
     monkeypatch.setattr(repeated_import, "wall_nanoseconds", lambda: clock[0])
     for _ in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import (
@@ -44,6 +44,19 @@ else:
 
 _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
+# What the context is made of.
+WorkItem: TypeAlias = Annotated[
+    str | None, usage.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
+]
+AllMessages: TypeAlias = Annotated[bool, usage.Option("--all", help="Also messages before the last compaction")]
+Candidates: TypeAlias = Annotated[
+    int | None,
+    usage.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
+]
+IncludeIgnored: TypeAlias = Annotated[
+    bool, usage.Option("--include-ignored", help="Embed files that git ignores in the project, too")
+]
+
 
 def context(
     context: usage.Context,
@@ -63,21 +76,14 @@ def context(
     ] = "markdown",
     output: Output = STANDARD_OUTPUT,
     force: Force = False,
-    work_item: Annotated[
-        str | None, usage.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
-    ] = None,
-    include_all: Annotated[bool, usage.Option("--all", help="Also messages before the last compaction")] = False,
+    work_item: WorkItem = None,
+    include_all: AllMessages = False,
     explain: Annotated[bool, usage.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
     stats: Annotated[bool, usage.Option("--stats", help="Show how the budget is used instead")] = False,
     diff: Annotated[bool, usage.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
     at: Annotated[str | None, usage.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
-    candidates: Annotated[
-        int | None,
-        usage.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
-    ] = None,
-    include_ignored: Annotated[
-        bool, usage.Option("--include-ignored", help="Embed files that git ignores in the project, too")
-    ] = False,
+    candidates: Candidates = None,
+    include_ignored: IncludeIgnored = False,
     mark: FenceMark = None,
     strict: Strict = False,
     redact: Redact = False,

@@ -1,0 +1,57 @@
+r"""Patterns that match wherever there is a secret, in a text and in JSON that has the text in it.
+
+They are those of `secret_patterns` without their ends, and text in base64. They match in other places too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from scopes.secret_patterns import KEY_WORDS, RULES, without_end
+
+_GAP: Final = r"(?:\s|\\+[a-z0-9]|[\x0b\x1c-\x1f\x80-\xff]){1,30}"  # white space of any kind, also as JSON writes it
+_ANY_GAP: Final = _GAP.replace("{1,30}", "{0,30}")
+_FAR: Final = "{1,900}"
+HEADER_WORDS: Final = ("bearer", "basic", "token")
+BEHIND_HEADER_WORD: Final = rf"{_GAP}[A-Za-z0-9_+/=.-]{{24}}"
+_LOOSE: Final = {
+    # JSON may write what is between the words longer.
+    "private-key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY",
+    "url-password": r"://[^\s:/?#@'\"<>${}%]{0,400}:[^\s:/?#@'\"<>${}]{6,900}@",
+    "auth-header": f"(?i:{'|'.join(HEADER_WORDS)}){BEHIND_HEADER_WORD}",
+    "docker-auth": rf"\"auth\\{{0,20}}\"{_ANY_GAP}:{_ANY_GAP}\\{{0,20}}\"[A-Za-z0-9+/]{{12}}",
+    "netrc-password": rf"machine{_GAP}[^\"]{_FAR}password{_GAP}[^\s\"]{{4}}",
+    # What may come before the anchor would make the automaton slow: every word begins like it.
+    "terraform-token": r"\.atlasv1\.[A-Za-z0-9_-]{60}",
+    "telegram-token": r":AA[A-Za-z0-9_-]{33}",
+}
+BEHIND_KEY: Final = (
+    r"\\{0,15}[\"']?(?:[ \t]|\\{1,15}t){0,3}[=:](?:[ \t]|\\{1,15}t){0,3}\\{0,15}[\"']?[A-Za-z0-9_+/-]{20}"
+)
+ASSIGNED: Final = rf"(?i:{'|'.join(KEY_WORDS)}){BEHIND_KEY}"
+# Six groups of four characters that each stand for three printable bytes: no fewer are in 20 characters.
+TEXT_IN_BASE64: Final = "(?:[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){6}"
+_LAST: Final = re.compile(r"\{(\d+),\d+\}$")
+_REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
+
+
+class LooseRule(NamedTuple):
+    """A pattern without its end; it matches only where one of the anchors occurs."""
+
+    kind: str
+    pattern: str
+    anchors: tuple[str, ...]
+
+
+def walk_loose_rules(*, is_linear: bool) -> Iterator[LooseRule]:
+    """Yield the patterns of the rules.
+
+    is_linear: the engine takes linear time, and more of it for large numbers: repetitions are without them
+    """
+    for rule in RULES:
+        pattern = _LAST.sub(r"{\1}", without_end(rule.pattern))  # the first characters of the end are enough
+        loose = _LOOSE.get(rule.kind, "").replace(_FAR, "+" if is_linear else _FAR)
+        pattern = loose or (_REPETITION.sub(r"{\1,}", pattern) if is_linear else pattern)
+        yield LooseRule(rule.kind, pattern, rule.anchors)

@@ -1,0 +1,192 @@
+r"""Find where bytes may hold a secret without RE2; in the standard library one expression for all kinds is slow.
+
+Most kinds are long runs of certain bytes, and few texts have many of those: only these runs are searched for the kinds
+and for base64. Other kinds have beginnings that are rare, or stand behind a word such as `token`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+from string import ascii_letters, digits
+from typing import Final, NamedTuple
+
+from scopes.lazy_patterns import compile_lazily
+from scopes.secret_patterns import KEY_WORDS
+from scopes.secret_scan.loose_patterns import (
+    BEHIND_HEADER_WORD,
+    BEHIND_KEY,
+    HEADER_WORDS,
+    TEXT_IN_BASE64,
+    walk_loose_rules,
+)
+
+NOT_IN_RUNS: Final = frozenset({"docker-auth", "netrc-password", "private-key", "telegram-token", "url-password"})
+"""Kinds that are not one run: each is searched by a beginning of several characters."""
+_HEADERS: Final = "auth-header"  # behind words
+SHORTEST_RUN: Final = 20  # bytes; no secret that is a run is shorter, and no base64 with a secret in it
+_BEFORE_RUN: Final = 160  # bytes; no word is longer with what is between it and its value, in JSON too
+_FAR_RUN: Final = 400  # bytes from run to run; if they are nearer, searching for the words takes less time
+_OTHER: Final = b" "
+_LONG_RUN: Final = b"a" * SHORTEST_RUN
+_BYTES_OF_RUNS: Final = (ascii_letters + digits + "_+/.=-").encode()
+_MARKS: Final = bytes((_LONG_RUN if code in _BYTES_OF_RUNS else _OTHER)[0] for code in range(256))
+_ENCODED: Final = compile_lazily(TEXT_IN_BASE64.encode())
+_ESCAPES: Final = {
+    b"\\": compile_lazily(rb"\\(?:u00|[/_.-]|x(?:00|1[bB])|033|e\[)"),
+    b"%": compile_lazily(rb"%[2-7][0-9A-Fa-f]"),
+    b"\x1b": compile_lazily(rb"\x1b"),
+    b"\x00": compile_lazily(rb"\x00"),
+    b"\xef": compile_lazily(rb"\xef\xbf\xbd"),
+}
+"""Where `decoding` may change something, by the first byte, which is found fast."""
+
+
+class _Kind(NamedTuple):
+    """A pattern, and the beginnings without which it does not match."""
+
+    pattern: re.Pattern[bytes]
+    anchors: tuple[bytes, ...]
+
+
+class _Runs:
+    """The long runs of some bytes, each once, with the places where they are."""
+
+    def __init__(self, data: bytes) -> None:
+        self._places: dict[bytes, list[int]] = {}
+        marked = data.translate(_MARKS) + _OTHER
+        at = marked.find(_LONG_RUN)
+        while at >= 0:
+            end = marked.find(_OTHER, at + SHORTEST_RUN)
+            self._places.setdefault(data[at:end], []).append(at)
+            at = marked.find(_LONG_RUN, end)
+        self._joined = b"\n".join(self._places)
+
+    @property
+    def count(self) -> int:
+        """How many runs there are."""
+        return sum(map(len, self._places.values()))
+
+    def places(self) -> Iterator[int]:
+        """Yield where the runs begin."""
+        return chain.from_iterable(self._places.values())
+
+    def walk(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
+        """Yield the places of the runs in which a pattern matches."""
+        return self._walk(lambda start: pattern.search(self._joined, start)) if self._joined else iter(())
+
+    def walk_kinds(self) -> Iterator[int]:
+        """Yield the places of the runs that may be secrets."""
+        for kind in _kinds_in(self._joined, in_runs=True):
+            yield from self.walk(kind.pattern)
+
+    def walk_assigned(self, word: bytes, pattern: re.Pattern[bytes]) -> Iterator[int]:
+        """Yield the places of the runs in which a pattern matches a word and the `=` behind it."""
+        lower, assigned = self._joined.lower(), word + b"="
+
+        def find(start: int) -> re.Match[bytes] | None:
+            found, place = None, lower.find(assigned, start)
+            while place >= 0 and (found := pattern.match(self._joined, place)) is None:
+                place = lower.find(assigned, place + 1)
+            return found
+
+        return self._walk(find)
+
+    def _walk(self, find: Callable[[int], re.Match[bytes] | None]) -> Iterator[int]:
+        start = 0
+        while (match := find(start)) is not None:
+            first = self._joined.rfind(b"\n", start, match.start()) + 1 or start
+            start = self._joined.find(b"\n", match.end()) + 1 or len(self._joined)
+            yield from self._places[self._joined[first:start].rstrip(b"\n")]
+
+
+def walk_suspicious(data: bytes) -> Iterator[int]:
+    """Yield places: of all that `walk_secrets`, `walk_encoded` and `walk_escapes` yield, in no order."""
+    runs = _Runs(data)
+    yield from _walk_secrets(data, runs)
+    yield from runs.walk(_ENCODED)
+    yield from walk_escapes(data)
+
+
+def walk_secrets(data: bytes) -> Iterator[int]:
+    """Yield where there may be a secret that is not encoded."""
+    return _walk_secrets(data, _Runs(data))
+
+
+def walk_encoded(data: bytes) -> Iterator[int]:
+    """Yield the runs that may be base64 of a text."""
+    return _Runs(data).walk(_ENCODED)
+
+
+def walk_escapes(data: bytes) -> Iterator[int]:
+    """Yield where one decoding may change something."""
+    for first, pattern in _ESCAPES.items():
+        if first in data:
+            yield from (match.start() for match in pattern.finditer(data))
+
+
+def _walk_secrets(data: bytes, runs: _Runs) -> Iterator[int]:
+    yield from runs.walk_kinds()
+    for kind in _kinds_in(data, in_runs=False):
+        match = kind.pattern.search(data)
+        while match is not None:
+            yield match.start()
+            match = kind.pattern.search(data, match.start() + 1)
+    yield from _walk_behind_words(data, runs)
+
+
+def _walk_behind_words(data: bytes, runs: _Runs) -> Iterator[int]:
+    """Yield places with a word such as `token=` and a value; what is between them is in no run, or is one `=`."""
+    lower = data.lower()
+    if runs.count * _FAR_RUN > len(data):
+        yield from _walk_words(data, lower)
+        return
+    for word, pattern in _words():
+        yield from runs.walk_assigned(word, pattern)
+    for at in runs.places():
+        start = max(at - _BEFORE_RUN, 0)
+        for word, pattern in _words():
+            place = lower.rfind(word, start, at)
+            if place >= 0 and pattern.match(data, place) is not None:
+                yield at
+
+
+def _walk_words(data: bytes, lower: bytes) -> Iterator[int]:
+    for word, pattern in _words():
+        at = lower.find(word)
+        while at >= 0:
+            if pattern.match(data, at) is not None:
+                yield at
+            at = lower.find(word, at + len(word))
+
+
+def _kinds_in(data: bytes, *, in_runs: bool) -> Iterable[_Kind]:
+    """Return the kinds of which the bytes have a beginning."""
+    return dict.fromkeys([kind for anchor, kind in _anchors(in_runs=in_runs) if anchor in data])
+
+
+@cache
+def _anchors(*, in_runs: bool) -> Sequence[tuple[bytes, _Kind]]:
+    return [(anchor, kind) for kind in _kinds(in_runs=in_runs) for anchor in kind.anchors]
+
+
+@cache
+def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
+    return [
+        _Kind(compile_lazily(rule.pattern.encode("latin-1")), tuple(anchor.encode() for anchor in rule.anchors))
+        for rule in walk_loose_rules(is_linear=False)
+        if rule.kind != _HEADERS and (rule.kind not in NOT_IN_RUNS) is in_runs
+    ]
+
+
+@cache
+def _words() -> Sequence[tuple[bytes, re.Pattern[bytes]]]:
+    """Return the words, each with the pattern of itself and what may be a secret behind it."""
+    behind = [(KEY_WORDS, BEHIND_KEY), (HEADER_WORDS, BEHIND_HEADER_WORD)]
+    patterns = {
+        word: f"(?i:{word})(?:{'|'.join(each for words, each in behind if word in words)})"
+        for word in dict.fromkeys((*KEY_WORDS, *HEADER_WORDS))
+    }
+    return [(word.encode(), compile_lazily(pattern.encode("latin-1"))) for word, pattern in patterns.items()]
