@@ -170,7 +170,6 @@ def log(
     heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
     read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
-    heads = map(RecordedTimes(repository).add_to, heads)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folded = None
@@ -178,7 +177,7 @@ def log(
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
     bodies_of = Bodies(read, read_all=bodies is True, results=results) if bodies is not False else None
     entries = _entries(
-        heads,
+        map(RecordedTimes(repository).add_to, heads),
         labels,
         matches,
         folded,

@@ -139,9 +139,9 @@ def test_a_signal_ends_a_watch_that_waits_for_its_store(watch, first_import, cap
 
 def test_a_signal_during_the_first_import_ends_a_watch_that_says_nothing_more(watch, first_import, capsys):
     """It said that it watches, and ended."""
-    first_import(lambda work: os.kill(os.getpid(), signal.SIGINT) or work())
+    first_import(lambda work: os.kill(os.getpid(), signal.SIGTERM) or work())
     assert [row.messages for row in watch()] == [2]
-    assert "finishing this import; press Ctrl-C again to stop at once" in (shown := capsys.readouterr().err)
+    assert "finishing this import; repeat the signal to stop at once" in (shown := capsys.readouterr().err)
     assert "watching" not in shown
 
 

@@ -140,7 +140,7 @@ def test_a_line_that_meets_a_bug_is_passed_on_and_those_after_it_are_handled(tmp
     log = EventLog(str(tmp_path))
     agent = SimpleNamespace(end=lambda: handled.append("end"))
     reader, writer = (os.open(tmp_path / name, os.O_RDWR | os.O_CREAT) for name in ("lines", "passed"))
-    Proxy(agent, None, None, None, log)._pump(reader, 100, handle, LineWriter(writer))
+    Proxy(agent, None, None, None, log, on_editor_end=lambda: None)._pump(reader, 100, handle, LineWriter(writer))
     os.close(reader)
     os.close(writer)
     assert ((tmp_path / "passed").read_bytes(), handled) == (b"bad\n", [b"one\n", b"two\n", "end"])
