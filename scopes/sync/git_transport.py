@@ -60,6 +60,7 @@ _MOVED: Final = (
     "incorrect old value",
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
+_BAD_OBJECT: Final = "fsck error in packed object"
 _TRACE: Final = "curl-trace"
 _MAX_TRACE: Final = 1 << 20
 
@@ -205,6 +206,9 @@ class GitTransport:
         reason = describe_failure(done.errors)
         if "couldn't find remote ref" in done.errors:
             return NotFound("the remote does not have this conversation", hint="list what it has: scopes remote list")
+        if _BAD_OBJECT in done.errors:
+            hint = "nothing of it was taken; see who wrote it to the remote"
+            return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
         hint = "check the address, the network and your rights, and try again"
         redirected = self._find_redirect()
         if redirected is not None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
-from scopes.errors import Ambiguous, NotFound, ScopesError
+from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
 from scopes.store.repository import Repository
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
 
-_EVERYTHING = f"{ON_REMOTE}*"
+EVERYTHING = f"{ON_REMOTE}*"
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -35,7 +36,7 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
                 names.append(_find(listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if not selection.has_conditions:
-        return [f"{_EVERYTHING}:{INCOMING}*"]
+        return [f"{EVERYTHING}:{INCOMING}*"]
     wanted = _Wanted(repository, selection)
     return [refspec_of(name) for name in _list(transport) if name in wanted]
 
@@ -58,7 +59,11 @@ class _Wanted:
 
 
 def _list(transport: GitTransport) -> list[RemoteName]:
-    return [parse_remote_ref(ref) for ref in sorted(transport.list_refs(_EVERYTHING))]
+    found: list[RemoteName] = []
+    for ref in sorted(transport.list_refs(EVERYTHING)):
+        with suppress(Corrupt):  # somebody else's, which no condition can choose
+            found.append(parse_remote_ref(ref))
+    return found
 
 
 def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
@@ -72,4 +77,9 @@ def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
 
 def refspec_of(name: RemoteName) -> str:
     """Return the refspec that fetches one conversation."""
-    return f"{name.ref}:{INCOMING}{name.ref.removeprefix(ON_REMOTE)}"
+    return refspec_of_ref(name.ref)
+
+
+def refspec_of_ref(ref: str) -> str:
+    """Return the refspec that fetches one ref of a remote."""
+    return f"{ref}:{INCOMING}{ref.removeprefix(ON_REMOTE)}"

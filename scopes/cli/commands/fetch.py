@@ -32,7 +32,8 @@ def fetch(
     not come back. One undo takes back the whole fetch.
 
     Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
-    into the store, all of it or nothing.
+    into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
+    are taken, and the exit code is 7.
 
     Examples:
       scopes fetch

@@ -41,7 +41,13 @@ _PULLED = (
     Column("Messages", align="right"),
     Column("Reason", flexible=True),
 )
-_STYLES: dict[str, Style] = {"new": "good", "updated": "good", "refused": "bad", "deleted": "dim"}
+_STYLES: dict[str, Style] = {
+    "new": "good",
+    "updated": "good",
+    "refused": "bad",
+    "unacceptable": "bad",
+    "deleted": "dim",
+}
 _SHORT_ROOT = 12
 
 
