@@ -1,6 +1,7 @@
 """The branches that remotes had when they were last seen: `origin/main` is the branch main of the remote origin.
 
-Nobody is asked: a fetch or a push has written what a remote had into the store.
+Nobody is asked: a fetch or a push has written what a remote had into the store. `bundle/main` is what the last bundle
+had.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.manifest import MANIFEST_FILE, ManifestBranch, decode_manifest
 from scopes.store.graph import list_new_commits
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import read_addresses
+from scopes.store.remote_file import BUNDLE, read_addresses
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -50,9 +51,9 @@ def read_remote_branches(repository: Repository, root: Oid | None) -> dict[str, 
 
 def _list_names(repository: Repository) -> list[str]:
     try:
-        return sorted(read_addresses(repository.path))
+        return sorted({*read_addresses(repository.path), BUNDLE})
     except Corrupt:
-        return []
+        return [BUNDLE]
 
 
 def find_remote_branch(repository: Repository, root: Oid | None, name: str) -> Oid | None:

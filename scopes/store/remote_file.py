@@ -19,6 +19,7 @@ from scopes.store.error_translation import translated
 from scopes.store.init import sync
 
 FILE: Final = "remotes.json"
+BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
 _VERSION: Final = 1
 _MAX_BYTES: Final = 4 << 20
 

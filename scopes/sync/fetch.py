@@ -14,6 +14,7 @@ from scopes.ids import ConversationId, Oid, OperationId
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
+from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation
@@ -23,6 +24,7 @@ from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.remote_selection import choose_refspecs
 from scopes.sync.remotes import Remote
+from scopes.sync.unpacked_bundles import unpacked
 
 _FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
@@ -61,10 +63,10 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         Corrupt, TooNew: no conversation that the remote sent is acceptable.
         Busy: the store is in use.
     """
-    with quarantine_of(repository) as quarantine:
-        transport = connection.open(quarantine, remote.address)
+    with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, source.address)
         refspecs = choose_refspecs(repository, selection, transport)
-        receipt = receive(repository, remote, quarantine, refspecs, connection) if refspecs else Receipt()
+        receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
     rows = receipt.rows
     if rows and all(row.status == "unacceptable" for row in rows):
         raise next(iter(receipt.refused.values()))
@@ -161,4 +163,7 @@ def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, .
     text = f"{number} {plural(number, 'branch')} {'differs' if number == 1 else 'differ'} from {remote.name}"
     conversation, _, branch = diverged[0].partition("/")
     hint = f"merge it: scopes merge {conversation} {remote.name}/{branch} --target {branch}"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", hint if number == 1 else "merge them: scopes pull"),)
+    if number > 1:
+        each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
+        hint = each if remote.name == BUNDLE else "merge them: scopes pull"
+    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)

@@ -61,6 +61,9 @@ _MOVED: Final = (
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
 _BAD_OBJECT: Final = "fsck error in packed object"
+_BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
+_HEADER_BYTES: Final = 16
+_CONVERSATIONS: Final = "refs/scopes/v1/c/*"
 _TRACE: Final = "curl-trace"
 _MAX_TRACE: Final = 1 << 20
 
@@ -151,6 +154,20 @@ class GitTransport:
             raise self._failure("fetch from", done)
         return self._list_incoming()
 
+    def unpack_bundle(self) -> None:
+        """Fetch all conversations of a bundle into refs of the same names; their objects are not checked.
+
+        Raises:
+            Corrupt: git cannot read the bundle.
+        """
+        unchecked = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
+        words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        words += ["--progress"] if self._on_progress is not None else []
+        done = self._run([*unchecked, *words, "--", self._address.text, f"{_CONVERSATIONS}:{_CONVERSATIONS}"])
+        if done.code != 0:
+            problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
+            raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")
+
     def _list_incoming(self) -> dict[str, Oid]:
         done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
         if done.code != 0:
@@ -196,7 +213,11 @@ class GitTransport:
         """Return the option that names the program which serves a directory, so that no hook of it runs."""
         if self._address.transport != "directory":
             return []
-        if not os.path.isdir(self._address.text):
+        if is_bundle(self._address.text):
+            if name == "receive-pack":
+                hint = "write a new one: scopes bundle create FILE"
+                raise Inaccessible(f"{self._address.text} is a bundle, which is only read", hint=hint)
+        elif not os.path.isdir(self._address.text):
             hint = "create it: git init --bare DIRECTORY"
             raise NotFound(f"there is no directory {self._address.text}", hint=hint)
         options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
@@ -225,6 +246,17 @@ class GitTransport:
         except OSError:
             return None
         return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
+
+
+def is_bundle(path: str) -> bool:
+    """Return True if a path is a file that begins as git's bundles do."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEADER_BYTES).startswith(_BUNDLES)
+    except OSError:
+        return False
 
 
 def transport_environment(environ: Mapping[str, str], address: Address, *, terminal: bool) -> dict[str, str]:

@@ -20,7 +20,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation
 from scopes.sync.git_transport import INCOMING
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
-from scopes.sync.remote_selection import EVERYTHING, refspec_of_ref
+from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
 from scopes.sync.second_check import check_packs, check_sizes
 
@@ -89,7 +89,7 @@ class _Search:
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
-        if list(refspecs) != [f"{EVERYTHING}:{INCOMING}*"]:
+        if list(refspecs) != [EVERYTHING_SPEC]:
             return [spec.partition(":")[0] for spec in refspecs]
         return sorted(self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING))
 

@@ -73,16 +73,18 @@ class Outgoing(NamedTuple):
 
 
 def plan_push(
-    repository: Repository, remote: str, conversation: ConversationId, objects: Objects, *, force: bool = False
+    repository: Repository, remote: str | None, conversation: ConversationId, objects: Objects, *, force: bool = False
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
+
+    remote: None if the other side has nothing
 
     Raises:
         Refused: the conversation has too many branches.
         Corrupt, NotFound: it is damaged.
     """
     name = name_of_conversation(repository, conversation)
-    tracked = repository.find_ref(tracking_ref(remote, name.root))
+    tracked = None if remote is None else repository.find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
     metadata = repository.find_ref(refs.meta_ref(conversation))

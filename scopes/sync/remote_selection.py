@@ -13,6 +13,7 @@ from scopes.sync.local_conversations import Selection, choose_local, name_of_con
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
 
 EVERYTHING = f"{ON_REMOTE}*"
+EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -36,7 +37,7 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
                 names.append(_find(listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if not selection.has_conditions:
-        return [f"{EVERYTHING}:{INCOMING}*"]
+        return [EVERYTHING_SPEC]
     wanted = _Wanted(repository, selection)
     return [refspec_of(name) for name in _list(transport) if name in wanted]
 

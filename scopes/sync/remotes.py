@@ -9,7 +9,7 @@ import os
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remote_file import FILE, read_addresses, write_addresses
+from scopes.store.remote_file import BUNDLE, FILE, read_addresses, write_addresses
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
@@ -66,10 +66,12 @@ def save_remote(repository: Repository, remote: Remote) -> None:
     """Add a remote; call it inside `exclusive_write`.
 
     Raises:
-        Refused: there is one of that name, or too many.
+        Refused: there is one of that name, or too many; or the name is not free.
         Inaccessible: the file cannot be written.
     """
     known = read_addresses(repository.path)
+    if remote.name == BUNDLE:
+        raise Refused(f"{BUNDLE!a} is the name of what bundles have", hint="choose another name, such as usb")
     if any(name.casefold() == remote.name.casefold() for name in known):
         hint = f"remove it first: scopes remote remove {remote.name}, or choose another name"
         raise Refused(f"there is a remote {remote.name!a} already", hint=hint)

@@ -9,6 +9,7 @@ from scopes.cli import usage
 from scopes.cli.commands.remote import Address
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import OfProject, OfYear
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
 from scopes.sync.names import parse_remote_name
@@ -22,10 +23,8 @@ def clone(
         str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: that of init)")
     ] = None,
     name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    project: OfProject = None,
+    year: OfYear = None,
 ) -> int:
     """Make a store of the conversations of a remote.
 

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from scopes.cli import usage
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
 from scopes.sync.fetch import fetch as run_fetch
 from scopes.sync.remotes import resolve_remote
 
 
 def fetch(
     context: usage.Context,
-    conversations: Annotated[
-        list[str] | None,
-        usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
-    ] = None,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
-    ] = None,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    conversations: ToGet = None,
+    remote: FromRemote = None,
+    project: OfProject = None,
+    year: OfYear = None,
 ) -> int:
     """Get conversations from a remote.
 

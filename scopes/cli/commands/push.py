@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import Everything, OfProject, OfYear, ToRemote, ToSend
 from scopes.errors import Invalid
 from scopes.sync.push import push as run_push
 from scopes.sync.remotes import resolve_remote
@@ -15,16 +16,12 @@ from scopes.sync.remotes import resolve_remote
 
 def push(
     context: usage.Context,
-    conversations: Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")] = None,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
-    ] = None,
-    everything: Annotated[bool, usage.Option("--all", help="All conversations of the store")] = False,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
+    conversations: ToSend = None,
+    remote: ToRemote = None,
+    everything: Everything = False,
+    project: OfProject = None,
     since: Since = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    year: OfYear = None,
     force: Annotated[
         bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
     ] = False,
