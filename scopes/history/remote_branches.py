@@ -65,6 +65,12 @@ def find_remote_branch(repository: Repository, root: Oid | None, name: str) -> O
     return None
 
 
+def is_same_branch(repository: Repository, root: Oid | None, name: str, branch: str) -> bool:
+    """Return True if a name such as `origin/main` is that of the branch with an id, as some remote has it."""
+    found = ((remote, branches.get(branch)) for remote, branches in read_remote_branches(repository, root).items())
+    return any(there is not None and name == f"{remote}/{there.name}" for remote, there in found)
+
+
 def compare_with_remotes(
     repository: Repository,
     branches: Mapping[str, Mapping[str, ManifestBranch]],

@@ -64,6 +64,7 @@ REMOTE_SAMPLES = {
         branches=(
             PulledBranch("conv-001", "main", "origin/main", "merged", 3),
             PulledBranch("conv-001", "fix", "origin/fix", "conflict", 1, 2),
+            PulledBranch("conv-001", "idea", "origin/idea", "rebased", 2),
             PulledBranch("conv-002", "main", "origin/main", "refused", reason="this merge is already in progress"),
         ),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from scopes.cli import usage
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
@@ -16,6 +18,9 @@ def pull(
     remote: FromRemote = None,
     project: OfProject = None,
     year: OfYear = None,
+    rebase: Annotated[
+        bool, usage.Option("--rebase", help="Move messages that the remote lacks on top of its own, instead of a merge")
+    ] = False,
 ) -> int:
     """Get conversations, and merge what differs.
 
@@ -23,14 +28,18 @@ def pull(
     such as two decisions about one topic, the merge of that branch stops with exit code 3, as merge does: resolve the
     conflicts, and run merge --continue. One undo takes back all of it.
 
+    With --rebase the messages that the remote lacks are moved on top of those that it has, as rebase does: they keep
+    their ids, and there is no merge. A conflict is continued with rebase --continue.
+
     Examples:
       scopes pull
       scopes pull conv-001 --remote backup
+      scopes pull --rebase
     """
     invocation: Invocation = context.obj
     selection = choose(invocation, conversations, project=project, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
-        result = run_pull(repository, chosen, selection, connection)
+        result = run_pull(repository, chosen, selection, connection, rebasing=rebase)
     return invocation.show(result)

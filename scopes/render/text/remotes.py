@@ -38,7 +38,7 @@ _FETCHED = (
 _PULLED = (
     Column("Branch", "branch"),
     Column("State"),
-    Column("Merged"),
+    Column("With"),
     Column("Messages", align="right"),
     Column("Reason", flexible=True),
 )
