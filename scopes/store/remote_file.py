@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -17,8 +17,10 @@ from scopes.model import encoding
 from scopes.regular_file import read_regular
 from scopes.store.error_translation import translated
 from scopes.store.init import sync
+from scopes.store.refs import REMOTES_FILE
 
-FILE: Final = "remotes.json"
+FILE: Final = REMOTES_FILE
+ORIGIN: Final = "origin"
 BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
 _VERSION: Final = 1
 _MAX_BYTES: Final = 4 << 20
@@ -41,6 +43,13 @@ def read_addresses(store: str) -> dict[str, str]:
         case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
             return found
     raise _damaged(path)
+
+
+def choose_default(names: Collection[str]) -> str | None:
+    """Return which of some remotes a command is about if none is named: `origin`, or the only one."""
+    if ORIGIN in names or len(names) != 1:
+        return ORIGIN if ORIGIN in names else None
+    return next(iter(names))
 
 
 def _damaged(path: str) -> Corrupt:

@@ -13,6 +13,7 @@ from scopes.clock import format_seconds
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata
+from scopes.history.open_tips import closed_tip
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
@@ -27,7 +28,6 @@ from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
 from scopes.sync.names import RemoteName, read_root_document, tracking_ref
-from scopes.sync.open_tips import closed_tip
 from scopes.sync.registers import branch_names, read_state
 
 

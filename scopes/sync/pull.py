@@ -1,4 +1,4 @@
-"""`pull`: fetch, then merge or rebase the branches that have messages on both sides, each as `merge` or `rebase` does."""
+"""`pull`: fetch, then merge or rebase the branches that have messages on both sides, as those commands do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, M
 from scopes.conversation.rebase import rebase
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
+from scopes.history.open_tips import closed_tip
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import same_command
@@ -23,7 +24,6 @@ from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
-from scopes.sync.open_tips import closed_tip
 from scopes.sync.remotes import Remote
 
 PullState: TypeAlias = Literal["merged", "rebased", "fast-forward", "up-to-date", "conflict", "refused"]

@@ -9,12 +9,11 @@ import os
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remote_file import BUNDLE, FILE, read_addresses, write_addresses
+from scopes.store.remote_file import BUNDLE, FILE, choose_default, read_addresses, write_addresses
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
 
-ORIGIN: Final = "origin"
 MAX_REMOTES: Final = 1000
 
 
@@ -53,8 +52,8 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
     known = read_addresses(repository.path)
     if not known:
         raise NotFound("this store has no remote", hint="add one: scopes remote add origin ADDRESS")
-    wanted = (ORIGIN if ORIGIN in known or len(known) > 1 else next(iter(known))) if name is None else name
-    if wanted in known:
+    wanted = choose_default(known) if name is None else name
+    if wanted is not None and wanted in known:
         return _check(repository, wanted, known[wanted])
     names = ", ".join(each[:100] for each in sorted(known))
     if name is None:

@@ -10,10 +10,10 @@ from scopes.cli.commands.remote import Address
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import OfProject, OfYear
+from scopes.store.remote_file import ORIGIN
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
 from scopes.sync.names import parse_remote_name
-from scopes.sync.remotes import ORIGIN
 
 
 def clone(
