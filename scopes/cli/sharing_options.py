@@ -23,3 +23,7 @@ OfProject: TypeAlias = Annotated[
 ]
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
+AsBranches: TypeAlias = Annotated[
+    bool,
+    usage.Option("--as-branches", help="Keep conversations as branches there, for a host that takes no other refs"),
+]

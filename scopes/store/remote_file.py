@@ -32,6 +32,15 @@ def read_addresses(store: str) -> dict[str, str]:
     Raises:
         Corrupt: the file is damaged.
     """
+    return {name: address for name, (address, _) in read_entries(store).items()}
+
+
+def read_entries(store: str) -> dict[str, tuple[str, bool]]:
+    """Return the addresses by name, unchecked, and whether conversations are branches there.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
     path = os.path.join(store, FILE)
     try:
         document: Any = json.loads(read_regular(path, _MAX_BYTES))
@@ -41,7 +50,9 @@ def read_addresses(store: str) -> dict[str, str]:
         raise _damaged(path) from error
     match document:
         case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
-            return found
+            branches = document.get("as_branches", [])
+            if isinstance(branches, list):
+                return {name: (address, name in branches) for name, address in found.items()}
     raise _damaged(path)
 
 
@@ -56,7 +67,7 @@ def _damaged(path: str) -> Corrupt:
     return Corrupt(f"the list of remotes cannot be read: {path}", hint="remove the file, and add the remotes again")
 
 
-def write_addresses(store: str, addresses: Mapping[str, str]) -> None:
+def write_entries(store: str, entries: Mapping[str, tuple[str, bool]]) -> None:
     """Replace the file as a whole; a reader sees the old one or the new one. Call it under the exclusive lock.
 
     Raises:
@@ -64,7 +75,9 @@ def write_addresses(store: str, addresses: Mapping[str, str]) -> None:
     """
     path = os.path.join(store, FILE)
     unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
-    document: dict[str, Any] = {"v": _VERSION, "remotes": dict(addresses)}
+    document: dict[str, Any] = {"v": _VERSION, "remotes": {name: address for name, (address, _) in entries.items()}}
+    branches = sorted(name for name, (_, as_branches) in entries.items() if as_branches)
+    document |= {"as_branches": branches} if branches else {}
     with translated("write the list of remotes", store):
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:

@@ -34,10 +34,14 @@ _LOOPBACK = compile_lazily(r"localhost|127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\
 
 
 class Address(NamedTuple):
-    """The checked address of a remote: what git is given and what people see; it has no password."""
+    """The checked address of a remote: what git is given and what people see; it has no password.
+
+    as_branches: whether conversations are kept as branches there, because the host takes no other refs
+    """
 
     text: str
     transport: Transport
+    as_branches: bool = False
 
 
 def parse_address(text: str, cwd: str = "/") -> Address:

@@ -22,7 +22,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.remote_selection import choose_refspecs
+from scopes.sync.remote_selection import choose_refspecs, keep_recent
 from scopes.sync.remotes import Remote
 from scopes.sync.unpacked_bundles import unpacked
 
@@ -66,6 +66,8 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
     with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, source.address)
         refspecs = choose_refspecs(repository, selection, transport)
+        if selection.since is not None:
+            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
         receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
     rows = receipt.rows
     if rows and all(row.status == "unacceptable" for row in rows):

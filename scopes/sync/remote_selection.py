@@ -8,6 +8,8 @@ from contextlib import suppress
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
 from scopes.store.repository import Repository
+from scopes.sync.addresses import Address
+from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
@@ -36,10 +38,30 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
                 listed = _list(transport) if listed is None else listed
                 names.append(_find(listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
-    if not selection.has_conditions:
+    if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
     wanted = _Wanted(repository, selection)
     return [refspec_of(name) for name in _list(transport) if name in wanted]
+
+
+def keep_recent(
+    repository: Repository, address: Address, connection: Connection, refspecs: list[str], since: int
+) -> list[str]:
+    """Return the refspecs of conversations with messages since a time; only their manifests are fetched for that.
+
+    One whose time cannot be read is kept: the fetch says what is wrong with it.
+
+    Raises:
+        As `GitTransport.fetch`.
+    """
+    if not refspecs:
+        return []
+    with quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, address)
+        times = transport.list_times(refspecs)
+        names = transport.list_refs(EVERYTHING) if refspecs == [EVERYTHING_SPEC] else None
+    every = refspecs if names is None else [refspec_of_ref(ref) for ref in sorted(names)]
+    return [spec for spec in every if times.get(spec.partition(":")[2], since) >= since]
 
 
 class _Wanted:

@@ -52,6 +52,7 @@ def bundle_import(
     file: BundleFile,
     conversations: ToGet = None,
     project: OfProject = None,
+    since: Since = None,
     year: OfYear = None,
 ) -> int:
     """Get conversations from a bundle.
@@ -67,7 +68,7 @@ def bundle_import(
       scopes bundle import talks.bundle --year 2026
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, year=year)
+    selection = choose(invocation, conversations, project=project, since=since, year=year)
     with connect(invocation) as connection:
         result = import_bundle(invocation.repository(create=True), _path_of(invocation, file), selection, connection)
     return invocation.show(result)

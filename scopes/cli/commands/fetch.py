@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
@@ -15,6 +16,7 @@ def fetch(
     conversations: ToGet = None,
     remote: FromRemote = None,
     project: OfProject = None,
+    since: Since = None,
     year: OfYear = None,
 ) -> int:
     """Get conversations from a remote.
@@ -31,9 +33,10 @@ def fetch(
       scopes fetch
       scopes fetch conv-001 --remote backup
       scopes fetch --project . --year 2026
+      scopes fetch --since '1 week ago'
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, year=year)
+    selection = choose(invocation, conversations, project=project, since=since, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:

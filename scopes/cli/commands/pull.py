@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
@@ -17,6 +18,7 @@ def pull(
     conversations: ToGet = None,
     remote: FromRemote = None,
     project: OfProject = None,
+    since: Since = None,
     year: OfYear = None,
     rebase: Annotated[
         bool, usage.Option("--rebase", help="Move messages that the remote lacks on top of its own, instead of a merge")
@@ -37,7 +39,7 @@ def pull(
       scopes pull --rebase
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, year=year)
+    selection = choose(invocation, conversations, project=project, since=since, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
