@@ -300,7 +300,7 @@ def is_bundle(path: str) -> bool:
 def transport_environment(environ: Mapping[str, str], address: Address, *, terminal: bool) -> dict[str, str]:
     """Return the environment of a git that talks to a remote: of the variables GIT_* only those of the connection."""
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
-    allowed = f"{_ALLOWED}:http" if address.transport == "http" else _ALLOWED
+    allowed = f"{_ALLOWED}:{address.transport}" if address.transport in {"http", "git"} else _ALLOWED
     asking = {} if terminal else {"GIT_TERMINAL_PROMPT": "0"}
     return kept | _ENVIRONMENT | asking | {"GIT_ALLOW_PROTOCOL": allowed}
 
