@@ -35,6 +35,10 @@ def push(
     first. A branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch
     and merge, or give --force.
 
+    A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
+    confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
+    all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.
+
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
