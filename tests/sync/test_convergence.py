@@ -45,14 +45,14 @@ from tests.support.remotes import connection, fetch_from, machine, make_bare, pu
 from tests.support.store import assert_sound, git, open_store
 
 NAMES = ("ann", "ben", "cid")
-SAYING = ("say", "say", "new", "amend", "amend", "retract")
+APPENDS = ("say", "say", "new", "amend", "amend", "retract")
 SHARING = ("push", "push", "fetch", "pull", "pull", "rebase", "resolve")
 CHANGING = ("branch", "same branch", "rename", "title", "no title", "tag", "same tag", "no tag", "drop", "delete")
 FAULTS = st.sampled_from(
     [None] * 6 + [("lost before", 1), ("lost after", 1), ("lost after", 2), ("killed", 3), ("killed", 12)]
 )
 STEPS = st.lists(
-    st.tuples(st.sampled_from(NAMES), st.sampled_from((*SAYING, *SHARING, *SHARING, *CHANGING)), FAULTS),
+    st.tuples(st.sampled_from(NAMES), st.sampled_from((*APPENDS, *SHARING, *SHARING, *CHANGING)), FAULTS),
     min_size=4,
     max_size=16,
 )
@@ -108,7 +108,7 @@ class World:
             assert {row.status for row in push_to(store).conversations} <= {"new", "updated", "unchanged"}
         elif conversations and action == "resolve":
             resolve_all(store, self.written)
-        elif conversations and action in SAYING:
+        elif conversations and action in APPENDS:
             self.say(store, conversations[-1], action, text)
         elif conversations:
             self.change(store, conversations[-1], action, text)
