@@ -21,6 +21,7 @@ _WRITING = frozenset({
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
     "secrets allow", "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
+    "bundle create", "bundle import",
 })  # fmt: skip
 
 
@@ -296,6 +297,9 @@ TABLE = Table(
         _command(SHARE, "fetch", "Get conversations from a remote"),
         _command(SHARE, "pull", "Get conversations, and merge what differs"),
         _command(SHARE, "clone", "Make a store of the conversations of a remote"),
+        _command(SHARE, "bundle create", "Write conversations into a file, to carry them by hand"),
+        _command(SHARE, "bundle import", "Get conversations from a bundle"),
+        _command(SHARE, "bundle verify", "Check a bundle, and list what it has"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
         _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),
@@ -324,6 +328,7 @@ TABLE = Table(
         Group(("hooks",), "Record agents at the end of each turn"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("remote",), "Name git repositories to share through"),
+        Group(("bundle",), "Share through files that are carried by hand"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("secrets",), "Find secrets, and say which may leave"),
         Group(("skills",), "Teach agents to use scopes"),

@@ -15,6 +15,7 @@ from scopes.conversation.brief_rows import BriefRows
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, newest_first, refs_digest, sorted_list
 from scopes.conversation.list_filter import ALL, ListFilter
 from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
+from scopes.conversation.remote_counts import count_by_conversation
 from scopes.conversation.shared_tasks import Tasks, do_tasks
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
@@ -37,6 +38,7 @@ from scopes.store.repository import Repository
 
 _MANY_ROWS: Final = 1000  # that many are read by several processes sooner, although it takes some time to start one
 _PARTS: Final = 64
+_NOWHERE: Final = (None, None)
 _REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
@@ -131,6 +133,8 @@ def _note_damaged_refs(files: RefFiles, prefixes: tuple[str, ...]) -> dict[Conve
     """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
     damaged: dict[ConversationId, list[str]] = {}
     for ref in files.list_damaged(prefixes):
+        if ref.startswith(refs.REMOTES):
+            continue
         name = ref
         for prefix in (refs.HEADS, refs.META, refs.ACTIVE):
             name = name.removeprefix(prefix)
@@ -223,11 +227,18 @@ def _make_rows(
     """
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
-    readers = _Readers(repository, ReadOnce(repository, len(refs_by_name)), options)
+    once = ReadOnce(repository, len(refs_by_name))
+    readers = _Readers(repository, once, options)
     for found in _read_parts(list(refs_by_name.values()), readers, cached, options):
         summaries.rows.update(found.rows)
         damaged.update(found.damaged)
     _add_moments(repository, refs_by_name, summaries)
+    if options.needs_complete_rows:
+        counts = count_by_conversation(repository, once, refs_by_name.values(), values)
+        for name, row in summaries.rows.items():
+            ahead, behind = counts.get(name, _NOWHERE)
+            if (row.summary.ahead, row.summary.behind) != (ahead, behind):
+                summaries.rows[name] = row._replace(summary=row.summary._replace(ahead=ahead, behind=behind))
     if readers.finishes_all:
         return summaries._replace(finished=list(summaries.rows))
     listed, more = _choose_rows(summaries, options.wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
@@ -21,7 +22,8 @@ from scopes.store.packed_refs import read_packed_refs
 from scopes.store.raw_refs import RefFiles, read_ref_files, stamp_loose_refs
 
 BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
-COMPLETE: Final = (*BRIEF, refs.ACTIVE)  # symbolic refs, which git never packs: one file to open for each
+# symbolic refs, which git never packs: one file to open for each; and what remotes have
+COMPLETE: Final = (*BRIEF, refs.ACTIVE, refs.REMOTES)
 _MANY_FILES: Final = 100  # that many files are opened faster than an index is written
 _CLOCK_RESOLUTION: Final = 5_000_000_000  # nanoseconds: file systems have steps of up to two seconds
 _TO_SECONDS: Final = len("2026-01-01T00:00:00")
@@ -101,7 +103,7 @@ def _stamp_files(store: str, prefixes: tuple[str, ...]) -> _Files | None:
     stamps = stamp_loose_refs(store, prefixes)
     if stamps is None or stamps.files < _MANY_FILES:
         return None
-    config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
+    config = _read_settings(store, prefixes)
     lengths = b"%d %d " % (len(config), len(stamps.content))
     digest = sha256(lengths + config + stamps.content + read_packed_refs(store))
     return _Files(digest.hexdigest(), is_proof=stamps.newest < now - _CLOCK_RESOLUTION)
@@ -113,8 +115,16 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
     Raises:
         OSError: the store has no configuration.
     """
+    return sha256(_read_settings(store, prefixes) + files.state_of(prefixes).encode()).hexdigest()
+
+
+def _read_settings(store: str, prefixes: tuple[str, ...]) -> bytes:
+    """Return the configuration of a store and, for a list that compares with remotes, what names them."""
     config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
-    return sha256(config + files.state_of(prefixes).encode()).hexdigest()
+    if refs.REMOTES in prefixes:
+        with suppress(FileNotFoundError):
+            return config + read_regular(os.path.join(store, refs.REMOTES_FILE), MAX_CONFIG_BYTES)
+    return config
 
 
 def sorted_list(

@@ -12,7 +12,8 @@ from typing import Any
 
 from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
-from scopes.history.revisions import MAIN, Revision
+from scopes.history.remote_branches import is_same_branch
+from scopes.history.revisions import MAIN, Revision, find_root_commit
 from scopes.ids import Oid
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.replay_control import (
@@ -29,7 +30,7 @@ from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
 from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
 from scopes.merge.replayed_answers import note_contradicting_answers
 from scopes.merge.rewrite import ReplayRules, Stop
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
@@ -163,10 +164,13 @@ class _Rebase(ReplayVerb):
         return {**super().details(state, plan), "onto": state.onto, "dropped": list(plan.dropped)}
 
     def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
-        """Set fork point and parent; the entry of main keeps the root."""
+        """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
         if state.branch == MAIN:
             return None
         entry = BranchHandle(ConversationHandle(repository, state.conversation), state.branch).entry
+        root = find_root_commit(repository, state.conversation)
+        if is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
+            return None
         return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
 
     def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:

@@ -51,7 +51,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
             _make_directory(path)
             cleanup.callback(_remove, os.rmdir, path)
         for target in targets:
-            _check_target(target, force=force)
+            check_target(target, force=force)
         for directory in _missing_directories(path, targets) if into_directory else ():
             _make_directory(directory)
             cleanup.callback(_remove, os.rmdir, directory)
@@ -81,8 +81,12 @@ def _missing_directories(path: str, targets: Iterable[str]) -> Iterator[str]:
     yield from (directory for directory in sorted(needed) if not os.path.isdir(directory))
 
 
-def _check_target(path: str, *, force: bool) -> None:
-    """Refuse a target that is not a regular file or must not be overwritten, before anything is written."""
+def check_target(path: str, *, force: bool) -> None:
+    """Refuse a target that is not a regular file or must not be overwritten, before anything is written.
+
+    Raises:
+        Refused, Invalid, Inaccessible: as `save`.
+    """
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

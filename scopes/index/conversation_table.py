@@ -52,6 +52,8 @@ class ConversationRow(NamedTuple):
     directory: the working directory in which the conversation began, as it was recorded
     agent: the agent that wrote most of its messages
     model: the model of the newest answer that names one
+    ahead: how many messages the default remote lacks; behind: how many only it has; None if it does not have the
+        conversation, or there is no such remote
     """
 
     id: ConversationId
@@ -71,6 +73,8 @@ class ConversationRow(NamedTuple):
     agent: AgentName | None = None
     model: str | None = None
     tags: tuple[str, ...] | None = None
+    ahead: int | None = None
+    behind: int | None = None
 
     @property
     def activity(self) -> str | None:
@@ -112,13 +116,15 @@ _TYPES: Final = {
     "agent": "TEXT",
     "model": "TEXT",
     "tags": "TEXT",
+    "ahead": "INTEGER",
+    "behind": "INTEGER",
     "state": "TEXT NOT NULL",
     "complete": "INTEGER NOT NULL",
 }
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=11,
+    version=12,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID;"

@@ -95,6 +95,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.hosts.mcp_servers": "mcp",
     "scopes.live.hook_status": "hooks",
     "scopes.server.mcp.address": "mcp",
+    "scopes.sync.bundles": "remotes",
     "scopes.sync.change_remotes": "remotes",
     "scopes.sync.clone": "remotes",
     "scopes.sync.fetch": "remotes",

@@ -109,6 +109,11 @@ class Gate:
         """How many different secrets were replaced."""
         return len(self._redacted)
 
+    @property
+    def leaks(self) -> tuple[Leak, ...]:
+        """The secrets that were found and are not let pass, each place once."""
+        return tuple(dict.fromkeys(self._leaks))
+
     def refuse_leaks(self) -> None:
         """Raise an error about the secrets that `inspect` found.
 

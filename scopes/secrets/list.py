@@ -14,7 +14,7 @@ from scopes.result import Result
 from scopes.secret_patterns import RULES
 from scopes.secrets.allowed import AllowedSecret, read_allowed
 from scopes.secrets.identity import fingerprint
-from scopes.secrets.scan import Progress, SecretRow, list_rows, scan
+from scopes.secrets.scan import FindElsewhere, Progress, SecretRow, list_rows, scan
 from scopes.secrets.scan_cache import ScannedConversation, read_scans
 from scopes.store.repository import Repository
 
@@ -102,8 +102,11 @@ def explain(
     *,
     index_directory: str,
     on_progress: Progress = lambda _done, _all: None,
+    find_elsewhere: FindElsewhere = lambda _repository: (),
 ) -> SecretRules | SecretExplained:
     """Explain a rule, or a secret by a unique prefix of its id; all is scanned if no scan has found it.
+
+    find_elsewhere: asked for secrets in places that a scan does not read, if that has not found it either
 
     Raises:
         NotFound, Ambiguous: there is no such rule or secret, or several.
@@ -118,6 +121,8 @@ def explain(
         if near:
             raise NotFound(f"there is no rule {name!a}", hint=f"did you mean {' or '.join(near)}?")
         rows = list(scan(repository, index_directory=index_directory, on_progress=on_progress).secrets)
+        if not any(each.startswith(name) for each in (*(row.id for row in rows), *allowed)):
+            rows += find_elsewhere(repository)
     known = {row.id: row.rule for row in rows} | {each.id: each.rule for each in allowed.values()}
     found = match_prefix(name, known, "rule or secret", "list them: scopes secrets list, scopes secrets explain")
     places = tuple(row for row in rows if row.id == found)

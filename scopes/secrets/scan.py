@@ -40,6 +40,9 @@ class SecretRow(NamedTuple):
     allowed: bool
 
 
+FindElsewhere = Callable[[Repository], Iterable[SecretRow]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretsScanned(Result):
     """What a scan found.

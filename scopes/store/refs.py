@@ -28,6 +28,7 @@ META = "refs/scopes/meta/"
 ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
 REMOTES = "refs/scopes/remotes/"
+REMOTES_FILE = "remotes.json"  # of the store: the addresses of the remotes
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"

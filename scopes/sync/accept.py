@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
 from scopes.history.metadata import read_metadata
+from scopes.history.open_tips import closed_tip
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
@@ -24,9 +25,8 @@ from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.join import receive_metadata
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
-from scopes.sync.open_tips import closed_tip
 
-Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
+Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
 BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "open", "deleted"]
 _NUMBER = len("conv-")
 
@@ -43,7 +43,8 @@ class FetchedBranch(NamedTuple):
 class FetchedConversation(NamedTuple):
     """What became of a conversation of the remote.
 
-    status: `deleted` if it was deleted here before, `refused` if it could not be joined, for the reason
+    status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
+        scopes writes it, for the reason
     """
 
     root: Oid

@@ -1,7 +1,8 @@
 """Check the address of a remote before git sees it: git runs programs for some addresses, and reads options in others.
 
-https, ssh, `host:path` and directories are allowed, and http to this machine only. The limits that git itself is given
-(GIT_ALLOW_PROTOCOL, `--` before the address) hold as well, also for what the user's `url.*.insteadOf` makes of it.
+https, ssh, `host:path` and directories are allowed, http and git (of `git daemon`) to this machine only. The limits
+that git itself is given (GIT_ALLOW_PROTOCOL, `--` before the address) hold as well, also for what the user's
+`url.*.insteadOf` makes of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scopes.errors import Invalid
 from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import find_secrets
 
-Transport: TypeAlias = Literal["https", "http", "ssh", "directory"]
+Transport: TypeAlias = Literal["https", "http", "ssh", "git", "directory"]
 MAX_LENGTH: Final = 2000
 EXAMPLES: Final = (
     "for example: https://host/team/talks.git, ssh://git@host/talks.git, git@host:talks.git, /srv/talks.git"
@@ -34,10 +35,14 @@ _LOOPBACK = compile_lazily(r"localhost|127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\
 
 
 class Address(NamedTuple):
-    """The checked address of a remote: what git is given and what people see; it has no password."""
+    """The checked address of a remote: what git is given and what people see; it has no password.
+
+    as_branches: whether conversations are kept as branches there, because the host takes no other refs
+    """
 
     text: str
     transport: Transport
+    as_branches: bool = False
 
 
 def parse_address(text: str, cwd: str = "/") -> Address:
@@ -73,17 +78,17 @@ def _parse_url(scheme: str, rest: str) -> Address:
     authority, _, path = rest.partition("/")
     if scheme == "file":
         return _parse_file(authority, path)
-    if scheme not in {"https", "http", "ssh"}:
+    if scheme not in {"https", "http", "ssh", "git"}:
         raise Invalid(f"addresses that begin with {scheme}:// are not allowed", hint=EXAMPLES)
     host = _check_authority(authority, scheme)
     if _unquote(path).startswith("-") or _UNSAFE.search(_unquote(path)):
         raise Invalid("the path of an address must not begin with '-' or have a control character", hint=EXAMPLES)
     if not path.strip("/"):
         raise Invalid("the address names a host and no repository on it", hint=EXAMPLES)
-    if scheme == "http" and not _LOOPBACK.fullmatch(host):
+    if scheme in {"http", "git"} and not _LOOPBACK.fullmatch(host):
         hint = f"use https://{host}/..."
-        raise Invalid("http is not encrypted and is allowed to this machine only, not to " + host, hint=hint)
-    return Address(f"{scheme}://{rest}", scheme)  # type: ignore[arg-type] # one of the three
+        raise Invalid(f"{scheme} is not encrypted and is allowed to this machine only, not to {host}", hint=hint)
+    return Address(f"{scheme}://{rest}", scheme)  # type: ignore[arg-type] # one of the four
 
 
 def _parse_file(authority: str, path: str) -> Address:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from scopes.errors import Inaccessible
+from scopes.errors import Inaccessible, Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.result import Note, Result
+from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
@@ -56,7 +57,7 @@ def add_remote(
 
     Raises:
         Invalid: the name is not valid.
-        Refused: there is a remote of that name.
+        Refused: there is a remote of that name; or conversations were to be branches among others.
         Inaccessible: the remote does not answer; it is not added.
     """
     remote = Remote(parse_remote_name(name), address)
@@ -73,8 +74,14 @@ def _ask(repository: Repository, remote: Remote, connection: Connection) -> tupl
     with quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, remote.address)
         found = len(transport.list_refs(f"{ON_REMOTE}*"))
+        others = transport.list_foreign_branches() if remote.address.as_branches else []
+        if others:
+            problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
+            raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
         reason = _probe(repository, transport)
-    hint = "fetching works; to push, ask for the right to write, or use another host"
+    hint = "fetching works; to push, ask for the right to write"
+    if not remote.address.as_branches:
+        hint += "; if the host takes only branches, remove the remote and add it with --as-branches"
     return found, (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
 
 

@@ -11,16 +11,21 @@ from typing import Final
 from scopes.errors import Invalid, ScopesError
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body
 from scopes.history.metadata import TITLE, decode_line
+from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.manifest import Manifest, encode_manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.secrets.gates import gate_of
+from scopes.secrets.scan import SecretRow
 from scopes.store.objects import COMMIT, Commit, one_line
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
+from scopes.store.transactions import shared_write
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
-from scopes.sync.outgoing import Outgoing, walk_new
+from scopes.sync.outgoing import Outgoing, plan_push, walk_new
 
 _PLACES: Final = {
     "tags": "a tag",
@@ -42,11 +47,32 @@ def clear_for_push(repository: Repository, objects: Objects, outgoing: Outgoing,
         Corrupt, NotFound: something is damaged.
     """
     if gate.mode != "allow":
-        _inspect_messages(repository, outgoing, gate)
-        if outgoing.meta is not None:
-            _inspect_metadata(objects, outgoing.meta, gate)
-        _inspect_manifest(outgoing.manifest, gate)
+        _inspect(repository, objects, outgoing, gate)
     return gate.clear_inspected(encode_manifest(outgoing.manifest))
+
+
+def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
+    """Return what would keep conversations from being pushed, wherever it is, and is not allowed.
+
+    That is more than `secrets scan` lists: also names in states, clocks and subjects that other programs have written.
+    """
+    rows: list[SecretRow] = []
+    with shared_write(repository), bulk_objects(repository) as objects:
+        for conversation in conversation_ids(repository):
+            gate = gate_of(repository, "refuse")
+            _inspect(repository, objects, plan_push(repository, None, conversation, objects), gate)
+            rows += [
+                SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
+                for leak in gate.leaks
+            ]
+    return rows
+
+
+def _inspect(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate) -> None:
+    _inspect_messages(repository, outgoing, gate)
+    if outgoing.meta is not None:
+        _inspect_metadata(objects, outgoing.meta, gate)
+    _inspect_manifest(outgoing.manifest, gate)
 
 
 def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate) -> None:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
+from scopes.errors import Corrupt
 from scopes.history.conversations import next_conversation_id
-from scopes.ids import Oid, OperationId
+from scopes.ids import ConversationId, Oid, OperationId
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.format_check import FormatCheck, ReceivedConversation
-from scopes.sync.git_transport import INCOMING, GitTransport
+from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.names import ON_REMOTE, parse_remote_ref, tracking_ref
-from scopes.sync.remote_selection import choose_refspecs
+from scopes.sync.names import is_remote_ref, parse_remote_ref
+from scopes.sync.remote_selection import choose_refspecs, keep_recent
 from scopes.sync.remotes import Remote
-from scopes.sync.second_check import check_packs, check_sizes
+from scopes.sync.unpacked_bundles import unpacked
 
 _FEW = 50  # conversations whose metadata are written one by one
+_MAX_REF = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,85 +45,88 @@ class Fetched(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if a conversation could not be joined."""
-        return 1 if any(each.status == "refused" for each in self.conversations) else 0
+        """That of damage if a conversation was not acceptable, 1 if one could not be joined."""
+        states = {each.status for each in self.conversations}
+        return Corrupt.exit_code if "unacceptable" in states else 1 if "refused" in states else 0
 
 
 def fetch(repository: Repository, remote: Remote, selection: Selection, connection: Connection) -> Fetched:
     """Fetch the chosen conversations of a remote, by default all.
 
     Branches are only created, or moved forward to what is above their own tip; what differs stays as it is, and the
-    remote's side is named `<remote>/<branch>`. If anything that was sent is not as scopes writes it, nothing is taken.
+    remote's side is named `<remote>/<branch>`. Of a conversation that is not as scopes writes it nothing is taken; the
+    others are taken all the same.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
         Inaccessible: the remote does not answer or refuses, or the disk failed.
-        Corrupt, TooNew: what the remote sent is not acceptable.
+        Corrupt, TooNew: no conversation that the remote sent is acceptable.
         Busy: the store is in use.
     """
-    with quarantine_of(repository) as quarantine:
-        transport = connection.open(quarantine, remote.address)
+    with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, source.address)
         refspecs = choose_refspecs(repository, selection, transport)
-        rows: tuple[FetchedConversation, ...] = ()
-        operation = None
-        if refspecs:
-            rows, operation = receive(repository, remote, transport, quarantine, refspecs, connection)
+        if selection.since is not None:
+            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
+        receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
+    rows = receipt.rows
+    if rows and all(row.status == "unacceptable" for row in rows):
+        raise next(iter(receipt.refused.values()))
     shown = tuple(row for row in rows if row.status != "unchanged")
     return Fetched(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(rows) - len(shown),
-        operation=operation,
-        notes=_notes(rows, remote),
+        operation=receipt.operation,
+        notes=(*_notes(rows, remote), *_note_foreign(receipt.refused)),
     )
 
 
-def receive(  # noqa: PLR0917 - from where, through what, what
-    repository: Repository,
-    remote: Remote,
-    transport: GitTransport,
-    quarantine: Quarantine,
-    refspecs: Sequence[str],
-    connection: Connection,
-) -> tuple[tuple[FetchedConversation, ...], OperationId | None]:
-    """Fetch refs into a quarantine, check them and take them; raises as `fetch` does."""
-    incoming = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in transport.fetch(refspecs).items()}
-    checked = _check(repository, remote, quarantine, incoming, connection)
-    unchanged = [parse_remote_ref(ref) for ref in incoming if ref not in {each.name.ref for each in checked}]
-    roots = list_roots(repository)
-    rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in unchanged]
-    if not checked:
-        return tuple(rows), None
-    with exclusive_write(repository):
-        quarantine.link_packs(repository.path, durable=repository.durable)
-        repository.close()  # the new packs are seen from now on
-        with new_objects(repository, len(checked)) as objects:
-            first = next_conversation_id(repository)
-            acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
-            rows += [acceptance.add(each) for each in checked]
-        if not acceptance.transaction:
-            return tuple(rows), None
-        done = acceptance.transaction.commit("fetch", _summary(rows, remote))
-    return tuple(rows), done.id
+class Receipt(NamedTuple):
+    """What became of each conversation that was fetched, and the operation that took what is new.
+
+    refused: what is not acceptable, and why, by the refs on the remote
+    """
+
+    rows: tuple[FetchedConversation, ...] = ()
+    operation: OperationId | None = None
+    refused: Mapping[str, Corrupt] = MappingProxyType({})
 
 
-def _check(
-    repository: Repository, remote: Remote, quarantine: Quarantine, incoming: dict[str, Oid], connection: Connection
-) -> list[ReceivedConversation]:
-    """Check all that was fetched, and return the conversations in which something is new."""
-    check_packs(quarantine, connection.limits)
-    received = ReceivedObjects(repository, quarantine)
-    check_sizes(quarantine, received, connection.limits)
-    check = FormatCheck(repository, received)
-    checked: list[ReceivedConversation] = []
-    for ref, oid in sorted(incoming.items()):
-        name = parse_remote_ref(ref)
-        known = repository.find_ref(tracking_ref(remote.name, name.root))
-        if known != oid:
-            checked.append(check.check(name, oid, None if known is None else Oid(known)))
-    check.check_nothing_else()
-    return checked
+def receive(
+    repository: Repository, remote: Remote, quarantine: Quarantine, refspecs: Sequence[str], connection: Connection
+) -> Receipt:
+    """Fetch refs into a quarantine, check them and take those that are acceptable.
+
+    Raises:
+        As `fetch`, but nothing if all is refused.
+    """
+    with fetch_acceptable(repository, remote, connection, quarantine, refspecs) as (checked, incoming):
+        roots = list_roots(repository)
+        rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
+        rows += _refused_rows(incoming.refused, roots)
+        if not incoming.checked:
+            return Receipt(tuple(rows), None, incoming.refused)
+        with exclusive_write(repository):
+            checked.link_packs(repository.path, durable=repository.durable)
+            repository.close()  # the new packs are seen from now on
+            with new_objects(repository, len(incoming.checked)) as objects:
+                first = next_conversation_id(repository)
+                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
+                rows += [acceptance.add(each) for each in incoming.checked]
+            if not acceptance.transaction:
+                return Receipt(tuple(rows), None, incoming.refused)
+            done = acceptance.transaction.commit("fetch", _summary(rows, remote))
+    return Receipt(tuple(rows), done.id, incoming.refused)
+
+
+def _refused_rows(refused: Mapping[str, Corrupt], roots: Mapping[Oid, ConversationId]) -> Iterator[FetchedConversation]:
+    """Yield a row for each conversation that is not acceptable; refs that are no conversations have none."""
+    for ref, error in refused.items():
+        if is_remote_ref(ref):
+            root = parse_remote_ref(ref).root
+            yield FetchedConversation(root, roots.get(root), "unacceptable", None, reason=error.message)
 
 
 @contextmanager
@@ -138,6 +144,17 @@ def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
     return f"fetch {count} {plural(count, 'conversation')} from {remote.name}"
 
 
+def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
+    """Return a note about refs of the remote that are no conversations."""
+    foreign = [ref for ref in refused if not is_remote_ref(ref)]
+    if not foreign:
+        return ()
+    number = len(foreign)
+    what = "ref of the remote is no conversation" if number == 1 else "refs of the remote are no conversations"
+    names = ", ".join(ascii(ref[:_MAX_REF]) for ref in foreign[:5])
+    return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
+
+
 def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
     diverged = [
         f"{row.conversation}/{branch.local}" for row in rows for branch in row.branches if branch.state == "diverged"
@@ -148,4 +165,7 @@ def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, .
     text = f"{number} {plural(number, 'branch')} {'differs' if number == 1 else 'differ'} from {remote.name}"
     conversation, _, branch = diverged[0].partition("/")
     hint = f"merge it: scopes merge {conversation} {remote.name}/{branch} --target {branch}"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", hint if number == 1 else "merge them: scopes pull"),)
+    if number > 1:
+        each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
+        hint = each if remote.name == BUNDLE else "merge them: scopes pull"
+    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)

@@ -36,7 +36,7 @@ from scopes.sync.names import RemoteName, name_on_remote
 
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
-_HINT: Final = "nothing was taken from the remote; see who wrote this to it"
+_HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
 class ReceivedConversation(NamedTuple):

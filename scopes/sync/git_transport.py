@@ -41,6 +41,7 @@ _OPTIONS: Final = (
     "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
     "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
 )  # fmt: skip
+_UNCHECKED: Final = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
 # For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads
 # `uploadpack.packObjectsHook` from the user's configuration only, and an empty value would be run.
 _SERVER_OPTIONS: Final = (
@@ -60,6 +61,12 @@ _MOVED: Final = (
     "incorrect old value",
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
+_BAD_OBJECT: Final = "fsck error in packed object"
+_BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
+_HEADER_BYTES: Final = 16
+_CONVERSATIONS: Final = "refs/scopes/v1/c/*"
+_HEADS: Final = "refs/heads/"
+_OURS: Final = "refs/scopes/v1/"
 _TRACE: Final = "curl-trace"
 _MAX_TRACE: Final = 1 << 20
 
@@ -123,6 +130,7 @@ class GitTransport:
             Inaccessible: the remote does not answer, or refuses.
             Corrupt: its answer is damaged.
         """
+        pattern = self._to_remote(pattern)
         words = ["ls-remote", "--refs", *self._server("upload-pack"), "--", self._address.text, pattern]
         done = self._run(words)
         if done.code != 0:
@@ -132,8 +140,13 @@ class GitTransport:
             oid, _, ref = line.partition("\t")
             if not is_oid(oid) or not _REF.fullmatch(ref):
                 raise Corrupt("the remote sent a list of refs that is damaged", hint="it may be hostile")
-            found[ref] = Oid(oid)
+            found[self._from_remote(ref)] = Oid(oid)
         return found
+
+    def list_foreign_branches(self) -> list[str]:
+        """Return the branches of the remote that are no conversations; raises as `list_refs`."""
+        found = self.list_refs(f"{_HEADS}*")
+        return sorted(ref.removeprefix(_HEADS) for ref in found if ref.startswith(_HEADS))
 
     def fetch(self, refspecs: Sequence[str]) -> dict[str, Oid]:
         """Fetch refs into the quarantine, and return those below `refs/new/` with their values.
@@ -145,10 +158,42 @@ class GitTransport:
         words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
         words += ["--progress"] if self._on_progress is not None else []
         words += ["--stdin", *self._server("upload-pack"), "--", self._address.text]
-        done = self._run(words, "".join(f"{each}\n" for each in refspecs).encode("utf-8", "surrogateescape"))
+        lines = "".join(f"{self._to_remote(each)}\n" for each in refspecs)
+        done = self._run(words, lines.encode("utf-8", "surrogateescape"))
         if done.code != 0:
             raise self._failure("fetch from", done)
         return self._list_incoming()
+
+    def list_times(self, refspecs: Sequence[str]) -> dict[str, int]:
+        """Fetch only the newest commits of refs, unchecked, and return their times in seconds since 1970.
+
+        The quarantine is of no use afterwards: it has no history. A commit without a valid time is left out.
+
+        Raises:
+            NotFound, Inaccessible: as `fetch`.
+        """
+        lines = "".join(f"{self._to_remote(each)}\n" for each in refspecs)
+        words = ["fetch", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--stdin"]
+        words += ["--no-recurse-submodules", *self._server("upload-pack"), "--", self._address.text]
+        done = self._run([*_UNCHECKED, *words], lines.encode("utf-8", "surrogateescape"))
+        if done.code != 0:
+            raise self._failure("fetch from", done)
+        listed = self._run(["for-each-ref", "--format=%(refname)%09%(committerdate:unix)", INCOMING])
+        pairs = (line.partition("\t") for line in listed.output.decode("utf-8", "surrogateescape").splitlines())
+        return {ref: int(time) for ref, _, time in pairs if time.isdecimal()}
+
+    def unpack_bundle(self) -> None:
+        """Fetch all conversations of a bundle into refs of the same names; their objects are not checked.
+
+        Raises:
+            Corrupt: git cannot read the bundle.
+        """
+        words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        words += ["--progress"] if self._on_progress is not None else []
+        done = self._run([*_UNCHECKED, *words, "--", self._address.text, f"{_CONVERSATIONS}:{_CONVERSATIONS}"])
+        if done.code != 0:
+            problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
+            raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")
 
     def _list_incoming(self) -> dict[str, Oid]:
         done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
@@ -163,20 +208,31 @@ class GitTransport:
         Raises:
             Inaccessible: the remote does not answer, or refuses everybody; what it had taken before is not known.
         """
-        leases = [f"--force-with-lease={each.ref}:{each.old or ''}" for each in updates]
+        leases = [f"--force-with-lease={self._to_remote(each.ref)}:{each.old or ''}" for each in updates]
         words = ["push", "--porcelain", "--no-verify", "--no-signed"]
         words += ["--progress"] if self._on_progress is not None else []
         words += [*leases, *self._server("receive-pack"), "--", self._address.text]
-        done = self._run([*words, *(f"{each.new}:{each.ref}" for each in updates)])
-        found = dict(_read_statuses(done.output.decode("utf-8", "replace")))
+        done = self._run([*words, *(f"{each.new}:{self._to_remote(each.ref)}" for each in updates)])
+        statuses = _read_statuses(done.output.decode("utf-8", "replace"))
+        found = {self._from_remote(ref): status for ref, status in statuses}
         if not found and done.code != 0:
             raise self._failure("push to", done)
         return [_status_of(each, found.get(each.ref), done) for each in updates]
 
     def delete(self, ref: str, old: Oid) -> None:
         """Delete a ref of the remote if it still has a value; that it stays is no error."""
+        ref = self._to_remote(ref)
         words = ["push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{old}"]
         self._run([*words, *self._server("receive-pack"), "--", self._address.text, f":{ref}"])
+
+    def _to_remote(self, name: str) -> str:
+        """Return the name of a ref on the remote, or the first part of a refspec."""
+        return _HEADS + name.removeprefix("refs/") if self._address.as_branches and name.startswith(_OURS) else name
+
+    def _from_remote(self, ref: str) -> str:
+        """Return the name that a ref of the remote has everywhere else."""
+        is_branch = self._address.as_branches and ref.startswith(_HEADS + _OURS.removeprefix("refs/"))
+        return "refs/" + ref.removeprefix(_HEADS) if is_branch else ref
 
     def _run(self, words: Sequence[str], stdin: bytes = b"") -> Finished:
         options = [word for option in _OPTIONS for word in ("-c", option)]
@@ -195,7 +251,11 @@ class GitTransport:
         """Return the option that names the program which serves a directory, so that no hook of it runs."""
         if self._address.transport != "directory":
             return []
-        if not os.path.isdir(self._address.text):
+        if is_bundle(self._address.text):
+            if name == "receive-pack":
+                hint = "write a new one: scopes bundle create FILE"
+                raise Inaccessible(f"{self._address.text} is a bundle, which is only read", hint=hint)
+        elif not os.path.isdir(self._address.text):
             hint = "create it: git init --bare DIRECTORY"
             raise NotFound(f"there is no directory {self._address.text}", hint=hint)
         options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
@@ -205,6 +265,9 @@ class GitTransport:
         reason = describe_failure(done.errors)
         if "couldn't find remote ref" in done.errors:
             return NotFound("the remote does not have this conversation", hint="list what it has: scopes remote list")
+        if _BAD_OBJECT in done.errors:
+            hint = "nothing of it was taken; see who wrote it to the remote"
+            return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
         hint = "check the address, the network and your rights, and try again"
         redirected = self._find_redirect()
         if redirected is not None:
@@ -223,10 +286,21 @@ class GitTransport:
         return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
 
 
+def is_bundle(path: str) -> bool:
+    """Return True if a path is a file that begins as git's bundles do."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEADER_BYTES).startswith(_BUNDLES)
+    except OSError:
+        return False
+
+
 def transport_environment(environ: Mapping[str, str], address: Address, *, terminal: bool) -> dict[str, str]:
     """Return the environment of a git that talks to a remote: of the variables GIT_* only those of the connection."""
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
-    allowed = f"{_ALLOWED}:http" if address.transport == "http" else _ALLOWED
+    allowed = f"{_ALLOWED}:{address.transport}" if address.transport in {"http", "git"} else _ALLOWED
     asking = {} if terminal else {"GIT_TERMINAL_PROMPT": "0"}
     return kept | _ENVIRONMENT | asking | {"GIT_ALLOW_PROTOCOL": allowed}
 

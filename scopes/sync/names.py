@@ -43,6 +43,11 @@ class RemoteName(NamedTuple):
         return f"{ON_REMOTE}{self.project}/{self.month}/{self.root}"
 
 
+def is_remote_ref(ref: str) -> bool:
+    """Return True if a ref is the name of a conversation on a remote."""
+    return _ON_REMOTE.fullmatch(ref) is not None
+
+
 def parse_remote_ref(ref: str) -> RemoteName:
     """Split the name of a ref of a remote.
 

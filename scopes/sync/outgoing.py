@@ -13,6 +13,7 @@ from scopes.clock import format_seconds
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata
+from scopes.history.open_tips import closed_tip
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
@@ -27,7 +28,6 @@ from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
 from scopes.sync.names import RemoteName, read_root_document, tracking_ref
-from scopes.sync.open_tips import closed_tip
 from scopes.sync.registers import branch_names, read_state
 
 
@@ -73,16 +73,18 @@ class Outgoing(NamedTuple):
 
 
 def plan_push(
-    repository: Repository, remote: str, conversation: ConversationId, objects: Objects, *, force: bool = False
+    repository: Repository, remote: str | None, conversation: ConversationId, objects: Objects, *, force: bool = False
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
+
+    remote: None if the other side has nothing
 
     Raises:
         Refused: the conversation has too many branches.
         Corrupt, NotFound: it is damaged.
     """
     name = name_of_conversation(repository, conversation)
-    tracked = repository.find_ref(tracking_ref(remote, name.root))
+    tracked = None if remote is None else repository.find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
     metadata = repository.find_ref(refs.meta_ref(conversation))

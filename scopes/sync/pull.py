@@ -1,4 +1,4 @@
-"""`pull`: fetch, then merge the branches that have messages on both sides, each as `merge` does."""
+"""`pull`: fetch, then merge or rebase the branches that have messages on both sides, as those commands do."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, MergeOutcome, UpToDate
+from scopes.conversation.rebase import rebase
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
+from scopes.history.open_tips import closed_tip
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import same_command
 from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
@@ -21,16 +24,16 @@ from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
-from scopes.sync.open_tips import closed_tip
 from scopes.sync.remotes import Remote
 
-PullState: TypeAlias = Literal["merged", "fast-forward", "up-to-date", "conflict", "refused"]
+PullState: TypeAlias = Literal["merged", "rebased", "fast-forward", "up-to-date", "conflict", "refused"]
 
 
 class PulledBranch(NamedTuple):
-    """A branch that had messages on both sides, and what its merge came to.
+    """A branch that had messages on both sides, and what its merge or rebase came to.
 
-    messages: how many are new in it; conflicts: how many are open; reason: why it was not merged
+    messages: how many a merge has added to it, or a rebase has moved; conflicts: how many are open
+    reason: why it was left as it is
     """
 
     conversation: ConversationId
@@ -57,10 +60,13 @@ class Pulled(Result):
         return 3 if "conflict" in states else 1 if "refused" in states else self.fetched.exit_code
 
 
-def pull(repository: Repository, remote: Remote, selection: Selection, connection: Connection) -> Pulled:
+def pull(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, rebasing: bool = False
+) -> Pulled:
     """Fetch the chosen conversations, by default all, and merge what differs; one undo takes all of it back.
 
-    A merge that stops on conflicts is left as `merge` leaves it; the other branches are merged all the same.
+    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
+    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
 
     Raises:
         As `fetch`.
@@ -70,11 +76,11 @@ def pull(repository: Repository, remote: Remote, selection: Selection, connectio
     merged: list[PulledBranch] = []
     for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):
         with same_command(repository, *operations):
-            done = _merge(repository, conversation, branch, source)
+            done = (_rebase if rebasing else _merge)(repository, conversation, branch, source)
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
-    notes = () if stopped is None else (_note_conflict(stopped),)
+    notes = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
     return Pulled(fetched=fetched, branches=tuple(merged), notes=notes)
 
 
@@ -106,6 +112,19 @@ def _merge(repository: Repository, conversation: ConversationId, branch: BranchN
     return PulledBranch(conversation, branch, source, state, len(outcome.messages), conflicts, operation=operation)
 
 
+def _rebase(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:
+    try:
+        outcome = rebase(repository, conversation, onto=source, branch=branch, from_base=True)
+    except (Refused, Conflicted, NotFound) as error:
+        return PulledBranch(conversation, branch, source, "refused", reason=error.message)
+    operation, count = outcome.operation, len(outcome.messages)
+    if isinstance(outcome, ReplayConflicted):
+        conflicts = sum(each.status == "open" for each in outcome.conflicts)
+        return PulledBranch(conversation, branch, source, "conflict", count, conflicts, operation=operation)
+    state: PullState = "up-to-date" if isinstance(outcome, ReplayUpToDate) else "rebased"
+    return PulledBranch(conversation, branch, source, state, count, operation=operation)
+
+
 def _state_of(outcome: MergeOutcome) -> PullState:
     match outcome:
         case UpToDate():
@@ -118,7 +137,8 @@ def _state_of(outcome: MergeOutcome) -> PullState:
             return "merged"
 
 
-def _note_conflict(stopped: PulledBranch) -> Note:
-    text = f"the merge of {stopped.source} into {stopped.conversation}/{stopped.branch} stopped on conflicts"
-    name = stopped.conversation
-    return Note(text, f"resolve them: scopes conflicts list {name}; then: scopes merge {name} --continue")
+def _note_conflict(stopped: PulledBranch, verb: str) -> Note:
+    name, what = stopped.conversation, f"{stopped.conversation}/{stopped.branch}"
+    sides = f"{what} onto {stopped.source}" if verb == "rebase" else f"{stopped.source} into {what}"
+    text = f"the {verb} of {sides} stopped on conflicts"
+    return Note(text, f"resolve them: scopes conflicts list {name}; then: scopes {verb} {name} --continue")

@@ -146,10 +146,9 @@ class _Push:
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
         with quarantine_of(self._repository) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
             specs = [refspec_of(name) for name in names]
-            rows, _ = receive(self._repository, self._remote, transport, quarantine, specs, self._connection)
-        return {row.root: row.reason or "" for row in rows if row.status == "refused"}
+            rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+        return {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -163,7 +162,7 @@ class _Push:
         if not cleared:
             return []
         moved: list[_Planned] = []
-        with quarantine_of(self._repository) as quarantine:
+        with quarantine_of(self._repository, pushing=True) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
                 self._remember([status.update for status in statuses if status.reason is None])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
-from scopes.errors import Ambiguous, NotFound, ScopesError
+from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
 from scopes.store.repository import Repository
+from scopes.sync.addresses import Address
+from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
 
-_EVERYTHING = f"{ON_REMOTE}*"
+EVERYTHING = f"{ON_REMOTE}*"
+EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -34,10 +38,30 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
                 listed = _list(transport) if listed is None else listed
                 names.append(_find(listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
-    if not selection.has_conditions:
-        return [f"{_EVERYTHING}:{INCOMING}*"]
+    if selection.project is None and selection.year is None:
+        return [EVERYTHING_SPEC]
     wanted = _Wanted(repository, selection)
     return [refspec_of(name) for name in _list(transport) if name in wanted]
+
+
+def keep_recent(
+    repository: Repository, address: Address, connection: Connection, refspecs: list[str], since: int
+) -> list[str]:
+    """Return the refspecs of conversations with messages since a time; only their manifests are fetched for that.
+
+    One whose time cannot be read is kept: the fetch says what is wrong with it.
+
+    Raises:
+        As `GitTransport.fetch`.
+    """
+    if not refspecs:
+        return []
+    with quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, address)
+        times = transport.list_times(refspecs)
+        names = transport.list_refs(EVERYTHING) if refspecs == [EVERYTHING_SPEC] else None
+    every = refspecs if names is None else [refspec_of_ref(ref) for ref in sorted(names)]
+    return [spec for spec in every if times.get(spec.partition(":")[2], since) >= since]
 
 
 class _Wanted:
@@ -58,7 +82,11 @@ class _Wanted:
 
 
 def _list(transport: GitTransport) -> list[RemoteName]:
-    return [parse_remote_ref(ref) for ref in sorted(transport.list_refs(_EVERYTHING))]
+    found: list[RemoteName] = []
+    for ref in sorted(transport.list_refs(EVERYTHING)):
+        with suppress(Corrupt):  # somebody else's, which no condition can choose
+            found.append(parse_remote_ref(ref))
+    return found
 
 
 def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
@@ -72,4 +100,9 @@ def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
 
 def refspec_of(name: RemoteName) -> str:
     """Return the refspec that fetches one conversation."""
-    return f"{name.ref}:{INCOMING}{name.ref.removeprefix(ON_REMOTE)}"
+    return refspec_of_ref(name.ref)
+
+
+def refspec_of_ref(ref: str) -> str:
+    """Return the refspec that fetches one ref of a remote."""
+    return f"{ref}:{INCOMING}{ref.removeprefix(ON_REMOTE)}"

@@ -20,7 +20,7 @@ from scopes.sync.git_process import Finished, Limits, describe_failure, run_limi
 MAX_OBJECTS: Final = 20_000_000
 MAX_TREE_BYTES: Final = 64 << 20
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
-_HINT: Final = "nothing was taken from the remote; see who wrote this to it"
+_HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
 def check_packs(quarantine: Quarantine, limits: Limits) -> None:

@@ -98,7 +98,7 @@ ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "m
 NOT_RUN = re.compile(
     r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|scopes resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
     r"|--commit |agent-trace|--format git-ai|hooks install git"
-    r"|scopes (--store \S+ )?(push|fetch|pull|clone)\b|remote (add|remove) backup"
+    r"|scopes (--store \S+ )?(push|fetch|pull|clone|bundle)\b|remote (add|remove) backup"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scopes.result import Note
 from scopes.sync.accept import FetchedBranch, FetchedConversation
+from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned
 from scopes.sync.fetch import Fetched
@@ -29,8 +30,11 @@ _UPDATED = FetchedConversation(
 )  # fmt: skip
 _DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
 _REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")
+_BAD = FetchedConversation(
+    "ef" * 20, None, "unacceptable", None, reason="the remote sent an object that is not allowed"
+)
 _FETCHED = Fetched(
-    remote="origin", address=_ADDRESS, conversations=(_NEW, _UPDATED, _DELETED, _REFUSED), unchanged=7,
+    remote="origin", address=_ADDRESS, conversations=(_NEW, _UPDATED, _DELETED, _REFUSED, _BAD), unchanged=7,
     operation=_OPERATION, notes=(Note("1 branch differs from origin: conv-001/main", "merge it: scopes merge"),),
 )  # fmt: skip
 
@@ -60,11 +64,35 @@ REMOTE_SAMPLES = {
         branches=(
             PulledBranch("conv-001", "main", "origin/main", "merged", 3),
             PulledBranch("conv-001", "fix", "origin/fix", "conflict", 1, 2),
+            PulledBranch("conv-001", "idea", "origin/idea", "rebased", 2),
             PulledBranch("conv-002", "main", "origin/main", "refused", reason="this merge is already in progress"),
         ),
     ),
     "pulled-nothing": Pulled(
         fetched=Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None), branches=()
     ),
+    "bundled": BundleCreated(
+        path="/media/usb/talks.bundle", size_bytes=123_456,
+        conversations=(
+            BundledConversation("conv-001", _ROOT, "included", "Login fails on Safari", 2, 12),
+            BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret would leave the store"),
+        ),
+    ),
+    "bundled-nothing": BundleCreated(
+        path="/media/usb/talks.bundle", size_bytes=None,
+        conversations=(BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret"),),
+    ),
+    "verified": BundleVerified(
+        path="/media/usb/talks.bundle",
+        conversations=(
+            BundledConversation("conv-001", _ROOT, "known", "Login fails on Safari", 2, 12),
+            BundledConversation(None, _ROOT[::-1], "new", None, 1, 3),
+        ),
+    ),
+    "verified-bad": BundleVerified(
+        path="/media/usb/talks.bundle",
+        conversations=(BundledConversation(None, "ef" * 20, "unacceptable", reason="an object is not allowed"),),
+    ),
+    "verified-empty": BundleVerified(path="/media/usb/code.bundle", conversations=()),
     "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
 }  # fmt: skip

@@ -945,6 +945,9 @@ SAMPLES = {
     },
     "list": {
         "list": ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"}),
+        "shared-list": ConversationList(
+            conversations=(SUMMARIES[0]._replace(ahead=2, behind=1), SUMMARIES[1]._replace(ahead=0, behind=0), SUMMARIES[2])
+        ),
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),

@@ -1,4 +1,4 @@
-"""Git servers on the loopback interface for tests: an HTTP server in front of git's own, and sshd.
+"""Git servers on the loopback interface for tests: an HTTP server in front of git's own, `git daemon` and sshd.
 
 The HTTP server wants a password, if it is given one, and records what it was asked. `Redirecting` sends everybody to
 another address. Both end with their block. `find_sshd` is None where there is no sshd; the tests that need it are
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -186,6 +187,23 @@ def serve_ssh(directory: object) -> Iterator[SshServer]:
         server.communicate()
 
 
+@contextmanager
+def serve_daemon(directory: object) -> Iterator[str]:
+    """Run `git daemon`, which anybody may push to, until the end of the block; yield the address of a directory."""
+    port = _free_port()
+    words = ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={port}", f"--base-path={directory}"]
+    server = subprocess.Popen(
+        [*words, "--export-all", "--enable=receive-pack", "--informative-errors", str(directory)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        _wait_for(port, server)
+        yield f"git://127.0.0.1:{port}"
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)  # git has started it as a process of its own
+        server.communicate()
+
+
 def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -199,7 +217,7 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
-    raise AssertionError("sshd does not listen")
+    raise AssertionError("the server does not listen")
 
 
 def write_sentinel(path: object, sentinel: object) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.support.git_servers import find_sshd, serve_ssh
 from tests.support.history import history
+from tests.support.newest_git import NEWEST_GIT
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 from tests.support.remotes import add, make_bare
+
+
+@pytest.fixture(autouse=True)
+def chosen_git(sealed_world, monkeypatch):
+    """Use the newest git that is known: that of `SCOPES_TEST_GIT`, if it is newer than the one on PATH."""
+    monkeypatch.setenv("PATH", NEWEST_GIT.directory + os.pathsep + os.environ["PATH"])
 
 
 @pytest.fixture

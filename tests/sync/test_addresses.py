@@ -21,6 +21,7 @@ ALLOWED = {
     "http://localhost:8080/talks.git": ("http://localhost:8080/talks.git", "http"),
     "http://127.0.0.1/talks.git": ("http://127.0.0.1/talks.git", "http"),
     "http://[::1]/talks.git": ("http://[::1]/talks.git", "http"),
+    "git://127.0.0.1:9418/talks.git": ("git://127.0.0.1:9418/talks.git", "git"),
     "/srv/talks.git": ("/srv/talks.git", "directory"),
     "file:///srv/my%20talks.git": ("/srv/my talks.git", "directory"),
     "file://localhost/srv/talks.git": ("/srv/talks.git", "directory"),
@@ -37,7 +38,9 @@ REFUSED = {
     "fd::7": "fd:: run a program",
     "foo::https://host/x": "foo:: run a program",
     "ext::ssh://host/x": "ext:: run a program",
-    "git://host/talks.git": "git:// are not allowed",
+    "git://host/talks.git": "git is not encrypted",
+    "git://127.0.0.1.evil.example/x": "git is not encrypted",
+    "git://host/-x": "must not begin with '-'",
     "ftp://host/talks.git": "ftp:// are not allowed",
     "http://host/talks.git": "http is not encrypted",
     "http://127.0.0.1.evil.example/x": "http is not encrypted",
@@ -72,7 +75,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", ALLOWED)
 def test_an_address_is_allowed(text):
-    assert parse_address(text, "/work") == ALLOWED[text]
+    assert parse_address(text, "/work") == (*ALLOWED[text], False)
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=ascii)

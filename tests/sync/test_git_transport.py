@@ -8,6 +8,7 @@ from scopes.errors import Inaccessible, NotFound
 from scopes.store.quarantine import open_quarantine
 from scopes.sync.addresses import parse_address
 from scopes.sync.git_transport import GitTransport, RefUpdate, transport_environment
+from tests.support.history import history
 from tests.support.remotes import connection, push_to
 from tests.support.store import git, git_bytes, make_store, write_chain
 
@@ -119,3 +120,18 @@ def test_only_what_the_remote_lacks_is_sent(ours, repository, bare, transport):
     tip = git(repository, "rev-parse", "refs/heads/conv-001/main").strip()
     assert transport.push([RefUpdate(PROBE, None, tip)])[0].reason is None
     assert git_bytes(bare, "cat-file", "--batch-all-objects", "--batch-check").count(b"\n") == before
+
+
+def test_a_push_compares_with_no_refs_of_other_conversations(ours, monkeypatch):
+    """Over HTTP git compares each ref that it sends with all refs of the directory that it runs in."""
+    history(ours, "main: x")
+    push_to(ours, "conv-002")
+    seen = []
+    push = GitTransport.push
+    monkeypatch.setattr(
+        GitTransport,
+        "push",
+        lambda self, updates: seen.append(git(self._quarantine.path, "for-each-ref")) or push(self, updates),
+    )
+    assert [row.status for row in push_to(ours).conversations] == ["new"]
+    assert seen == [""]

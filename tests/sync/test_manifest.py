@@ -6,6 +6,7 @@ import pytest
 
 from scopes.conversation.merge import merge
 from scopes.errors import Corrupt, TooNew
+from scopes.history.open_tips import closed_tip
 from scopes.ids import parse_branch_name
 from scopes.model.conversation import branch_id
 from scopes.model.manifest import Manifest, ManifestBranch, decode_manifest, encode_manifest, tips_of
@@ -14,7 +15,6 @@ from scopes.store.repository import read_commit
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest
-from scopes.sync.open_tips import closed_tip
 from scopes.sync.outgoing import plan_push
 from tests.support.history import history, say
 from tests.support.store import NOON, write_message

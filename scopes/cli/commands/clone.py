@@ -9,10 +9,11 @@ from scopes.cli import usage
 from scopes.cli.commands.remote import Address
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import AsBranches, OfProject, OfYear
+from scopes.store.remote_file import ORIGIN
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
 from scopes.sync.names import parse_remote_name
-from scopes.sync.remotes import ORIGIN
 
 
 def clone(
@@ -22,10 +23,9 @@ def clone(
         str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: that of init)")
     ] = None,
     name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    project: OfProject = None,
+    year: OfYear = None,
+    as_branches: AsBranches = False,
 ) -> int:
     """Make a store of the conversations of a remote.
 
@@ -37,7 +37,7 @@ def clone(
       scopes --store ~/talks-2026 clone ~/backup/talks.git --year 2026
     """
     invocation: Invocation = context.obj
-    checked = parse_address(address, invocation.cwd)
+    checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     selection = choose(invocation, None, project=project, year=year)
     path = invocation.new_store_path
     if directory is not None:

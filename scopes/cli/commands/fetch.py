@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
 from scopes.sync.fetch import fetch as run_fetch
 from scopes.sync.remotes import resolve_remote
 
 
 def fetch(
     context: usage.Context,
-    conversations: Annotated[
-        list[str] | None,
-        usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
-    ] = None,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
-    ] = None,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    conversations: ToGet = None,
+    remote: FromRemote = None,
+    project: OfProject = None,
+    since: Since = None,
+    year: OfYear = None,
 ) -> int:
     """Get conversations from a remote.
 
@@ -32,15 +26,17 @@ def fetch(
     not come back. One undo takes back the whole fetch.
 
     Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
-    into the store, all of it or nothing.
+    into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
+    are taken, and the exit code is 7.
 
     Examples:
       scopes fetch
       scopes fetch conv-001 --remote backup
       scopes fetch --project . --year 2026
+      scopes fetch --since '1 week ago'
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, year=year)
+    selection = choose(invocation, conversations, project=project, since=since, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:

@@ -51,6 +51,10 @@ def list_(
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
     tags, and more). Abandoned branches are not counted.
 
+    If there is a remote, a column compares with it: +2 is for two messages that it lacks, -1 for one that only it has,
+    and = for the same on both sides, as of the last fetch or push. That is the remote origin, or the only one; --format
+    and --json have ahead and behind.
+
     Examples:
       scopes conv list
       scopes conv list -n 50 --since '2 weeks ago'

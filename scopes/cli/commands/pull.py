@@ -5,25 +5,24 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
 from scopes.sync.pull import pull as run_pull
 from scopes.sync.remotes import resolve_remote
 
 
 def pull(
     context: usage.Context,
-    conversations: Annotated[
-        list[str] | None,
-        usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
-    ] = None,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
-    ] = None,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    conversations: ToGet = None,
+    remote: FromRemote = None,
+    project: OfProject = None,
+    since: Since = None,
+    year: OfYear = None,
+    rebase: Annotated[
+        bool, usage.Option("--rebase", help="Move messages that the remote lacks on top of its own, instead of a merge")
+    ] = False,
 ) -> int:
     """Get conversations, and merge what differs.
 
@@ -31,14 +30,18 @@ def pull(
     such as two decisions about one topic, the merge of that branch stops with exit code 3, as merge does: resolve the
     conflicts, and run merge --continue. One undo takes back all of it.
 
+    With --rebase the messages that the remote lacks are moved on top of those that it has, as rebase does: they keep
+    their ids, and there is no merge. A conflict is continued with rebase --continue.
+
     Examples:
       scopes pull
       scopes pull conv-001 --remote backup
+      scopes pull --rebase
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, year=year)
+    selection = choose(invocation, conversations, project=project, since=since, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
-        result = run_pull(repository, chosen, selection, connection)
+        result = run_pull(repository, chosen, selection, connection, rebasing=rebase)
     return invocation.show(result)

@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import Everything, OfProject, OfYear, ToRemote, ToSend
 from scopes.errors import Invalid
 from scopes.sync.push import push as run_push
 from scopes.sync.remotes import resolve_remote
@@ -15,16 +16,12 @@ from scopes.sync.remotes import resolve_remote
 
 def push(
     context: usage.Context,
-    conversations: Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")] = None,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
-    ] = None,
-    everything: Annotated[bool, usage.Option("--all", help="All conversations of the store")] = False,
-    project: Annotated[
-        str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
-    ] = None,
+    conversations: ToSend = None,
+    remote: ToRemote = None,
+    everything: Everything = False,
+    project: OfProject = None,
     since: Since = None,
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")] = None,
+    year: OfYear = None,
     force: Annotated[
         bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
     ] = False,
@@ -37,6 +34,10 @@ def push(
     session that may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched
     first. A branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch
     and merge, or give --force.
+
+    A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
+    confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
+    all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.

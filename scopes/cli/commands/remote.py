@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from scopes.cli import usage
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.sharing_options import AsBranches
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
 
@@ -22,6 +23,7 @@ def remote_add(
     no_probe: Annotated[
         bool, usage.Option("--no-probe", help="Do not ask whether it answers and takes what scopes pushes")
     ] = False,
+    as_branches: AsBranches = False,
 ) -> int:
     """Add a git repository to share through.
 
@@ -29,14 +31,15 @@ def remote_add(
     credentials, proxies and ssh; a password in an address is refused, and so is http to another machine than this one.
     The remote is asked at once: one tiny ref is written and deleted again, because some hosts take only branches and
     tags. Conversations are kept below refs/scopes, where nobody sees them in the code: a repository of their own is
-    better all the same.
+    better all the same. For a host that takes only branches and tags, --as-branches keeps them below
+    refs/heads/scopes, in a repository that has nothing else.
 
     Examples:
       scopes remote add origin git@example.org:team/talks.git --no-probe
       scopes remote add backup ~/backup/talks.git
     """
     invocation: Invocation = context.obj
-    checked = parse_address(address, invocation.cwd)
+    checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     with connect(invocation) as connection:
         result = add_remote(invocation.repository(create=True), name, checked, connection, probe=not no_probe)
     return invocation.show(result)

@@ -9,10 +9,12 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
+from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.list import explain, explain_rules, list_secrets
-from scopes.secrets.scan import scan
+from scopes.secrets.scan import SecretRow, scan
+from scopes.store.repository import Repository
 
 
 def secrets_scan(
@@ -91,7 +93,8 @@ def secrets_allow(
     """Let a secret leave, because it is none.
 
     For samples, public keys and revoked tokens. It then passes every door: exports, contexts, history, the answers of
-    scopes mcp. The list is kept in the store as a keyed hash; undo takes a change of it back.
+    scopes mcp. An id that push or bundle create have named is found wherever it is, also in a name or a subject that
+    another program has written. The list is kept in the store as a keyed hash; undo takes a change of it back.
 
     Examples:
       scopes secrets allow 3f2a91c0 --reason 'the sample of the documentation'
@@ -109,6 +112,7 @@ def secrets_allow(
             index_directory=invocation.index_directory,
             reason=reason,
             on_progress=on_progress,
+            find_elsewhere=_find_elsewhere,
         )
     return invocation.show(result)
 
@@ -131,8 +135,16 @@ def secrets_explain(
     if name is None:
         return invocation.show(explain_rules(repository, index_directory=directory))
     with _scanning(invocation) as on_progress:
-        result = explain(repository, name, index_directory=directory, on_progress=on_progress)
+        result = explain(
+            repository, name, index_directory=directory, on_progress=on_progress, find_elsewhere=_find_elsewhere
+        )
     return invocation.show(result)
+
+
+def _find_elsewhere(repository: Repository) -> list[SecretRow]:
+    """Search all that a push would send; it is loaded only if it is needed."""
+    found: list[SecretRow] = load("scopes.sync.clearance:find_outgoing_secrets")(repository)
+    return found
 
 
 @contextmanager

@@ -33,6 +33,8 @@ _PIPED_COLUMNS = (
     Column("Agent", hidden=True),
     Column("Model", hidden=True),
     Column("Tags", hidden=True),
+    Column("Ahead", hidden=True),
+    Column("Behind", hidden=True),
 )
 _TERMINAL_COLUMNS: Final = {
     "ID": Column("ID", "id"),
@@ -41,6 +43,7 @@ _TERMINAL_COLUMNS: Final = {
     "Project": Column("Project", flexible=True),
     "Messages": Column("Msgs", align="right"),
     "Branches": Column("Branches", align="right"),
+    "Remote": Column("Remote"),
     "Activity": Column("Activity", "time"),
 }
 _BORDER: Final = 4
@@ -69,7 +72,7 @@ _LAYOUTS: Final = (  # the richest first
     _Layout(30, short=True),
     _Layout(30, short=True, dropped=("Project",)),
     _Layout(30, short=True, dropped=("Project", "Messages")),
-    _Layout(0, short=True, dropped=("Project", "Messages", "Branches")),
+    _Layout(0, short=True, dropped=("Project", "Messages", "Branches", "Remote")),
 )
 
 
@@ -142,8 +145,17 @@ def _terminal_row(row: ConversationRow, result: ConversationList, *, all_partici
         "Project": project if all_participants else _cut(project),
         "Messages": "" if row.messages is None else f"{row.messages:,}",
         "Branches": str(row.branches),
+        "Remote": _compared(row),
         "Activity": UNKNOWN_TIME if row.activity is None else ago(row.activity, now_nanoseconds()),
     }
+
+
+def _compared(row: ConversationRow) -> str:
+    """Return how many messages the remote lacks (+), and how many only it has (-); nothing if it lacks all of them."""
+    if row.ahead is None or row.behind is None:
+        return ""
+    counts = [f"{sign}{count}" for sign, count in (("+", row.ahead), ("-", row.behind)) if count]
+    return " ".join(counts) or "="
 
 
 def _main_participant(row: ConversationRow) -> str:
@@ -176,4 +188,6 @@ def _piped_row(row: ConversationRow, result: ConversationList) -> tuple[str, ...
         row.agent or "",
         row.model or "",
         ",".join(row.tags or ()),
+        "" if row.ahead is None else str(row.ahead),
+        "" if row.behind is None else str(row.behind),
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNDO_HINT, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, format_size, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import plural
 
 if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
+    from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
     from scopes.sync.fetch import Fetched
@@ -37,11 +38,26 @@ _FETCHED = (
 _PULLED = (
     Column("Branch", "branch"),
     Column("State"),
-    Column("Merged"),
+    Column("With"),
     Column("Messages", align="right"),
     Column("Reason", flexible=True),
 )
-_STYLES: dict[str, Style] = {"new": "good", "updated": "good", "refused": "bad", "deleted": "dim"}
+_BUNDLED = (
+    Column("Conversation", "id"),
+    Column("State"),
+    Column("Branches", align="right"),
+    Column("Messages", align="right"),
+    Column("Title", flexible=True),
+    Column("Root", hidden=True),
+)
+_STYLES: dict[str, Style] = {
+    "included": "good",
+    "new": "good",
+    "updated": "good",
+    "refused": "bad",
+    "unacceptable": "bad",
+    "deleted": "dim",
+}
 _SHORT_ROOT = 12
 
 
@@ -115,6 +131,34 @@ def render_cloned(result: Cloned, view: View) -> None:
     write_outcome(view, result.path, f"Cloned {number} {plural(number, 'conversation')} into ", result.path)
     if view.terminal:
         write_hint(view, f"use it: scopes --store {result.path} list")
+
+
+@render_text.register
+def render_bundle_created(result: BundleCreated, view: View) -> None:
+    """Write a row for each conversation that was chosen, and where the bundle is."""
+    view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+    if result.size_bytes is None:
+        view.aside("no bundle was written")
+    elif view.terminal:
+        view.line(f"wrote {result.path} ({format_size(result.size_bytes)})")
+        write_hint(view, "on another machine: scopes bundle import FILE")
+
+
+@render_text.register
+def render_bundle_verified(result: BundleVerified, view: View) -> None:
+    """Write a row for each conversation of the bundle."""
+    if result.conversations:
+        view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+    else:
+        view.aside("the bundle has no conversation")
+    if view.terminal and result.conversations and result.exit_code == 0:
+        write_hint(view, f"get them: scopes bundle import {result.path}")
+
+
+def _bundled_row(row: BundledConversation) -> tuple[Cell, ...]:
+    name = row.conversation or row.root[:_SHORT_ROOT]
+    counts = (str(row.branches), str(row.messages)) if row.branches else ("", "")
+    return name, Span(row.status, _STYLES.get(row.status, "")), *counts, row.reason or row.title or "", row.root
 
 
 def _write_fetched(result: Fetched, view: View) -> None:

@@ -44,4 +44,6 @@ def _summary_object(summary: ConversationRow, result: ConversationList) -> dict[
         agent=summary.agent,
         model=summary.model,
         tags=None if summary.tags is None else list(summary.tags),
+        ahead=summary.ahead,
+        behind=summary.behind,
     )

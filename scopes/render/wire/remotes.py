@@ -9,6 +9,7 @@ from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
+    from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
     from scopes.sync.fetch import Fetched
@@ -90,6 +91,24 @@ def format_cloned(result: Cloned) -> dict[str, object]:
         "address": result.fetched.address,
         "conversations": list(map(_conversation, result.fetched.conversations)),
     }
+
+
+@to_wire.register
+def format_bundle_created(result: BundleCreated) -> dict[str, object]:
+    """Return the path of the bundle and an object for each conversation; without `size_bytes` it was not written."""
+    return without_none(
+        kind="bundle",
+        path=result.path,
+        size_bytes=result.size_bytes,
+        conversations=[without_none(**row._asdict()) for row in result.conversations],
+    )
+
+
+@to_wire.register
+def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
+    """Return an object for each conversation of a bundle."""
+    rows = [without_none(**row._asdict()) for row in result.conversations]
+    return {"kind": "bundle-content", "path": result.path, "conversations": rows}
 
 
 def _conversation(row: FetchedConversation) -> dict[str, Any]:

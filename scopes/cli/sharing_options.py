@@ -1,0 +1,29 @@
+"""Arguments and options of the commands that share conversations, each with one name and one help text."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from scopes.cli import usage
+
+ToSend: TypeAlias = Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")]
+ToGet: TypeAlias = Annotated[
+    list[str] | None,
+    usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
+]
+ToRemote: TypeAlias = Annotated[
+    str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
+]
+FromRemote: TypeAlias = Annotated[
+    str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
+]
+Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
+OfProject: TypeAlias = Annotated[
+    str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
+]
+OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
+BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
+AsBranches: TypeAlias = Annotated[
+    bool,
+    usage.Option("--as-branches", help="Keep conversations as branches there, for a host that takes no other refs"),
+]

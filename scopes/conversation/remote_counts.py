@@ -1,0 +1,126 @@
+"""How many messages a remote lacks, and how many only it has, for every conversation of a list.
+
+A manifest has the tips of its branches as parents. So a conversation of which the remote has everything costs one
+commit more, and only others are compared by their histories. No message is read, but the last one if it may still grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from scopes.conversation.list_rows import ConversationRefs
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import is_root
+from scopes.history.metadata import read_directory_and_fork, read_metadata
+from scopes.history.open_tips import closed_tip
+from scopes.history.remote_branches import read_manifest_branches
+from scopes.history.revisions import find_root_commit
+from scopes.ids import ConversationId, Oid
+from scopes.model.conversation import branch_id
+from scopes.store.graph import list_merge_bases, list_new_commits
+from scopes.store.objects import parse_commit
+from scopes.store.read_once import ReadOnce
+from scopes.store.refs import REMOTES
+from scopes.store.remote_file import choose_default, read_addresses
+from scopes.store.repository import Repository, read_commit
+
+
+class RemoteCounts(NamedTuple):
+    """How many messages only this store has, and how many only the remote."""
+
+    ahead: int
+    behind: int
+
+
+_EVEN: Final = RemoteCounts(0, 0)
+
+
+def count_by_conversation(
+    repository: Repository, once: ReadOnce, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
+) -> dict[ConversationId, RemoteCounts]:
+    """Compare conversations with the default remote; those that it did not have when it was last seen are left out.
+
+    `values` are the refs. A branch that the remote lacks is compared with all that it has. What is damaged is left out,
+    too: `verify` reports it.
+    """
+    remote = _default_remote(repository)
+    prefix = f"{REMOTES}{remote}/"
+    manifests = {Oid(ref.removeprefix(prefix)): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+    if remote is None or not manifests:
+        return {}
+    comparison = _Comparison(repository, once, manifests)
+    found: dict[ConversationId, RemoteCounts] = {}
+    for refs_of in conversations:
+        with suppress(Corrupt, NotFound):
+            counts = comparison.compare(refs_of)
+            if counts is not None:
+                found[refs_of.conversation] = counts
+    return found
+
+
+def _default_remote(repository: Repository) -> str | None:
+    try:
+        return choose_default(read_addresses(repository.path))
+    except Corrupt:
+        return None
+
+
+class _Comparison:
+    """Compares conversations with the manifests of one remote, which are given by root commit."""
+
+    def __init__(self, repository: Repository, once: ReadOnce, manifests: Mapping[Oid, Oid]) -> None:
+        self._repository = repository
+        self._manifests = manifests
+        self._parents = _read_parents(once, list(dict.fromkeys(manifests.values())))
+        self._by_tip = {tip: oid for oid, parents in self._parents.items() for tip in parents}
+
+    def compare(self, refs_of: ConversationRefs) -> RemoteCounts | None:
+        """Return the counts; None if the remote does not have the conversation."""
+        tips = {tip if tip in self._by_tip else self._closed(tip) for tip in refs_of.tips.values()}
+        manifest = self._by_tip.get(next(iter(tips)))
+        if manifest is not None:
+            parents = self._parents[manifest]
+            if tips in (set(parents), set(parents[1:])):  # the first one may be the manifest before
+                return _EVEN
+        found = self._manifests.get(self._find_root(refs_of) or Oid(""))
+        return None if found is None else self._count(refs_of, found)
+
+    def _closed(self, tip: Oid) -> Oid:
+        """Return the tip without a message that may still grow, if the remote has what is below it."""
+        parents = read_commit(self._repository, tip).parents
+        return closed_tip(self._repository, tip) if len(parents) == 1 and parents[0] in self._by_tip else tip
+
+    def _find_root(self, refs_of: ConversationRefs) -> Oid | None:
+        if refs_of.meta is not None:
+            _, fork = read_directory_and_fork(self._repository, Oid(refs_of.meta))
+            if fork in self._manifests:
+                return fork
+        return find_root_commit(self._repository, refs_of.conversation)
+
+    def _count(self, refs_of: ConversationRefs, manifest: Oid) -> RemoteCounts:
+        there = read_manifest_branches(self._repository, manifest)
+        entries = read_metadata(self._repository, refs_of.conversation).branches
+        ahead: set[Oid] = set()
+        behind: set[Oid] = set()
+        for name, tip in refs_of.tips.items():
+            other = there.get(branch_id(name, entries.get(name)))
+            if other is None or other.tip != tip:
+                ahead |= self._list_new(closed_tip(self._repository, tip), manifest)
+            if other is not None and other.tip != tip:
+                behind |= self._list_new(other.tip, tip)
+        return RemoteCounts(len(ahead), len(behind))
+
+    def _list_new(self, tip: Oid, other: Oid) -> set[Oid]:
+        bases = list_merge_bases(self._repository, tip, other)
+        return {each.oid for each in list_new_commits(self._repository, tip, other, bases) if not is_root(each)}
+
+
+def _read_parents(once: ReadOnce, manifests: list[Oid]) -> dict[Oid, tuple[Oid, ...]]:
+    """Return the parents of manifests; those that are damaged are left out."""
+    try:
+        commits = once.read_commits(manifests)
+    except (Corrupt, NotFound):
+        return {}
+    return {oid: parse_commit(oid, data).parents for oid, data in zip(manifests, commits, strict=True)}

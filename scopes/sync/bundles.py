@@ -1,0 +1,236 @@
+"""`bundle create`, `import` and `verify`: conversations in one file, as git's own bundles, to carry by hand.
+
+A bundle has the refs that a remote would have, each with the whole of its conversation, so it needs no connection and
+no other file. It is read as a remote is: into a quarantine, with all checks. What came from the last bundle is known
+under the name `bundle`: its branches are `bundle/main` and so on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.errors import Corrupt, Inaccessible, NotFound, SecretsFound
+from scopes.exporters.atomic_save import check_target, write_file
+from scopes.ids import ConversationId, Oid
+from scopes.result import Note, Result
+from scopes.secret_scan.clearance import Cleared, Gate, Mode
+from scopes.secrets.gates import gate_of
+from scopes.store.git_program import find_git, git_environment
+from scopes.store.quarantine import Quarantine, open_quarantine
+from scopes.store.remote_file import BUNDLE
+from scopes.store.repository import Objects, Repository
+from scopes.store.transactions import shared_write
+from scopes.sync.addresses import Address
+from scopes.sync.clearance import clear_for_push
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.fetch import Fetched, fetch, new_objects
+from scopes.sync.git_process import describe_failure, run_limited
+from scopes.sync.git_transport import is_bundle
+from scopes.sync.incoming import fetch_acceptable
+from scopes.sync.local_conversations import Selection, choose_local, list_roots
+from scopes.sync.names import is_remote_ref, parse_remote_ref
+from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.remote_selection import EVERYTHING_SPEC
+from scopes.sync.remotes import Remote
+from scopes.sync.unpacked_bundles import unpacked
+
+BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
+_NOBODY: Final = "-"  # no remote has this name, so nothing is known of it, and all is checked
+_PIECE: Final = 1 << 20
+_OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
+_SECRETS: Final = Note(
+    "what may have a secret is not in the bundle",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: scopes bundle create --allow-secrets",
+)
+
+
+class BundledConversation(NamedTuple):
+    """A conversation of a bundle.
+
+    conversation: its name here; None if it is not here
+    status: of one that was to be written `included` or `refused`; of one that is read `new`, `unacceptable`, or `known`
+        if it is here, whatever is new in it
+    messages: how many its longest branch has
+    """
+
+    conversation: ConversationId | None
+    root: Oid
+    status: BundledStatus
+    title: str | None = None
+    branches: int = 0
+    messages: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleCreated(Result):
+    """A bundle that was written; `size_bytes` is None if it would have been empty, and there is no file."""
+
+    path: str
+    conversations: tuple[BundledConversation, ...]
+    size_bytes: int | None
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a conversation was refused."""
+        return 1 if any(each.status == "refused" for each in self.conversations) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleVerified(Result):
+    """What a bundle has, after all of it was checked; nothing was taken."""
+
+    path: str
+    conversations: tuple[BundledConversation, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """That of damage if a conversation is not acceptable."""
+        return Corrupt.exit_code if any(each.status == "unacceptable" for each in self.conversations) else 0
+
+
+def create_bundle(
+    repository: Repository,
+    path: str,
+    selection: Selection,
+    connection: Connection,
+    *,
+    force: bool = False,
+    allow_secrets: bool = False,
+) -> BundleCreated:
+    """Write the chosen conversations into a file, as a push to an empty remote would send them.
+
+    A conversation that may have a secret is left out, unless secrets are allowed. The file is written completely or not
+    at all.
+
+    Raises:
+        NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
+        Refused: the file exists, and `force` is not given.
+        Inaccessible: it cannot be written.
+    """
+    check_target(path, force=force)
+    chosen = choose_local(repository, selection)
+    if not chosen:
+        raise NotFound("there is no such conversation", hint="see: scopes list")
+    gate_mode: Mode = "allow" if allow_secrets else "refuse"
+    rows: list[BundledConversation] = []
+    manifests: dict[str, Oid] = {}
+    with shared_write(repository), new_objects(repository, len(chosen)) as objects:
+        for conversation in chosen:
+            outgoing = plan_push(repository, None, conversation, objects)
+            reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
+            rows.append(_describe(outgoing, reason))
+    size = None
+    if manifests:
+        with open_quarantine(repository.path, manifests) as quarantine:
+            made = _run_git(quarantine, connection)
+            size = write_file(path, _read_pieces(made, gate_of(repository, gate_mode)), force=force)
+    notes = (_SECRETS,) if any(row.status == "refused" for row in rows) else ()
+    return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, notes=notes)
+
+
+def _write_manifest(
+    repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate, manifests: dict[str, Oid]
+) -> str | None:
+    """Write the manifest of a conversation once a gate has cleared all of it; return why it may not leave."""
+    try:
+        cleared = clear_for_push(repository, objects, outgoing, gate)
+    except SecretsFound as error:
+        return error.message
+    manifests[outgoing.name.ref] = outgoing.write(objects, cleared)
+    return None
+
+
+def _describe(outgoing: Outgoing, reason: str | None) -> BundledConversation:
+    branches = outgoing.manifest.branches
+    return BundledConversation(
+        outgoing.conversation,
+        outgoing.name.root,
+        "included" if reason is None else "refused",
+        outgoing.manifest.title if reason is None else None,
+        len(branches),
+        max(branch.messages for branch in branches.values()),
+        reason,
+    )
+
+
+def _run_git(quarantine: Quarantine, connection: Connection) -> str:
+    """Write a bundle of all refs of a quarantine into it, and return its path."""
+    program = find_git()
+    if program is None:
+        raise Inaccessible("the git program is not installed", hint="install git; it writes bundles")
+    made = os.path.join(quarantine.path, "bundle")
+    options = [word for option in _OPTIONS for word in ("-c", option)]
+    progress = "--progress" if connection.on_progress is not None else "--quiet"
+    done = run_limited(
+        [program, "--no-pager", *options, "bundle", "create", progress, made, "--all"],
+        directory=quarantine.path,
+        environment=git_environment(quarantine.path),
+        limits=connection.limits,
+        lock=quarantine.lock,
+        on_progress=connection.on_progress,
+    )
+    if done.code != 0:
+        raise Inaccessible(f"the bundle cannot be made: {describe_failure(done.errors)}", hint="check the disk's space")
+    return made
+
+
+def _read_pieces(path: str, gate: Gate) -> Iterator[Cleared]:
+    """Yield the bundle in pieces; another gate has cleared what is in it, before it was packed."""
+    with open(path, "rb") as file:
+        while data := file.read(_PIECE):
+            yield gate.clear_inspected(data)
+
+
+def import_bundle(repository: Repository, path: str, selection: Selection, connection: Connection) -> Fetched:
+    """Take the chosen conversations of a bundle, by default all, as `fetch` takes those of a remote.
+
+    Raises:
+        NotFound: there is no such file, or it has none of them.
+        Corrupt: no conversation in it is acceptable, or it is no bundle.
+        As `fetch`.
+    """
+    return fetch(repository, bundle_remote(path), selection, connection)
+
+
+def verify_bundle(repository: Repository, path: str, connection: Connection) -> BundleVerified:
+    """Check a bundle as `import_bundle` does, and return what it has; nothing is taken.
+
+    Raises:
+        NotFound, Corrupt: there is no such file, or it is no bundle.
+    """
+    roots = list_roots(repository)
+    rows: list[BundledConversation] = []
+    with (
+        unpacked(repository, bundle_remote(path, _NOBODY), connection) as remote,
+        quarantine_of(repository) as quarantine,
+        fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (_, incoming),
+    ):
+        for name, manifests in incoming.checked:
+            known, manifest = roots.get(name.root), manifests[0].manifest
+            longest = max(branch.messages for branch in manifest.branches.values())
+            status: BundledStatus = "new" if known is None else "known"
+            rows.append(BundledConversation(known, name.root, status, manifest.title, len(manifest.branches), longest))
+        for ref, error in incoming.refused.items():
+            if is_remote_ref(ref):
+                root = parse_remote_ref(ref).root
+                rows.append(BundledConversation(roots.get(root), root, "unacceptable", reason=error.message))
+    return BundleVerified(path=path, conversations=tuple(rows))
+
+
+def bundle_remote(path: str, name: str = BUNDLE) -> Remote:
+    """Return a bundle as a remote.
+
+    Raises:
+        NotFound: there is no such file.
+        Corrupt: it is no bundle.
+    """
+    if not os.path.isfile(path):
+        raise NotFound(f"there is no file {path!a}", hint="check the path")
+    if not is_bundle(path):
+        raise Corrupt(f"{path!a} is not a bundle", hint="write one: scopes bundle create FILE --all")
+    return Remote(name, Address(path, "directory"))

@@ -1,0 +1,138 @@
+"""Fetch conversations into a quarantine and check them; those that are not acceptable are left out.
+
+Git keeps all that came in one pack, and nothing of a bad conversation may get into the store with it. So what is good
+is fetched again without it, into another quarantine. If git refuses the pack as a whole, halves of it are fetched until
+the bad conversations are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final, NamedTuple
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.store.quarantine import Quarantine
+from scopes.store.received_objects import ReceivedObjects
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.format_check import FormatCheck, ReceivedConversation
+from scopes.sync.git_transport import INCOMING
+from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
+from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
+from scopes.sync.remotes import Remote
+from scopes.sync.second_check import check_packs, check_sizes
+
+MAX_FETCHES: Final = 64  # to find the bad conversations
+_ROUNDS: Final = 4
+
+
+class Incoming(NamedTuple):
+    """What a remote has sent: conversations in which something is new, others, and those that are not acceptable.
+
+    refused: why, by the refs on the remote, which may be no names of conversations
+    """
+
+    checked: Sequence[ReceivedConversation]
+    unchanged: Sequence[RemoteName]
+    refused: Mapping[str, Corrupt]
+
+
+@contextmanager
+def fetch_acceptable(
+    repository: Repository, remote: Remote, connection: Connection, quarantine: Quarantine, refspecs: Sequence[str]
+) -> Iterator[tuple[Quarantine, Incoming]]:
+    """Fetch refs and check them; yield a quarantine that has what is acceptable, and nothing else.
+
+    quarantine: for the first try
+
+    Raises:
+        NotFound, Inaccessible: as `GitTransport.fetch`.
+        Corrupt: the remote sent something else each time.
+    """
+    search = _Search(repository, remote, connection)
+    refused: dict[str, Corrupt] = {}
+    with ExitStack() as quarantines:
+        for _ in range(_ROUNDS):
+            try:
+                found = search.fetch(quarantine, refspecs)
+                bad = found.refused
+                names = [*(each.name for each in found.checked), *found.unchanged]
+                wanted = [name.ref for name in names]
+            except Corrupt as error:
+                wanted = search.list_refs(quarantine, refspecs)
+                bad = search.find_bad(wanted, error)
+                if not bad:
+                    raise
+            refused.update(bad)
+            if not bad:
+                yield quarantine, found._replace(refused=refused)
+                return
+            wanted = [ref for ref in wanted if ref not in refused]
+            if not wanted:
+                yield quarantine, Incoming((), (), refused)
+                return
+            refspecs = list(map(refspec_of_ref, wanted))
+            quarantine = quarantines.enter_context(quarantine_of(repository))
+        raise Corrupt("the remote sent something else each time it was asked", hint="see who writes to it")
+
+
+class _Search:
+    """Fetches parts of what was asked for."""
+
+    def __init__(self, repository: Repository, remote: Remote, connection: Connection) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._connection = connection
+        self._left = MAX_FETCHES
+
+    def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
+        """Return the refs of the remote that refspecs are about."""
+        if list(refspecs) != [EVERYTHING_SPEC]:
+            return [spec.partition(":")[0] for spec in refspecs]
+        return sorted(self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING))
+
+    def find_bad(self, refs: Sequence[str], error: Corrupt) -> dict[str, Corrupt]:
+        """Return which of some refs are not acceptable, and why; `error` is what fetching all of them led to."""
+        if len(refs) == 1 or self._left < 2:
+            return dict.fromkeys(refs, error)
+        bad: dict[str, Corrupt] = {}
+        middle = (len(refs) + 1) // 2
+        for half in (refs[:middle], refs[middle:]):
+            self._left -= 1
+            try:
+                with quarantine_of(self._repository) as quarantine:
+                    bad.update(self.fetch(quarantine, list(map(refspec_of_ref, half))).refused)
+            except Corrupt as reason:
+                bad.update(self.find_bad(half, reason))
+        return bad
+
+    def fetch(self, quarantine: Quarantine, refspecs: Sequence[str]) -> Incoming:
+        """Fetch refs and check all that came.
+
+        Raises:
+            Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
+        """
+        transport = self._connection.open(quarantine, self._remote.address)
+        found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in transport.fetch(refspecs).items()}
+        check_packs(quarantine, self._connection.limits)
+        received = ReceivedObjects(self._repository, quarantine)
+        check_sizes(quarantine, received, self._connection.limits)
+        check = FormatCheck(self._repository, received)
+        checked: list[ReceivedConversation] = []
+        unchanged: list[RemoteName] = []
+        refused: dict[str, Corrupt] = {}
+        for ref, oid in sorted(found.items()):
+            try:
+                name = parse_remote_ref(ref)
+                known = self._repository.find_ref(tracking_ref(self._remote.name, name.root))
+                if known == oid:
+                    unchanged.append(name)
+                else:
+                    checked.append(check.check(name, oid, None if known is None else Oid(known)))
+            except Corrupt as error:
+                refused[ref] = error
+        if not refused:
+            check.check_nothing_else()
+        return Incoming(checked, unchanged, refused)
