@@ -20,7 +20,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow", "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
+    "secrets allow", "purge", "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
 })  # fmt: skip
 
 
@@ -289,6 +289,7 @@ TABLE = Table(
         _command(SECRETS, "secrets list", "List the secrets of all conversations"),
         _command(SECRETS, "secrets allow", "Let a secret leave, because it is none"),
         _command(SECRETS, "secrets explain", "Explain a rule, or where a secret is"),
+        _command(SECRETS, "purge", "Remove messages, a file's content or a conversation for good"),
         _command(SHARE, "remote add", "Add a git repository to share through"),
         _command(SHARE, "remote list", "List the remotes"),
         _command(SHARE, "remote remove", "Remove a remote"),
