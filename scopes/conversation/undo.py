@@ -187,7 +187,7 @@ def _find_newest(
 ) -> tuple[Operation, tuple[Note, ...]]:
     """Return the newest operation or append of the caller that was not undone, and a note if their last was an undo.
 
-    An expire or a purge cannot be undone. Once the caller has undone something older by its id, it no longer stops them.
+    An expire or a purge cannot be undone. Once the caller has undone something older by its id, it stops no more.
     """
     canceled: set[OperationId] = set()
     seen: set[OperationId] = set()

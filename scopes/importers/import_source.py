@@ -129,6 +129,8 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
+    if run.purged.has_conversation(match.target.root):
+        raise CannotImport("its conversation was purged", hint="what was purged does not come back")
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
@@ -172,6 +174,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         base=status.base,
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
+        purged=any(each.message and run.purged.has_message(each.message) for each in segments),
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments)
@@ -201,6 +204,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         own=match.own,
         sub_agent_fields=sub_agent_fields,
         secrets=None if run.find_secrets is None else run.find_secrets(),
+        purged=run.purged,
     )
     contained = False
     if session.is_stream:
@@ -261,14 +265,17 @@ def _find_parent(run: ImportRun, key: str | None) -> ParentSession | None:
 
 
 def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, segments: list[Segment]) -> Oid:
-    """Archive a source's bytes and segments, unless the store has just those; return the record's commit."""
+    """Archive a source's bytes and segments, unless the store has just those; return the record's commit.
+
+    The bytes of purged messages are left out.
+    """
     stored = status.stored
     if stored is not None and record == replace(stored.record, path=record.path):
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
     with status.queued.source.open() as stream:
-        commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
+        commit = write_source_record(run.objects, previous, record, stream, segments, time=time, purged=run.purged)
     run.records.move_ref(SOURCES + status.key, previous, commit)
     return commit
 

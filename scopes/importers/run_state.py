@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scopes.history.purged import NOTHING, Purged
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
@@ -33,6 +34,7 @@ class ImportRun:
     records: ref changes of the sources' records
     feed: receives the messages for the search index
     paths: path of each source, by source key
+    purged: what does not come back
     find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
@@ -50,6 +52,7 @@ class ImportRun:
     notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
+    purged: Purged = NOTHING
     paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 

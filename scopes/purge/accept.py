@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scopes.errors import NotFound
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.purged import Purged, read_purged, write_purged
 from scopes.history.messages import walk_headers_oldest_first
+from scopes.history.purged import Purged, read_purged, write_purged
 from scopes.history.revisions import conversation_ids, find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId
-from scopes.purge.purge import Places, Progress, PurgeDone, PurgedMessage, PurgePlanned, plan_removal, remove
+from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.store.refs import PURGED_ELSEWHERE
 from scopes.store.repository import Objects, Repository

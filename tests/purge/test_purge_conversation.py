@@ -91,7 +91,7 @@ def test_what_messages_hold_of_a_file_goes_and_their_words_stay(repository, plac
 
 def test_a_file_that_no_message_holds_is_an_error(repository, places):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="no message holds the file 'app.env'"):
+    with pytest.raises(NotFound, match="no message holds the file 'app"):
         plan_purge(repository, PurgeRequest(file="app.env"), places)
 
 

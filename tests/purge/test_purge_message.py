@@ -21,8 +21,8 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
-from scopes.model.message import Author
 from scopes.memory.update import update as update_memory
+from scopes.model.message import Author
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search

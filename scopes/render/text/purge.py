@@ -62,6 +62,7 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
 
 def _write_remotes(remotes: Sequence[RemoteCopy], view: View) -> None:
     for each in remotes:
-        view.line(f"The remote {each.remote} ({each.address}) has {counted(each.conversations, 'conversation')} with it.")
+        count = counted(each.conversations, "conversation")
+        view.line(f"The remote {each.remote} ({each.address}) has {count} with it.")
         write_field(view, "Then", each.push)
         write_field(view, "There", each.server)
