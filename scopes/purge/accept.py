@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from scopes.errors import NotFound
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.messages import walk_headers_oldest_first
+from scopes.history.messages import MessageHeader, read_stored_body, walk_headers_oldest_first
 from scopes.history.purged import Purged, read_purged, write_purged
 from scopes.history.revisions import conversation_ids, find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId
+from scopes.model.tombstone import purge_message
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.store.refs import PURGED_ELSEWHERE
@@ -42,6 +43,11 @@ def read_offered(repository: Repository) -> Purged:
     return read_purged(repository, PURGED_ELSEWHERE).without(read_purged(repository))
 
 
+def is_new_offer(repository: Repository, received: Purged) -> bool:
+    """Return True if a remote says that something was purged which no remote has said before."""
+    return bool(received.without(read_purged(repository, PURGED_ELSEWHERE)))
+
+
 def offer(objects: Objects, transaction: RefTransaction, received: Purged) -> None:
     """Add what a remote says was purged to what is offered."""
     repository = transaction.repository
@@ -50,6 +56,14 @@ def offer(objects: Objects, transaction: RefTransaction, received: Purged) -> No
     if joined != known:
         before = repository.find_ref(PURGED_ELSEWHERE)
         transaction.move_ref(PURGED_ELSEWHERE, before, write_purged(objects, joined))
+
+
+def has_content(repository: Repository, head: MessageHeader, purged: Purged) -> bool:
+    """Return True if a message is on a list and has its content still."""
+    if not purged.has_message(head.id):
+        return False
+    data = read_stored_body(repository, head)
+    return purge_message(data, purged.parts_of(head.id)) != data
 
 
 def find_offered(
@@ -66,7 +80,7 @@ def find_offered(
             conversations.append(name)
             continue
         for head in walk_headers_oldest_first(repository, list_tips_by_time(repository, name)):
-            if offered.has_message(head.id):
+            if has_content(repository, head, offered):
                 parts = offered.parts_of(head.id)
                 row = PurgedMessage(name, head.id, head.subject, None if parts is None else len(parts))
                 messages.setdefault(head.id, row)

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from scopes.clock import format_seconds
 from scopes.ids import Oid
+from scopes.model.manifest import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
 from scopes.store.remote_file import read_addresses
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.trees import find_blob
 
 FILE: Final = "purged-on-remotes.json"
 Values: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Manifests that remotes still have, by name of the remote and root commit."""
+"""Manifests that remotes still have, by name of the remote and ref there, which ends with the root commit."""
 
+CONVERSATIONS: Final = "refs/scopes/v1/c/"
 NO_COUNTS: Final[Mapping[str, int]] = {}
 _SERVERS: Final = {
     "github.com": "ask GitHub Support to run garbage collection and to delete cached views, and delete forks",
@@ -57,14 +61,23 @@ def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
     for change in changes:
         if change.ref.startswith(refs.REMOTES) and change.old is not None:
             remote, _, root = change.ref[len(refs.REMOTES) :].partition("/")
-            known.setdefault(remote, {}).setdefault(root, change.old)
+            ref = _ref_on_remote(repository, Oid(change.old), Oid(root))
+            known.setdefault(remote, {}).setdefault(ref, change.old)
     _write(repository, known)
 
 
-def forget_value(repository: Repository, remote: str, root: Oid) -> None:
-    """Forget what a remote had, once a push has replaced it; call it under the exclusive lock."""
+def _ref_on_remote(repository: Repository, manifest: Oid, root: Oid) -> str:
+    """Return the ref of a conversation on every remote; it may soon be unknown here."""
+    data = find_blob(repository, read_commit_stub(repository, manifest).tree, MANIFEST_FILE) or b"null"
+    began = format_seconds(read_commit_stub(repository, root).time)
+    return f"{CONVERSATIONS}{decode_manifest(data).project}/{began[:4]}{began[5:7]}/{root}"
+
+
+def forget_values(repository: Repository, remote: str, on_remote: Iterable[str]) -> None:
+    """Forget what a remote had at some refs, once a push has replaced it; call it under the exclusive lock."""
     known = read_values(repository.path)
-    if known.get(remote, {}).pop(root, None) is not None:
+    found = [ref for ref in on_remote if known.get(remote, {}).pop(ref, None) is not None]
+    if found:
         _write(repository, known)
 
 
