@@ -82,19 +82,20 @@ def _delete(path: str, how: Callable[[str], None], errors: list[str]) -> None:
         errors.append(str(error))
 
 
-def clear_logs(directory: str, quotes: Quotes) -> list[str]:
-    """Delete the logs and crash reports that quote what was purged; return the paths of other files that do."""
+def clear_logs(directory: str, quotes: Quotes, *, every_log: bool) -> list[str]:
+    """Delete the logs and crash reports that quote what was purged; return the paths of other files that do.
+
+    every_log: delete all of them, because it is no longer known what was purged
+    """
     kept: list[str] = []
-    lines = quotes.distinct()
-    for path in _walk_files(directory) if lines else ():
+    for path in _walk_files(directory) if every_log or quotes.distinct() else ():
+        name = os.path.basename(path)
+        is_log = name.endswith(_LOGS) or name.startswith("crash-") or ".jsonl.deleted-" in name
         with suppress(OSError):
-            if not quotes.are_in_file(read_regular(path, _MAX_BYTES)):
-                continue
-            name = os.path.basename(path)
-            if name.endswith(_LOGS) or name.startswith("crash") or ".jsonl.deleted-" in name:
+            if is_log and every_log:
                 os.unlink(path)
-            else:
-                kept.append(path)
+            elif quotes.are_in_file(read_regular(path, _MAX_BYTES)):
+                os.unlink(path) if is_log else kept.append(path)
     return sorted(kept)
 
 

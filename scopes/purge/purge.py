@@ -156,11 +156,16 @@ def continue_purge(repository: Repository, places: Places, *, on_progress: Progr
     unfinished = find_unfinished(repository.path)
     if unfinished is None:
         raise NotFound("no purge was interrupted", hint="see: scopes help purge")
-    return remove(repository, unfinished, places, on_progress=on_progress)
+    return remove(repository, unfinished, places, on_progress=on_progress, is_continued=True)
 
 
 def remove(
-    repository: Repository, purged: Purged, places: Places, *, on_progress: Progress = lambda _: None
+    repository: Repository,
+    purged: Purged,
+    places: Places,
+    *,
+    on_progress: Progress = lambda _: None,
+    is_continued: bool = False,
 ) -> PurgeDone:
     """Remove what is on a list and put it on the list of the store; raises as `purge`."""
     _require_possible(repository)
@@ -180,12 +185,18 @@ def remove(
         drop_unreachable(repository)
         delete_in_store(repository)
         errors = delete_caches(places.derived)
-        logs = [] if places.state is None else clear_logs(places.state, done.histories.quotes)
+        logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
         end(repository)
     found = _Found(operation, proof, tuple(errors), (*sources, *logs))
     return _result(repository, done, found)
+
+
+def _clear_logs(places: Places, done: RewrittenStore, *, every_log: bool) -> list[str]:
+    if places.state is None:
+        return []
+    return clear_logs(places.state, done.histories.quotes, every_log=every_log)
 
 
 def _require_possible(repository: Repository) -> None:
