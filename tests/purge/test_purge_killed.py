@@ -17,7 +17,6 @@ from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import find_unfinished
 from scopes.search.search import search
 from tests.support.every_byte import find_word
-from tests.support.examples import sample
 from tests.support.history import history, say
 from tests.support.remotes import add, make_bare, push_to
 from tests.support.snapshot import take_snapshot
@@ -69,15 +68,16 @@ def drawn(repository, tmp_path):
     return made
 
 
-def test_a_purge_that_is_killed_anywhere_can_be_finished(repository, drawn, tmp_path):
+def finish_after_kills(repository, drawn, tmp_path, choose):
+    """Kill purges of the same store at the chosen steps, and finish each."""
     snapshot, index = take_snapshot(repository.path), str(tmp_path / "index")
     whole = str(tmp_path / "whole")
     snapshot.write(whole)
     total = 100_000 - kill_at(whole, drawn.ids[WORD], 100_000, index)
     wanted, values = list_branch_tips(open_store(whole), "conv-001"), read_values(whole)
     assert total > 50
-    for number, step in enumerate(sample(range(1, total + 1), 6)):
-        path = str(tmp_path / f"try{number}")
+    for step in choose(total):
+        path = str(tmp_path / f"try{step}")
         snapshot.write(path)
         search(open_store(path), WORD, index_directory=index)
         assert kill_at(path, drawn.ids[WORD], step, index) is None
@@ -87,10 +87,19 @@ def test_a_purge_that_is_killed_anywhere_can_be_finished(repository, drawn, tmp_
         else:
             done = continue_purge(store, Places(index))
         assert (done.left, find_word(WORD, path, index)) == ((), []), step
-        assert list_branch_tips(store, "conv-001") == wanted
-        assert read_values(path) == values
+        assert (list_branch_tips(store, "conv-001"), read_values(path)) == (wanted, values)
         assert [each.problem for each in verify(store).findings if each.severity == "error"] == [], step
         shutil.rmtree(path)
+
+
+def test_a_purge_that_is_killed_can_be_finished(repository, drawn, tmp_path):
+    finish_after_kills(repository, drawn, tmp_path, lambda total: range(3, total + 1, total // 4))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("first", range(1, 9))
+def test_a_purge_that_is_killed_anywhere_can_be_finished(repository, drawn, tmp_path, first):
+    finish_after_kills(repository, drawn, tmp_path, lambda total: range(first, total + 1, 8))
 
 
 def interrupt(repository, monkeypatch, name, request, places):
