@@ -73,13 +73,18 @@ class ReflogRewriter:
             sync(os.path.dirname(path))
 
     def _walk_lines(self, data: bytes) -> Iterator[bytes]:
+        previous = str(NULL_OID)  # what the ref had after the last line that stays
         for line in data.split(b"\n"):
             found = _LINE.fullmatch(line)
             if found is None:
                 continue
             old, new = (self._value(found[name].decode()) for name in ("old", "new"))
-            if old is None or new is None or old == new:
+            if new is None:
                 continue
+            old = previous if old is None else old  # nothing has that commit any more
+            if old == new:
+                continue
+            previous = new
             reason = b"" if found["reason"] is None else b"\t" + self._reason(found["reason"])
             yield b"%s %s %s%s\n" % (old.encode(), new.encode(), found["who"], reason)
 

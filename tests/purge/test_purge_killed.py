@@ -114,7 +114,9 @@ def interrupt(repository, monkeypatch, name, request, places):
             purge(repository, request, places)
 
 
-@pytest.mark.parametrize("name", ["rewrite_store", "drop_unreachable", "delete_in_store", "prove", "end"])
+@pytest.mark.parametrize(
+    "name", ["rewrite_store", "ReflogRewriter", "drop_unreachable", "delete_in_store", "prove", "end"]
+)
 def test_a_purge_that_broke_off_is_found_by_verify_and_refuses_another_one(
     repository, drawn, places, monkeypatch, name
 ):
@@ -125,6 +127,7 @@ def test_a_purge_that_broke_off_is_found_by_verify_and_refuses_another_one(
         purge(repository, request, places)
     assert continue_purge(repository, places).left == ()
     assert list(walk_purge_defects(repository)) == []
+    assert [each.problem for each in verify(repository).findings if each.severity == "error"] == []
     assert find_word(WORD, repository.path) == []
 
 

@@ -29,7 +29,9 @@ _UPDATED = FetchedConversation(
 )  # fmt: skip
 _DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
 _REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")
-_BAD = FetchedConversation("ef" * 20, None, "unacceptable", None, reason="the remote sent an object that is not allowed")
+_BAD = FetchedConversation(
+    "ef" * 20, None, "unacceptable", None, reason="the remote sent an object that is not allowed"
+)
 _FETCHED = Fetched(
     remote="origin", address=_ADDRESS, conversations=(_NEW, _UPDATED, _DELETED, _REFUSED, _BAD), unchanged=7,
     operation=_OPERATION, notes=(Note("1 branch differs from origin: conv-001/main", "merge it: scopes merge"),),

@@ -61,9 +61,11 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
         view.line(f"{searched}: {'it is still in' if result.left else 'nothing is left'}{':' if result.left else '.'}")
     for place in result.left:
         view.line(place)
-    if result.left:
-        write_hint(view, "remove these files, or run it again: scopes purge --continue")
     if view.terminal:
+        if result.left:
+            write_hint(
+                view, "delete these files; an object belongs to what quotes it: scopes search, and purge that, too"
+            )
         _write_remotes(result.remotes, view)
 
 
