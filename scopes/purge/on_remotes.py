@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
 
 from scopes.clock import format_seconds
 from scopes.ids import Oid
@@ -100,5 +99,6 @@ def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[Remote
 
 
 def _server_step(address: str) -> str:
-    host = (urlsplit(address).hostname or "") if "://" in address else address.partition("@")[2].partition(":")[0]
+    _, url, rest = address.rpartition("://")
+    host = rest.partition("/")[0].rpartition("@")[2].partition(":")[0] if url or "@" in rest else ""
     return next((step for name, step in _SERVERS.items() if host == name or host.endswith(f".{name}")), _OWN_SERVER)

@@ -32,8 +32,6 @@ NOUN_OF: dict[str, str] = {
     "scopes.collaboration.start": "collaborations",
     "scopes.context.budget": "context",
     "scopes.context.count": "tokens",
-    "scopes.purge.redact": "purge",
-    "scopes.purge.retention": "purge",
     "scopes.tokens.fetch": "tokens",
     "scopes.context.history_block": "context",
     "scopes.context.result": "context",

@@ -65,7 +65,7 @@ def test_a_redacted_copy_is_made_and_listed(planted):
     assert {row["id"] for row in planted.run("list", "--json")["conversations"]} == {planted.id, planted.name, "shared"}
 
 
-def test_retention_lists_first_and_removes_only_when_told(planted, tmp_path):
+def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
     assert planted.run("retention", "status", "--json")["due"] == []
     planted.run("config", "set", "scopes.retention.all.age", "2 years", "--json")
     old = '{"author": {"name": "carol", "kind": "human"}, "text": "old", "time": "2019-01-01T00:00:00Z"}\n'

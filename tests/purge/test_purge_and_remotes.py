@@ -17,6 +17,7 @@ from scopes.purge.on_remotes import list_copies, read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import begin
+from scopes.store.remote_file import write_addresses
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -68,7 +69,7 @@ def statuses(pushed):
     return {row.conversation: row.status for row in pushed.conversations}
 
 
-def test_what_to_do_about_each_remote_is_told(repository, drawn, places):
+def test_it_says_what_to_do_about_each_remote(repository, drawn, places):
     done = purge_word(repository, drawn, places)
     (copy,) = done.remotes
     assert (copy.remote, copy.conversations) == ("origin", 1)
@@ -107,7 +108,7 @@ def test_a_purged_conversation_is_deleted_on_the_remote(repository, drawn, place
     assert read_values(repository.path) == {}
 
 
-def test_a_fetch_before_the_push_does_not_bring_it_back(repository, drawn, places):
+def test_a_fetch_before_the_push_does_not_return_it(repository, drawn, places):
     purge_word(repository, drawn, places)
     rows = fetch_from(repository).conversations
     assert [row.status for row in rows] == ["unacceptable"]
@@ -242,3 +243,19 @@ def test_a_purge_that_was_interrupted_stops_push_and_fetch(repository, drawn):
         with pytest.raises(Refused, match="interrupted"):
             act(repository)
     assert os.path.exists(repository.path)
+
+
+@pytest.mark.parametrize(
+    ("address", "word"),
+    [
+        ("git@github.com:team/talks.git", "GitHub"),
+        ("https://github.com/team/talks.git", "GitHub"),
+        ("ssh://git@gitlab.com:22/team/talks.git", "housekeeping"),
+        ("https://git.example.org/github.com/talks.git", "git gc"),
+        ("/srv/github.com/talks.git", "git gc"),
+    ],
+)
+def test_a_host_that_is_known_has_its_own_step(repository, address, word):
+    write_addresses(repository.path, {"origin": address})
+    (copy,) = list_copies(repository.path, also={"origin": 1})
+    assert word in copy.server

@@ -106,11 +106,11 @@ def test_an_amendment_goes_with_its_message(repository, places):
 def test_what_was_deleted_rewound_and_undone_has_no_copy_either(repository, places):
     drawn = history(repository, "main: a b", f"fix@a: {WORD} d", "more@a: e")
     delete_branch(repository, drawn.conversation, "fix", force=True)
-    said = say(repository, drawn.conversation, f"{WORD} again and again")
+    spoken = say(repository, drawn.conversation, f"{WORD} again and again")
     rewind(repository, drawn.conversation)
     undone = say(repository, drawn.conversation, f"{WORD} for the third time")
     undo(repository)
-    done = purge_messages(repository, places, drawn.conversation, drawn.ids[WORD], said.id, undone.id[:8])
+    done = purge_messages(repository, places, drawn.conversation, drawn.ids[WORD], spoken.id, undone.id[:8])
     assert done.messages == 3
     assert everywhere(repository, places) == []
 

@@ -84,8 +84,8 @@ def test_only_messages_with_a_secret_get_new_ids(repository, drawn):
 
 
 def test_an_amendment_in_the_copy_is_of_the_message_in_the_copy(repository, drawn):
-    said = say(repository, drawn.conversation, f"key {SECRET}")
-    amend(repository, drawn.conversation, said.id, "the key is secret", author=Author("carol"))
+    message = say(repository, drawn.conversation, f"key {SECRET}")
+    amend(repository, drawn.conversation, message.id, "the key is secret", author=Author("carol"))
     done = redact(repository, drawn.conversation)
     assert SECRET not in shown(repository, done.conversation)
     assert "the key is secret" in shown(repository, done.conversation)

@@ -40,11 +40,15 @@ PURGE_SAMPLES = {
         messages=0, conversations=1, operation=None, objects=9, files=20, left=("/s.git/copy.pack", "object 5d41402a"),
         copies=(), remotes=(), files_kept=(),
     ),
+}  # fmt: skip
+REDACT_SAMPLES = {
     "redacted": ConversationRedacted(
         source="conv-001", conversation="conv-004", branches=2, messages=3, secrets=1,
         map_ref=f"refs/scopes/local/redacted/{'5d41402abc4b2a76b9719d911017c592a1b2c3d4'}", operation=_OPERATION,
         notes=(Note("the original is as it was", "remove it for good: scopes purge conv-001"),),
     ),
+}  # fmt: skip
+RETENTION_SAMPLES = {
     "due": RetentionStatus(
         rules=(RetentionRule("all", "2 years", 40, 1), RetentionRule("shop", "90 days", 3, 1)),
         due=(

@@ -9,6 +9,7 @@ import base64
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 
 _HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 _MAX_BYTES = 64 << 20
@@ -17,12 +18,12 @@ _MAX_BYTES = 64 << 20
 def find_word(word: str, *directories: object) -> list[str]:
     """Return the files that have a word in any form: as it is, in lower case, or in base64 at any offset."""
     forms = [*_forms(word)]
-    found = []
-    for directory in directories:
-        for path in sorted(_walk_files(str(directory))):
-            if any(form in data or form in data.lower() for data in _walk_contents(path) for form in forms):
-                found.append(os.path.relpath(path, str(directory)))
-    return found
+    return [
+        os.path.relpath(path, str(directory))
+        for directory in directories
+        for path in sorted(_walk_files(str(directory)))
+        if any(form in data or form in data.lower() for data in _walk_contents(path) for form in forms)
+    ]
 
 
 def _forms(word: str) -> Iterator[bytes]:
@@ -45,8 +46,6 @@ def _walk_contents(path: str) -> Iterator[bytes]:
     for header in _HEADERS:
         start = data.find(header)
         while start >= 0:
-            try:
+            with suppress(zlib.error):
                 yield zlib.decompressobj().decompress(data[start:], _MAX_BYTES)
-            except zlib.error:
-                pass
             start = data.find(header, start + 1)

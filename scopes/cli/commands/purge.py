@@ -32,7 +32,7 @@ def purge(
     go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
-    """Remove messages, a file's content or a conversation for good.
+    """Remove messages, files or a conversation for good.
 
     This cannot be undone. The content goes from every branch, the trash, the operation log, the memory, facts, titles,
     the imported transcripts in the store, reflogs, packs, the search index and all caches, and then every object and

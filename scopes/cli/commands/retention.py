@@ -14,7 +14,7 @@ from scopes.result import plural
 
 
 def retention_status(context: usage.Context) -> int:
-    """List the conversations that are older than the rules keep them.
+    """List conversations older than the rules keep them.
 
     A rule is a setting: scopes.retention.all.age is for all conversations, scopes.retention.PROJECT.age for those of
     one project, by the name of its directory, and counts instead. The age is that of the last message. Nothing is ever
@@ -33,7 +33,7 @@ def retention_run(
     context: usage.Context,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
-    """Purge the conversations that are older than the rules keep them.
+    """Purge conversations older than the rules keep them.
 
     They go for good, as with scopes purge: that cannot be undone, they are not imported again, and other stores and
     remotes are offered to do the same. In a terminal what would go is shown first, and then it asks; scripts need

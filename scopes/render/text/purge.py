@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, write_field, write_hint, write_outcome
+from scopes.render.text.phrases import counted, write_field, write_hint
 from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
@@ -13,17 +13,10 @@ if TYPE_CHECKING:
 
     from scopes.purge.on_remotes import RemoteCopy
     from scopes.purge.purge import PurgeDone, PurgePlanned
-    from scopes.purge.redact import ConversationRedacted
-    from scopes.purge.retention import RetentionStatus
 
 _MESSAGES = (
     Column("Conversation", "branch"), Column("Message", "id"), Column("Parts", align="right"),
     Column("Subject", flexible=True),
-)  # fmt: skip
-_RULES = (Column("Project"), Column("Age"), Column("Conversations", align="right"), Column("Due", align="right"))
-_DUE = (
-    Column("Conversation", "branch"), Column("Project"), Column("Last message", "time"), Column("Kept for"),
-    Column("Title", flexible=True),
 )  # fmt: skip
 _SHOWN = 8  # characters of an id on a terminal
 _ALL = "all"
@@ -63,9 +56,7 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
         view.line(place)
     if view.terminal:
         if result.left:
-            write_hint(
-                view, "delete these files; an object belongs to what quotes it: scopes search, and purge that, too"
-            )
+            write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
         _write_remotes(result.remotes, view)
 
 
@@ -75,27 +66,3 @@ def _write_remotes(remotes: Sequence[RemoteCopy], view: View) -> None:
         view.line(f"The remote {each.remote} ({each.address}) has {count} with it.")
         write_field(view, "Then", each.push)
         write_field(view, "There", each.server)
-
-
-@render_text.register
-def render_conversation_redacted(result: ConversationRedacted, view: View) -> None:
-    """Write what was made; in a pipe the id of the copy."""
-    what = f"{counted(result.secrets, 'secret')} masked in {counted(result.messages, 'message')}"
-    write_outcome(view, result.conversation, f"{result.source} copied as {result.conversation}: {what}")
-    if view.terminal:
-        write_field(view, "Map", result.map_ref)
-
-
-@render_text.register
-def render_retention_status(result: RetentionStatus, view: View) -> None:
-    """Write the conversations that are due; on a terminal the rules first."""
-    if view.terminal and result.rules:
-        rules = [(rule.project, rule.age, str(rule.conversations), str(rule.due)) for rule in result.rules]
-        view.rows(_RULES, rules, title="Rules")
-    rows = [(row.conversation, row.project or "", row.newest, row.age, row.title or "") for row in result.due]
-    if rows or not view.terminal:
-        view.rows(_DUE, rows, title="Older than that")
-    if view.terminal and rows:
-        write_hint(view, "remove them for good: scopes retention run")
-    elif view.terminal and result.rules:
-        view.line("No conversation is older than that.")
