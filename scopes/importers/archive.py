@@ -7,7 +7,7 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
 from scopes.history.blank_records import Span, blank_records
-from scopes.history.purged import NOTHING, Purged
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
@@ -44,11 +43,11 @@ def write_source_record(
     segments: list[Segment],
     *,
     time: int,
-    purged: Purged = NOTHING,
+    blank: Sequence[Span] = (),
 ) -> Oid:
     """Write a source's bytes and segments; return the new commit of its record, which depends on its bytes alone.
 
-    The records of purged messages are overwritten.
+    blank: the spans of records that were purged, which are overwritten
 
     Raises:
         CannotImport: the file has changed since its digest was computed.
@@ -57,9 +56,8 @@ def write_source_record(
     digest = sha256()
     ends = [segment.span.offset + segment.span.length for segment in segments]
     chunks = _digesting(_cut_chunks(stream, record.size, ends), digest)
-    if record.purged:
-        spans = (Span(*each.span) for each in segments if each.message and purged.has_message(each.message))
-        chunks = blank_records(chunks, spans)
+    if blank:
+        chunks = blank_records(chunks, blank)
     for number, chunk in enumerate(chunks):
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     if digest.hexdigest() != record.digest:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
+from scopes.history.blank_records import Span
+from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.sources import SOURCES, SourceRecord
 from scopes.ids import Oid
-from scopes.importers.archive import changed_meanwhile, digests_of, walk_segments, write_source_record
+from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
@@ -205,6 +207,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         sub_agent_fields=sub_agent_fields,
         secrets=None if run.find_secrets is None else run.find_secrets(),
         purged=run.purged,
+        quotes=run.quotes,
     )
     contained = False
     if session.is_stream:
@@ -274,10 +277,19 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
+    blank = _list_purged_spans(run, status.queued.source, segments) if record.purged else []
     with status.queued.source.open() as stream:
-        commit = write_source_record(run.objects, previous, record, stream, segments, time=time, purged=run.purged)
+        commit = write_source_record(run.objects, previous, record, stream, segments, time=time, blank=blank)
     run.records.move_ref(SOURCES + status.key, previous, commit)
     return commit
+
+
+def _list_purged_spans(run: ImportRun, source: Source, segments: Iterable[Segment]) -> list[Span]:
+    records = [RecordSpan(Span(*each.span), each.message) for each in segments]
+    with source.open() as stream:
+        return list_purged_spans(
+            records, run.purged.has_message, run.quotes, lambda: iter(lambda: stream.read(CHUNK_BYTES), b"")
+        )
 
 
 def _skip_copy(queued: QueuedSource, copy: Source, segments: Sequence[Segment]) -> Skipped:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scopes.history.purged import NOTHING, Purged
+from scopes.history.quotes import Quotes
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
@@ -35,6 +36,7 @@ class ImportRun:
     feed: receives the messages for the search index
     paths: path of each source, by source key
     purged: what does not come back
+    quotes: the texts of it that were met
     find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
@@ -53,6 +55,7 @@ class ImportRun:
     missing_parents: dict[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
     purged: Purged = NOTHING
+    quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from scopes.purge.quotes import Quotes
+from scopes.history.quotes import Quotes
 from scopes.regular_file import read_regular
 from scopes.store.error_translation import translated
 from scopes.store.repository import Repository

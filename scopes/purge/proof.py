@@ -9,13 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from scopes.history.messages import header_of
+from scopes.history.quotes import Quotes, forms_of
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.purge.quotes import Quotes, forms_of
 from scopes.purge.selection import walk_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
-from scopes.store.objects import COMMIT, parse_commit
 from scopes.store.repository import Repository
 
 _MAX_BYTES = 1 << 31
@@ -61,13 +59,12 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
     needles = tuple(form for line in quotes.distinct() for form in _all_forms(line))
-    copies: dict[CopiedIn, None] = {}
-    if needles:
-        hits = [oid for oid in present if _has(repository.read(oid)[1], needles)]
-        copies = dict.fromkeys(_find_messages(repository, hits, needles))
-        left += [f"object {oid}" for oid in hits if not _belongs_to_message(repository, oid, copies)]
-    files = list(_walk_files([repository.path, *directories]))
+    files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
+    hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
+    copies = dict.fromkeys(_find_messages(repository, hits, needles))
+    if not copies:  # otherwise it is there as a part of these
+        left += [f"object {oid}" for oid in hits]
     return Proof(len(present), len(files), tuple(left), tuple(copies))
 
 
@@ -90,15 +87,6 @@ def _find_messages(repository: Repository, hits: list[Oid], needles: Sequence[by
         for conversation, head, data in walk_messages(repository):
             if _has(data, needles):
                 yield CopiedIn(conversation, head.id)
-
-
-def _belongs_to_message(repository: Repository, oid: Oid, copies: Collection[CopiedIn]) -> bool:
-    """Return True for the commit of a message that has the text, or its document: that message is named."""
-    kind, data = repository.read(oid)
-    named = {copy.message for copy in copies}
-    if kind == COMMIT:
-        return header_of(parse_commit(oid, data)).id in named
-    return any(f'"id":"{name}"'.encode() in data for name in named)
 
 
 def _walk_files(directories: Iterable[str]) -> Iterator[str]:

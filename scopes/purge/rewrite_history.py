@@ -12,6 +12,7 @@ from typing import Final
 from scopes.errors import Corrupt
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
 from scopes.history.purged import Parts, Purged
+from scopes.history.quotes import Quotes
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.claims import FILES, PARTICIPANTS, claims_of
@@ -20,7 +21,6 @@ from scopes.model.conversation import decode_root
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.tombstone import purge_message
 from scopes.purge.edit_commit import edit_commit
-from scopes.purge.quotes import Quotes
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
 from scopes.store.repository import Objects, read_commit_stub, read_data
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
@@ -132,8 +132,7 @@ class HistoryRewriter:
             message = decode(data)
         except Corrupt:
             return
-        chosen = [part for number, part in enumerate(message.parts) if parts is None or number in parts]
-        self.quotes.add_message(message, chosen)
+        self.quotes.add_message(message, parts)
 
     def _find_removed(
         self, commit: Commit, entries: Mapping[str, TreeEntry], message: Message, *, only_files: bool

@@ -56,7 +56,7 @@ class RecordRewriter:
         parents = [self.commits.get(parent) or parent for parent in commit.parents]
         subject = PURGED_TEXT if self._histories.quotes.are_in(commit.subject) else None
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
-            tree = purge_source(self._objects, commit.tree, self._has_message, self.substitute)
+            tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
             tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
         if tree == EMPTY_TREE != commit.tree:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterator
 
 from scopes.errors import Corrupt
 from scopes.history.blank_records import Span, blank_records
+from scopes.history.purged_spans import RecordSpan, list_purged_spans
+from scopes.history.quotes import Quotes
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
 from scopes.ids import Oid
 from scopes.model import encoding
@@ -33,24 +35,32 @@ def _walk_roots(data: bytes) -> Iterator[str]:
 
 
 def purge_source(
-    objects: Objects, tree: Oid, has_message: Callable[[str], bool], substitute: Callable[[bytes], bytes]
+    objects: Objects,
+    tree: Oid,
+    has_message: Callable[[str], bool],
+    quotes: Quotes,
+    substitute: Callable[[bytes], bytes],
 ) -> Oid:
     """Return the tree of a stored source without the records of purged messages, and with the new ids of commits."""
-    spans = sorted(_walk_spans(objects, tree, has_message))
+    chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
+
+    def read() -> Iterator[bytes]:
+        return (read_blob(objects, oid) for _, oid in chunks)
+
+    records = list(_walk_records(objects, tree))
+    is_purged = any(each.message is not None and has_message(each.message) for each in records)
+    spans = list_purged_spans(records, has_message, quotes, read) if is_purged else []
     changes: dict[str, BlobChange] = {}
     if spans:
-        chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
-        blank = blank_records((read_blob(objects, oid) for _, oid in chunks), spans)
-        changes = {path: data for (path, _), data in zip(chunks, blank, strict=True)}
-    data = find_blob(objects, tree, DESCRIPTION_FILE) or b"null"
-    description = encoding.load(substitute(data))
+        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), spans), strict=True)}
+    description = encoding.load(substitute(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
     if isinstance(description, dict) and spans:
         description[PURGED_FIELD] = True
     changes[DESCRIPTION_FILE] = encoding.dump(description)
     return update_tree(objects, tree, changes)
 
 
-def _walk_spans(objects: Objects, tree: Oid, has_message: Callable[[str], bool]) -> Iterator[Span]:
+def _walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
     for path, oid in walk_blobs(objects, tree):
         for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
             try:
@@ -58,5 +68,6 @@ def _walk_spans(objects: Objects, tree: Oid, has_message: Callable[[str], bool])
             except Corrupt:
                 continue
             match document:
-                case {"offset": int(offset), "length": int(length), "message": str(message)} if has_message(message):
-                    yield Span(offset, length)
+                case {"offset": int(offset), "length": int(length), **rest}:
+                    message = rest.get("message")
+                    yield RecordSpan(Span(offset, length), message if isinstance(message, str) else None)

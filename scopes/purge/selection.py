@@ -12,13 +12,13 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, is_root, message_id_of, read_stored_body, walk_headers_oldest_first
 from scopes.history.name_syntax import match_prefix
 from scopes.history.purged import Parts, Purged, purged_of
+from scopes.history.quotes import walk_texts
 from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
-from scopes.purge.quotes import walk_texts
 from scopes.search.search import search
 from scopes.store import refs
 from scopes.store.operation_log import MIN_PREFIX_LENGTH

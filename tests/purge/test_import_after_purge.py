@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scopes.errors import CannotImport, Refused
@@ -13,6 +15,7 @@ from scopes.history.sources import SOURCES, walk_chunks
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
+from scopes.importers.formats.base import Source
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import PURGED
@@ -60,6 +63,26 @@ def test_a_session_that_has_grown_goes_on_without_the_word(repository, places, t
     assert branch_words(repository) == "a [purged] b c d"
     assert find_word(WORD, repository.path) == []
     assert list_branch_tips(repository, "conv-001").keys() == before.keys()
+
+
+def test_records_beside_the_message_that_quote_it_go_too_and_stay_away(repository, places, tmp_path):
+    """Agents write some messages twice: as the message, and as an event or a title."""
+
+    def grow(words):
+        path = tmp_path / "s1.jsonl"
+        write_session(path, words)
+        path.write_text(
+            path.read_text() + json.dumps({"event": f"user: say {WORD}"}) + "\n" + json.dumps({"event": "x"}) + "\n"
+        )
+        return import_demo(repository, Source(str(path), path.stat().st_size))
+
+    grow("a secret b")
+    done = purge_word(repository, places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+    grow("a secret b c")
+    assert find_word(WORD, repository.path) == []
+    (after,) = repository.list_refs(SOURCES).values()
+    assert b'{"event": "x"}' in b"".join(walk_chunks(repository, Oid(after)))
 
 
 def test_a_store_with_the_list_imports_the_same_commits_as_the_one_that_purged(repository, places, tmp_path):

@@ -5,7 +5,7 @@ Only what is copied as a whole, or as whole lines, can be recognized. Nothing of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from scopes.model.message import Message, Part
@@ -15,6 +15,7 @@ SHORTEST: Final = 4  # characters of a text that is recognized where a short tex
 _LONGER: Final = 8
 DISTINCT: Final = 16  # characters of a line that no other text has by chance
 MAX_SEARCHED: Final = 64
+_NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
 
 
@@ -24,16 +25,20 @@ class Quotes:
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}
 
-    def add_message(self, message: Message, parts: Iterable[Part]) -> None:
-        """Add the texts of parts of a message, and, if they are all of it, those of its document."""
-        chosen = list(parts)
-        for part in chosen:
-            for name, value in part.fields.items():
-                if name not in {"call_id", "name", "media_type", "op"}:
-                    self.add(value)
-        if len(chosen) == len(message.parts):
+    def add_message(self, message: Message, numbers: Container[int] | None) -> None:
+        """Add the texts of a message; with the numbers of parts only theirs."""
+        self.add_parts(message.parts, numbers)
+        if numbers is None:
             self.add(message.payload)
             self.add(message.task)
+
+    def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
+        """Add the texts of parts; with numbers only of those."""
+        for number, part in enumerate(parts):
+            if numbers is None or number in numbers:
+                for name, value in part.fields.items():
+                    if name not in _NO_TEXTS:
+                        self.add(value)
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""
