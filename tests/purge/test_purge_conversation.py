@@ -6,17 +6,22 @@ import os
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.merge import merge
 from scopes.conversation.operations import list_operations
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.purged import read_purged
+from scopes.history.quotes import Quotes
 from scopes.history.revisions import conversation_ids
+from scopes.purge.leftovers import delete_caches, delete_in_store
+from scopes.purge.proof import prove
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search
+from scopes.store.maintenance import drop_unreachable
+from scopes.store.transactions import exclusive_write
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -127,3 +132,47 @@ def test_a_beginning_that_fits_several_lost_messages_is_refused(repository, plac
     drawn = history(repository, "main: a")
     with pytest.raises((NotFound, Ambiguous)):
         purge(repository, PurgeRequest(conversation=drawn.conversation, messages=("zzzz",)), places)
+
+
+def test_a_proof_names_what_is_left_and_does_not_hide_it(repository, places, tmp_path):
+    drawn = history(repository, f"main: a {WORD}")
+    quotes = Quotes()
+    quotes.add(WORD)
+    os.makedirs(places.index_directory)
+    (tmp_path / "index" / "old.json").write_text(WORD.lower())
+    commit = drawn.oids[WORD]
+    with exclusive_write(repository):
+        found = prove(repository, [commit], quotes, places.derived)
+    assert found.left[0] == f"object {commit}"
+    assert str(tmp_path / "index" / "old.json") in found.left
+    assert [each.message for each in found.copies] == [drawn.ids[WORD]]
+
+
+def test_an_object_that_nothing_reaches_is_left(repository, places):
+    history(repository, "main: a")
+    oid = repository.write("blob", b"nothing reaches this")
+    with exclusive_write(repository):
+        found = prove(repository, [], Quotes(), ())
+    assert found.left == (f"object {oid}, which nothing reaches",)
+    with exclusive_write(repository):
+        drop_unreachable(repository)
+        assert prove(repository, [], Quotes(), ()).left == ()
+
+
+def test_caches_are_emptied_but_for_locks_which_others_may_hold(tmp_path):
+    for name in ("a.sqlite", "deep/b.json", "index-lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert delete_caches([str(tmp_path), str(tmp_path / "missing")]) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["index-lock"]
+
+
+def test_directories_of_refs_that_are_gone_go_and_those_of_git_stay(repository):
+    drawn = history(repository, "main: a", "deep/er@a: b")
+    delete_branch(repository, drawn.conversation, "deep/er", force=True)
+    os.makedirs(os.path.join(repository.path, "refs", "heads", "left", "over"))
+    with exclusive_write(repository):
+        delete_in_store(repository)
+    assert not os.path.exists(os.path.join(repository.path, "refs", "heads", "left"))
+    assert os.path.isdir(os.path.join(repository.path, "refs", "heads"))
+    assert verify(repository).exit_code == 0

@@ -23,18 +23,18 @@ from tests.support.examples import sample
 from tests.support.history import history, say, texts
 
 
-def work(repository, dice):
+def work(repository, chance):
     """Do random things in a conversation; return the texts of its messages by id."""
     name, spoken = history(repository, "main: a").conversation, {}
     for number in range(14):
-        where = dice.choice([*list_branch_tips(repository, name)])
-        text = f"Message-{number}-{dice.getrandbits(64):016x}"
-        act = dice.choice(["say", "say", "say", "decide", "branch", "merge", "rewind", "delete", "undo"])
+        where = chance.choice([*list_branch_tips(repository, name)])
+        text = f"Message-{number}-{chance.getrandbits(64):016x}"
+        act = chance.choice(["say", "say", "say", "decide", "branch", "merge", "rewind", "delete", "undo"])
         try:
             if act == "say":
                 spoken[say(repository, f"{name}/{where}", text).id] = text
             elif act == "decide":
-                spoken[decide(repository, f"{name}/{where}", text, topic=dice.choice("xy")).id] = text
+                spoken[decide(repository, f"{name}/{where}", text, topic=chance.choice("xy")).id] = text
             elif act == "branch":
                 branch(repository, name, name=f"b{number}", start=where, switch=False)
             elif act == "merge":
@@ -58,11 +58,11 @@ def logs(repository, name):
 
 @pytest.mark.parametrize("seed", sample(range(60), 6))
 def test_a_purge_takes_out_what_was_chosen_and_nothing_else(repository, places, seed):
-    dice = random.Random(seed)
-    name, spoken = work(repository, dice)
+    chance = random.Random(seed)
+    name, spoken = work(repository, chance)
     if not spoken:
         return
-    chosen = dice.sample(sorted(spoken), min(2, len(spoken)))
+    chosen = chance.sample(sorted(spoken), min(2, len(spoken)))
     gone = [spoken[each] for each in chosen]
     before = logs(repository, name)
     done = purge(repository, PurgeRequest(conversation=name, messages=tuple(chosen)), places)
