@@ -5,7 +5,9 @@ Only what is copied as a whole, or as whole lines, can be recognized. Nothing of
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 from scopes.model.message import Message, Part
@@ -42,6 +44,8 @@ class Quotes:
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""
+        self.__dict__.pop("_sorted", None)
+        self.__dict__.pop("_by_start", None)
         for text in walk_texts(value):
             for line in text.split("\n"):
                 stripped = line.strip()
@@ -51,13 +55,36 @@ class Quotes:
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
         start = one_line(text).rstrip("…").strip()
-        if len(start) >= SHORTEST and any(one_line(line).startswith(start) for line in self._lines):
+        if len(start) >= SHORTEST and self._begins_a_line(start):
             return True
-        return any(line in text for line in self._lines)
+        return self._has_line(text, SHORTEST)
 
     def are_copied_in(self, text: str) -> bool:
         """Return True if a text that undo may need has one of the longer lines in it."""
-        return any(line in text for line in self._lines if len(line) >= _LONGER)
+        return self._has_line(text, _LONGER)
+
+    def _begins_a_line(self, start: str) -> bool:
+        place = bisect_left(self._sorted, start)
+        return place < len(self._sorted) and self._sorted[place].startswith(start)
+
+    def _has_line(self, text: str, shortest: int) -> bool:
+        """Look at each place of the text only for the lines that begin like it: there may be very many lines."""
+        for place in range(len(text) - SHORTEST + 1):
+            for line in self._by_start.get(text[place : place + SHORTEST], ()):
+                if len(line) >= shortest and text.startswith(line, place):
+                    return True
+        return False
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(map(one_line, self._lines))
+
+    @cached_property
+    def _by_start(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self._lines:
+            found.setdefault(line[:SHORTEST], []).append(line)
+        return found
 
     def are_in_file(self, data: bytes) -> bool:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""

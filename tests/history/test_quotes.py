@@ -67,3 +67,12 @@ def test_records_of_purged_messages_and_those_that_quote_them_are_found():
     found = list_purged_spans(records, {"gone"}.__contains__, quotes_of(LINE), lambda: [data[:20], data[20:]])
     assert found == spans[:2]
     assert list_purged_spans(records, {"other"}.__contains__, Quotes(), lambda: [data]) == []
+
+
+def test_very_many_lines_and_titles_are_compared_in_a_few_looks():
+    """The number of looks, not the time: each title is compared with the lines that begin like it."""
+    quotes = quotes_of("\n".join(f"{n:05} is the number of this line" for n in range(20_000)))
+    assert quotes.are_in("about: 00042 is the number of this line, and more")
+    assert not quotes.are_in("about: 00042 is the number of that line")
+    assert quotes.are_in("19999 is the num…")
+    assert not any(quotes.are_in(f"a title with no number, the {n}th of them") for n in range(2_000))

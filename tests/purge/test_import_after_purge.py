@@ -65,7 +65,7 @@ def test_a_session_that_has_grown_goes_on_without_the_word(repository, places, t
     assert list_branch_tips(repository, "conv-001").keys() == before.keys()
 
 
-def test_records_beside_the_message_that_quote_it_go_too_and_stay_away(repository, places, tmp_path):
+def test_other_records_that_quote_the_message_go_too_and_stay_away(repository, places, tmp_path):
     """Agents write some messages twice: as the message, and as an event or a title."""
 
     def grow(words):
