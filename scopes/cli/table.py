@@ -20,8 +20,8 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow", "watch", "remote add", "remote remove", "push", "fetch", "pull", "clone",
-    "bundle create", "bundle import",
+    "secrets allow", "purge", "redact", "retention run", "watch", "remote add", "remote remove", "push",
+    "fetch", "pull", "clone", "bundle create", "bundle import",
 })  # fmt: skip
 
 
@@ -290,6 +290,10 @@ TABLE = Table(
         _command(SECRETS, "secrets list", "List the secrets of all conversations"),
         _command(SECRETS, "secrets allow", "Let a secret leave, because it is none"),
         _command(SECRETS, "secrets explain", "Explain a rule, or where a secret is"),
+        _command(SECRETS, "redact", "Copy a conversation with its secrets masked"),
+        _command(SECRETS, "purge", "Remove messages, files or a conversation for good"),
+        _command(SECRETS, "retention status", "List conversations older than the rules keep them"),
+        _command(SECRETS, "retention run", "Purge conversations older than the rules keep them"),
         _command(SHARE, "remote add", "Add a git repository to share through"),
         _command(SHARE, "remote list", "List the remotes"),
         _command(SHARE, "remote remove", "Remove a remote"),
@@ -331,6 +335,7 @@ TABLE = Table(
         Group(("bundle",), "Share through files that are carried by hand"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("secrets",), "Find secrets, and say which may leave"),
+        Group(("retention",), "Remove old conversations by rules"),
         Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),
     ),

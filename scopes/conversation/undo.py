@@ -42,7 +42,7 @@ from scopes.merge.in_progress import (
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.expire import EXPIRE
+from scopes.store.expire import FINAL
 from scopes.store.operation_log import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -187,7 +187,7 @@ def _find_newest(
 ) -> tuple[Operation, tuple[Note, ...]]:
     """Return the newest operation or append of the caller that was not undone, and a note if their last was an undo.
 
-    An expire cannot be undone. Once the caller has undone something older by its id, it no longer stops them.
+    An expire or a purge cannot be undone. Once the caller has undone something older by its id, it stops no more.
     """
     canceled: set[OperationId] = set()
     seen: set[OperationId] = set()
@@ -200,7 +200,7 @@ def _find_newest(
         skipped = record.kind in (UNDO, REDO) or record.id in canceled
         if skipped or not (any_actor or is_own):
             continue
-        if record.kind != EXPIRE:
+        if record.kind not in FINAL:
             return record, _note_one_more(last)
         if conversation is None and canceled <= seen:
             raise final_operation(record)
@@ -218,7 +218,7 @@ def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
 def _reverse(
     repository: Repository, target: Operation, *, redo: bool, dry_run: bool, conversation: ConversationId | None
 ) -> Undone:
-    if target.kind == EXPIRE:
+    if target.kind in FINAL:
         raise final_operation(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)

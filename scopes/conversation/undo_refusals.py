@@ -14,6 +14,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.merge.in_progress import decode_in_progress, list_in_progress
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
+from scopes.store.expire import PURGE
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
 
@@ -87,7 +88,7 @@ def _refuse_second_acceptance(repository: Repository, target: Operation, change:
 def final_operation(record: Operation) -> Refused:
     """Return the error for an operation that deleted what undo would need."""
     return Refused(
-        f"gc --expire cannot be undone: {record.summary}",
+        f"{'purge' if record.kind == PURGE else 'gc --expire'} cannot be undone: {record.summary}",
         hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
     )
 

@@ -119,7 +119,10 @@ def walk_bytes(repository: Repository, source: StoredSource) -> Iterator[bytes]:
 
     Raises:
         Corrupt: the digest differs, after all bytes were yielded.
+        Refused: parts of it were purged.
     """
+    if source.record.purged:
+        raise Refused(f"parts of {source.label} were purged", hint="export the messages: scopes export --format jsonl")
     digest = sha256()
     for chunk in walk_chunks(repository, source.commit):
         digest.update(chunk)

@@ -16,6 +16,8 @@ from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.trees import BlobChange, find_blob, update_tree
 
+SUBJECT = "paths of sources"
+
 
 def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord:
     """Return the record of a source with the path where its file was last; it is empty if it was never imported here.
@@ -27,7 +29,7 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
     if commit is None:
         return record
     tree = read_commit_stub(repository, Oid(commit)).tree
-    data = find_blob(repository, tree, _file_of(source_key(record.format, record.native_id, record.part)))
+    data = find_blob(repository, tree, file_of(source_key(record.format, record.native_id, record.part)))
     match encoding.load(data or b"null"):
         case {"path": str(path)}:
             return replace(record, path=path)
@@ -37,7 +39,7 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
     """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
     tree = None if previous is None else read_commit_stub(objects, previous).tree
-    changes: dict[str, BlobChange] = {_file_of(key): encoding.dump({"path": path}) for key, path in paths.items()}
+    changes: dict[str, BlobChange] = {file_of(key): encoding.dump({"path": path}) for key, path in paths.items()}
     new = update_tree(objects, tree, changes)
     if previous is not None and new == tree:
         return previous
@@ -48,10 +50,11 @@ def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[st
             parents=(),
             author=Identity("scopes", "scopes@systems.scopes"),
             time=0,  # it is a state without a history, the same whenever it was written
-            subject="paths of sources",
+            subject=SUBJECT,
         ),
     )
 
 
-def _file_of(key: str) -> str:
+def file_of(key: str) -> str:
+    """Return the file of the path of a source."""
     return f"{key[:2]}/{key[2:]}"

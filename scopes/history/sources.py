@@ -22,6 +22,7 @@ TRACKING = "refs/scopes/tracking/"  # where the last import left the branches of
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"
+PURGED_FIELD = "purged"  # of the description: bytes of it were overwritten
 _MESSAGE = re.compile(rb'"message":"([^"]+)"')
 _FILE_NAMES = {  # of agents whose formats read the name of a file: of the main file of a session, and of a sub file
     ("claude-code", True): "{id}.jsonl",
@@ -46,6 +47,7 @@ class SourceRecord:
         base: The version of the source that it continues.
         sessions: The keys and root commits of the sessions after the first, if it has several.
         joined: The key of the source that it begins like, if it was imported into the conversation of that one.
+        purged: Whether records of it were overwritten, so that its bytes no longer have the digest.
     """
 
     format: str
@@ -59,6 +61,7 @@ class SourceRecord:
     base: str | None = None
     sessions: tuple[tuple[str, Oid], ...] = ()
     joined: str | None = None
+    purged: bool = False
 
     @property
     def more_roots(self) -> tuple[Oid, ...]:
@@ -123,6 +126,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 base=base if isinstance(base, str) else None,
                 sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
                 joined=joined if isinstance(joined, str) else None,
+                purged=rest.get(PURGED_FIELD) is True,
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
 

@@ -7,15 +7,16 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
+from scopes.history.blank_records import Span, blank_records
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
@@ -25,6 +26,9 @@ from scopes.model import encoding
 from scopes.store.objects import BLOB, COMMIT, Commit, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as HASH
 
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
@@ -39,8 +43,11 @@ def write_source_record(
     segments: list[Segment],
     *,
     time: int,
+    blank: Sequence[Span] = (),
 ) -> Oid:
     """Write a source's bytes and segments; return the new commit of its record, which depends on its bytes alone.
+
+    blank: the spans of records that were purged, which are overwritten
 
     Raises:
         CannotImport: the file has changed since its digest was computed.
@@ -48,8 +55,10 @@ def write_source_record(
     files: dict[str, BlobChange] = {}
     digest = sha256()
     ends = [segment.span.offset + segment.span.length for segment in segments]
-    for number, chunk in enumerate(_cut_chunks(stream, record.size, ends)):
-        digest.update(chunk)
+    chunks = _digesting(_cut_chunks(stream, record.size, ends), digest)
+    if blank:
+        chunks = blank_records(chunks, blank)
+    for number, chunk in enumerate(chunks):
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     if digest.hexdigest() != record.digest:
         raise changed_meanwhile(record.path)
@@ -65,6 +74,13 @@ def write_source_record(
         subject=f"{record.format} {record.native_id}: {record.size} bytes",
     )
     return objects.write(COMMIT, data)
+
+
+def _digesting(chunks: Iterable[bytes], digest: HASH) -> Iterator[bytes]:
+    """Yield chunks, and add each to a digest."""
+    for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
 
 
 def without_paths(objects: Objects, commit: Oid) -> Oid:
@@ -157,6 +173,8 @@ def _description(record: SourceRecord) -> dict[str, Any]:
         known["base"] = record.base
     if record.joined is not None:
         known["joined"] = record.joined
+    if record.purged:
+        known[PURGED_FIELD] = True
     if record.sessions:
         known["sessions"] = [[key, root] for key, root in record.sessions]
     return {

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
+from scopes.history.blank_records import Span
+from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.sources import SOURCES, SourceRecord
 from scopes.ids import Oid
-from scopes.importers.archive import changed_meanwhile, digests_of, walk_segments, write_source_record
+from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
@@ -129,6 +131,8 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
+    if run.purged.has_conversation(match.target.root):
+        raise CannotImport("its conversation was purged", hint="what was purged does not come back")
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
@@ -172,6 +176,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         base=status.base,
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
+        purged=any(each.message and run.purged.has_message(each.message) for each in segments),
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments)
@@ -201,6 +206,8 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         own=match.own,
         sub_agent_fields=sub_agent_fields,
         secrets=None if run.find_secrets is None else run.find_secrets(),
+        purged=run.purged,
+        quotes=run.quotes,
     )
     contained = False
     if session.is_stream:
@@ -261,16 +268,28 @@ def _find_parent(run: ImportRun, key: str | None) -> ParentSession | None:
 
 
 def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, segments: list[Segment]) -> Oid:
-    """Archive a source's bytes and segments, unless the store has just those; return the record's commit."""
+    """Archive a source's bytes and segments, unless the store has just those; return the record's commit.
+
+    The bytes of purged messages are left out.
+    """
     stored = status.stored
     if stored is not None and record == replace(stored.record, path=record.path):
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
+    blank = _list_purged_spans(run, status.queued.source, segments) if record.purged else []
     with status.queued.source.open() as stream:
-        commit = write_source_record(run.objects, previous, record, stream, segments, time=time)
+        commit = write_source_record(run.objects, previous, record, stream, segments, time=time, blank=blank)
     run.records.move_ref(SOURCES + status.key, previous, commit)
     return commit
+
+
+def _list_purged_spans(run: ImportRun, source: Source, segments: Iterable[Segment]) -> list[Span]:
+    records = [RecordSpan(Span(*each.span), each.message) for each in segments]
+    with source.open() as stream:
+        return list_purged_spans(
+            records, run.purged.has_message, run.quotes, lambda: iter(lambda: stream.read(CHUNK_BYTES), b"")
+        )
 
 
 def _skip_copy(queued: QueuedSource, copy: Source, segments: Sequence[Segment]) -> Skipped:

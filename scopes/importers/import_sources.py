@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from scopes.errors import Busy, CannotImport, Invalid, ScopesError
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
+from scopes.history.purged import read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.history.source_paths import write_source_paths
 from scopes.history.sources import SOURCES
@@ -313,6 +314,7 @@ def _import_all(
     keys = [source_key_of(queued.session) for queued in queue]
     targets = ImportTargets(repository, objects, keys, formats, index_directory)
     run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
+    run.purged = read_purged(repository)
     run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):

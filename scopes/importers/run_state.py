@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scopes.history.purged import NOTHING, Purged
+from scopes.history.quotes import Quotes
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
@@ -33,6 +35,8 @@ class ImportRun:
     records: ref changes of the sources' records
     feed: receives the messages for the search index
     paths: path of each source, by source key
+    purged: what does not come back
+    quotes: the texts of it that were met
     find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
@@ -50,6 +54,8 @@ class ImportRun:
     notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
+    purged: Purged = NOTHING
+    quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 

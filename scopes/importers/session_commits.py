@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import Below, read_below, write_message_over
+from scopes.history.purged import NOTHING, Purged
+from scopes.history.quotes import Quotes
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes, message_id
-from scopes.model.codec import encode
+from scopes.model.codec import decode, encode
 from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, Message, Part
+from scopes.model.tombstone import purge_message
 from scopes.secrets.count import NewSecrets
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects
@@ -86,6 +89,8 @@ class ImportedSession:
     below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
     secrets: counts those in new messages; None: they are not counted
+    purged: what stays out: the message has its place, and no content
+    quotes: gets the texts of it
     """
 
     session: Session
@@ -106,6 +111,8 @@ class ImportedSession:
     has_own: bool = False
     last: str | None = None
     secrets: NewSecrets | None = None
+    purged: Purged = NOTHING
+    quotes: Quotes = field(default_factory=Quotes)
     ending: Ending = field(default_factory=lambda: Ending(active=None))
 
     @property
@@ -173,6 +180,9 @@ def _write_draft(
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
     foreign = ForeignValues()
     identity = message_id(parent_id, content_bytes(draft, foreign))
+    is_purged = imported.purged.has_message(identity)
+    if is_purged:
+        imported.quotes.add_parts(draft.parts, imported.purged.parts_of(identity))
     position = identity, parent_oid
     existing = None if still_open else imported.known.commits.get(position) or imported.shared.get(position)
     if existing is None:
@@ -180,6 +190,9 @@ def _write_draft(
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
         data = encode(message, foreign)
+        if is_purged:
+            data = purge_message(data, imported.purged.parts_of(identity))
+            message = decode(data)
         if imported.secrets is not None:
             imported.secrets.add(data)
         blob = objects.write(BLOB, data)

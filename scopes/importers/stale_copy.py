@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import BinaryIO
 
+from scopes.errors import CannotImport
 from scopes.history.sources import walk_chunks
 from scopes.ids import Oid
 from scopes.importers.archive import digest_of
@@ -38,9 +39,15 @@ class StoredCopy(Source):
 
 
 def use_stored_source(objects: Objects, stored: StoredRecord | None, queued: QueuedSource) -> QueuedSource:
-    """Return the source as it is stored, with the file as its copy, if the file is an older copy; else unchanged."""
+    """Return the source as it is stored, with the file as its copy, if the file is an older copy; else unchanged.
+
+    Raises:
+        CannotImport: parts of what is stored were purged, so that nobody can tell.
+    """
     if stored is None or stored.record.size <= queued.source.size:
         return queued
+    if stored.record.purged:  # what was stored of it can no longer be compared with the file
+        raise CannotImport("it is shorter than what was imported of it before, of which messages were purged")
     if _digest_of_prefix(objects, stored.commit, queued.source.size) != digest_of(queued.source, queued.source.size):
         return queued
     source = StoredCopy(queued.source.path, stored.record.size, objects, stored.commit)

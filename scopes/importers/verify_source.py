@@ -211,7 +211,9 @@ def _findings(
 ) -> Iterator[Finding]:
     where = record.native_id if record.part is None else f"{record.native_id}/{record.part}"
     cure = "restore the store from a backup, or import into a new store"
-    if digest != record.digest:
+    if record.purged:
+        yield Finding("warning", where, "messages of it were purged: what was imported is no longer stored", None)
+    elif digest != record.digest:
         yield Finding("error", where, "the stored bytes are not those that were imported", cure)
     if counter.gaps or counter.covered != record.size:
         yield Finding("error", where, "its segments do not cover each byte exactly once", cure)
@@ -222,6 +224,8 @@ def _findings(
         yield Finding(
             "warning", where, f"{len(reachability.away)} of its messages were deleted or rewound here", restore
         )
+    if record.purged:
+        return
     if counter.end < min(source.size, record.size):
         what = f"the file differs from the imported bytes from byte {counter.end} on"
         yield Finding("warning", where, what, f"import it again with: scopes import {shlex.quote(source.path)}")

@@ -39,6 +39,8 @@ _AGENT = "scopes.agent."
 AGENT_SETTING = re.compile(
     r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)", re.IGNORECASE
 )
+RETENTION_SETTING = re.compile(r"scopes\.retention\.(?P<name>[^\s\"\\]{1,100})\.age", re.IGNORECASE)
+_AGE = re.compile(r"[1-9][0-9]{0,4} (?:day|week|month|year)s?", re.IGNORECASE)
 _KEY = re.compile(
     "|".join(
         (
@@ -50,6 +52,7 @@ _KEY = re.compile(
             rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}",
             MODEL_SETTING.pattern,
             AGENT_SETTING.pattern.replace("?P<name>", "").replace("?P<field>", ""),
+            RETENTION_SETTING.pattern.replace("?P<name>", ""),
         )
     ),
     re.IGNORECASE,
@@ -259,7 +262,7 @@ def is_known(key: str) -> bool:
     name = key.lower()
     if name in _NAMES or name.startswith((_RULE, ALIAS)):
         return True
-    return any(pattern.fullmatch(key) is not None for pattern in (MODEL_SETTING, AGENT_SETTING))
+    return any(pattern.fullmatch(key) is not None for pattern in (MODEL_SETTING, AGENT_SETTING, RETENTION_SETTING))
 
 
 def check_known(key: str) -> None:
@@ -295,6 +298,8 @@ def check_value(key: str, value: str) -> str:
     agent = AGENT_SETTING.fullmatch(key)
     if agent is not None and agent["field"].lower() == "timeout":
         name, pattern = "scopes.agent.<name>.timeout", _WHOLE_NUMBER
+    if RETENTION_SETTING.fullmatch(key):
+        name, pattern = "scopes.retention.<project>.age", _AGE
     wrong = pattern is not None and not pattern.fullmatch(value)
     if not wrong and pattern is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
         raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")

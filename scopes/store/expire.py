@@ -1,4 +1,4 @@
-"""Delete trash and operation records before a cutoff; the only code that makes stored data unreachable."""
+"""Delete trash and operation records before a cutoff; beside `purge`, only this makes stored data unreachable."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import commit_operation, write_operation
 
 EXPIRE = "expire"
+PURGE = "purge"
+FINAL = frozenset({EXPIRE, PURGE})
+"""Kinds of operations that cannot be undone."""
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
@@ -31,9 +34,13 @@ def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
     if expired or trash:
         operations = f"{len(expired)} {plural(len(expired), 'operation')}"
         deleted = f"{len(trash)} {plural(len(trash), 'ref')} of the trash"
-        record = _record(repository, f"delete {operations} and {deleted} for good")
+        record = final_record(repository, EXPIRE, f"delete {operations} and {deleted} for good")
         tip = write_operation(repository, record, _write_log(repository, kept) if expired else Oid(old_tip))
-        _apply(repository, record, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
+        apply_final(repository, record, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
+        if repository.raw_ref(refs.OPERATIONS) is not None:
+            # The reflog still has the old tips of the log, which reach everything that was expired.
+            expiry = ("reflog", "expire", "--expire=all", refs.OPERATIONS)
+            run_git(repository.path, *expiry, lock=repository.lock.descriptor)
     return len(expired), len(trash)
 
 
@@ -61,22 +68,19 @@ def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | N
     return tip
 
 
-def _record(repository: Repository, summary: str) -> Operation:
+def final_record(repository: Repository, kind: str, summary: str, command: str | None = None) -> Operation:
+    """Return the record of an operation that cannot be undone; it names no ref, so that it keeps nothing."""
     return Operation(
         id=OperationId(new_id()),
-        kind=EXPIRE,
+        kind=kind,
         summary=summary,
-        command=repository.caller.command,
+        command=repository.caller.command if command is None else command,
         actor=repository.caller.actor,
         time=now(),
         changes=(),
     )
 
 
-def _apply(repository: Repository, record: Operation, changes: list[RefChange]) -> None:
+def apply_final(repository: Repository, record: Operation, changes: list[RefChange]) -> None:
     """Move the refs; the record in the log has no changes, so that it does not keep what was deleted."""
     commit_operation(repository, replace(record, changes=tuple(changes)))
-    if repository.raw_ref(refs.OPERATIONS) is not None:
-        # The reflog still has the old tips of the log, which reach everything that was expired.
-        expiry = ("reflog", "expire", "--expire=all", refs.OPERATIONS)
-        run_git(repository.path, *expiry, lock=repository.lock.descriptor)

@@ -72,9 +72,40 @@ def pack(repository: Repository) -> None:
         run_git(repository.path, "gc", "--quiet", "--force", lock=lock)
     run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
     remember_written_graph(repository)
+    _sync_packs(repository)
+
+
+def _sync_packs(repository: Repository) -> None:
     with translated("sync the packs", repository.path):
         for directory in ("objects/pack", "objects/info", ""):  # git syncs the files, not the directories
             sync(os.path.join(repository.path, directory))
+
+
+def drop_unreachable(repository: Repository) -> None:
+    """Write one pack of all that refs and reflogs reach, and delete every other object at once.
+
+    Call it under the exclusive lock. Repeating it is harmless; until it has returned, objects may still be there.
+
+    Raises:
+        Inaccessible, Corrupt: as `pack`.
+    """
+    remove_leftovers(repository)
+    check_all(repository.path)
+    lock = repository.lock.descriptor
+    with translated("delete derived files", repository.path):
+        for top, _, files in os.walk(os.path.join(repository.path, "objects")):
+            for name in files:
+                if name.endswith((".keep", ".bitmap", ".mtimes")) or name.startswith(
+                    ("multi-pack-index", "commit-graph")
+                ):
+                    os.unlink(os.path.join(top, name))
+    repository.close()
+    run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
+    run_git(repository.path, "prune", "--expire=now", lock=lock)
+    run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
+    remember_written_graph(repository)
+    repository.close()
+    _sync_packs(repository)
 
 
 def _is_unsearched(repository: Repository) -> bool:

@@ -11,6 +11,7 @@ refs/scopes/commits                       which session made a commit of a proje
 refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/secrets                       what looks like a secret and may leave
 refs/scopes/remotes/<remote>/<root>       the last manifest of a conversation that a remote had
+refs/scopes/purged                        what was purged, by hashes of its ids
 refs/scopes/local/...                     what belongs to this machine and never leaves it, such as paths of sources
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
@@ -38,6 +39,8 @@ PROPOSED_FACTS = "refs/scopes/proposed-facts"
 SECRETS = "refs/scopes/secrets"
 LOCAL = "refs/scopes/local/"
 SOURCE_PATHS = f"{LOCAL}source-paths"
+PURGED = "refs/scopes/purged"
+PURGED_ELSEWHERE = f"{LOCAL}purged-elsewhere"  # as remotes say it
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 _FEW = 16

@@ -33,6 +33,7 @@ SETTINGS = {
     "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
+    "scopes.retention.<project>.age": "when 'retention run' purges those of a project, or of 'all': 2 years",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from scopes.errors import Corrupt
 from scopes.history.conversations import next_conversation_id
 from scopes.ids import ConversationId, Oid, OperationId
+from scopes.purge.accept import is_new_offer, offer
+from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
@@ -22,6 +24,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
+from scopes.sync.purged_lists import note_offers
 from scopes.sync.remote_selection import choose_refspecs, keep_recent
 from scopes.sync.remotes import Remote
 from scopes.sync.unpacked_bundles import unpacked
@@ -63,6 +66,7 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         Corrupt, TooNew: no conversation that the remote sent is acceptable.
         Busy: the store is in use.
     """
+    refuse_unfinished(repository)
     with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, source.address)
         refspecs = choose_refspecs(repository, selection, transport)
@@ -79,7 +83,7 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         conversations=shown,
         unchanged=len(rows) - len(shown),
         operation=receipt.operation,
-        notes=(*_notes(rows, remote), *_note_foreign(receipt.refused)),
+        notes=(*_notes(rows, remote), *_note_foreign(receipt.refused), *note_offers(repository)),
     )
 
 
@@ -106,7 +110,7 @@ def receive(
         roots = list_roots(repository)
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
-        if not incoming.checked:
+        if not incoming.checked and not is_new_offer(repository, incoming.purged):
             return Receipt(tuple(rows), None, incoming.refused)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
@@ -115,6 +119,7 @@ def receive(
                 first = next_conversation_id(repository)
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
                 rows += [acceptance.add(each) for each in incoming.checked]
+                offer(objects, acceptance.transaction, incoming.purged)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))

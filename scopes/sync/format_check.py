@@ -12,9 +12,11 @@ from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, header_of, identity_of, is_root
+from scopes.history.purged import read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
+from scopes.model.tombstone import purge_message
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -36,6 +38,7 @@ from scopes.sync.names import RemoteName, name_on_remote
 
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
+_PURGED: Final = "replace it there: scopes push --purged"
 _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
@@ -60,6 +63,7 @@ class FormatCheck:
         self._visited: set[Oid] = set()
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
+        self._purged = read_purged(repository)
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -68,12 +72,18 @@ class FormatCheck:
             Corrupt: it is not as scopes writes it; the message names the ref and what is wrong.
             TooNew: a newer version of scopes wrote it.
         """
+        if self._purged.has_conversation(name.root):
+            raise Corrupt(f"the conversation {name.root[:12]} of the remote was purged here", hint=_PURGED)
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
             problem = f"the conversation {name.root[:12]} of the remote is not acceptable: {error.message}"
             kind = type(error) if isinstance(error, Corrupt) else Corrupt
             raise kind(problem, hint=_HINT) from error
+
+    def visit(self, objects: Iterable[Oid]) -> None:
+        """Remember objects that came for something else than a conversation, and were checked."""
+        self._visited.update(objects)
 
     def check_nothing_else(self) -> None:
         """Check that every new object belongs to a conversation that was checked, or was in the store before.
@@ -170,6 +180,8 @@ class FormatCheck:
         same = message.id == head.id and message.kind == head.kind and author.email == commit.author.email
         if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
+        if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
+            raise Corrupt(f"message {message.id[:8]} in it was purged here; {_PURGED}")
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
+from scopes.history.purged import NOTHING, Purged
 from scopes.ids import Oid
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
@@ -20,6 +21,9 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation
 from scopes.sync.git_transport import INCOMING
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
+from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
+from scopes.sync.purged_lists import REFSPEC as LISTS
+from scopes.sync.purged_lists import check_list, take_lists
 from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
 from scopes.sync.second_check import check_packs, check_sizes
@@ -32,11 +36,13 @@ class Incoming(NamedTuple):
     """What a remote has sent: conversations in which something is new, others, and those that are not acceptable.
 
     refused: why, by the refs on the remote, which may be no names of conversations
+    purged: what machines have purged, as the remote says it
     """
 
     checked: Sequence[ReceivedConversation]
     unchanged: Sequence[RemoteName]
     refused: Mapping[str, Corrupt]
+    purged: Purged = NOTHING
 
 
 @contextmanager
@@ -70,7 +76,7 @@ def fetch_acceptable(
                 yield quarantine, found._replace(refused=refused)
                 return
             wanted = [ref for ref in wanted if ref not in refused]
-            if not wanted:
+            if not wanted and not search.has_bad_list:
                 yield quarantine, Incoming((), (), refused)
                 return
             refspecs = list(map(refspec_of_ref, wanted))
@@ -86,6 +92,7 @@ class _Search:
         self._remote = remote
         self._connection = connection
         self._left = MAX_FETCHES
+        self.has_bad_list = False
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -115,7 +122,10 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in transport.fetch(refspecs).items()}
+        specs = refspecs if self.has_bad_list else [*refspecs, LISTS]
+        incoming = transport.fetch(specs)
+        lists = take_lists(incoming)
+        found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
@@ -133,6 +143,22 @@ class _Search:
                     checked.append(check.check(name, oid, None if known is None else Oid(known)))
             except Corrupt as error:
                 refused[ref] = error
+        purged = self._check_lists(check, received, lists, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused)
+        return Incoming(checked, unchanged, refused, purged)
+
+    def _check_lists(
+        self, check: FormatCheck, received: ReceivedObjects, lists: Sequence[Oid], refused: dict[str, Corrupt]
+    ) -> Purged:
+        """Return what was purged elsewhere; if a list is bad, it is not fetched again."""
+        purged = NOTHING
+        for oid in lists:
+            try:
+                found, objects = check_list(received, oid)
+                check.visit(objects)
+                purged = purged.join(found)
+            except (Corrupt, NotFound) as error:
+                self.has_bad_list = True
+                refused[f"{PURGED_ON_REMOTE}{oid}"] = error if isinstance(error, Corrupt) else Corrupt(error.message)
+        return purged

@@ -18,12 +18,13 @@ from scopes.history.messages import MESSAGE_FILE, is_root
 from scopes.ids import Oid, is_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.conversation import Root, decode_root
+from scopes.purge.on_remotes import CONVERSATIONS
 from scopes.store.objects import Commit
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
 
-ON_REMOTE: Final = "refs/scopes/v1/c/"
+ON_REMOTE: Final = CONVERSATIONS
 _NO_PROJECT: Final = "none"
 _PROJECT_DIGITS: Final = 12
 _ON_REMOTE = compile_lazily(r"refs/scopes/v1/c/([0-9a-f]{12})/([0-9]{6})/([0-9a-f]{40})")

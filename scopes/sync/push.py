@@ -6,13 +6,14 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from scopes.errors import SecretsFound
+from scopes.errors import NotFound, SecretsFound
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_of
@@ -25,11 +26,13 @@ from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 from scopes.sync.local_conversations import Selection, choose_local
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
-from scopes.sync.remote_selection import refspec_of
+from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
+from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote
 
 BATCH: Final = 200
 TRIES: Final = 5
+_GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
@@ -85,28 +88,32 @@ def push(
     *,
     force: bool = False,
     allow_secrets: bool = False,
+    purged: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote.
 
     The last message of an imported session that still grows is not sent. With `force` branches of the remote are moved
     to where they are here, even if that leaves out messages; the history of the manifest keeps them. A conversation
-    that may have a secret is refused, unless secrets are allowed.
+    that may have a secret is refused, unless secrets are allowed. What the remote still has of what was purged here is
+    replaced with the conversation; with `purged` all of that is, and conversations that were purged are deleted there.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
         Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
         Corrupt: what it sent after it had moved is not acceptable.
     """
-    chosen = choose_local(repository, selection)
+    refuse_unfinished(repository)
+    chosen = list_purged(repository, remote.name) if purged else choose_local(repository, selection)
     run = _Push(repository, remote, connection, force=force, allow_secrets=allow_secrets)
     rows = run.run(chosen)
+    deleted = run.finish(purged=purged)
     shown = tuple(rows[each] for each in chosen if rows[each].status != "unchanged" or rows[each].diverged)
     return Pushed(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
-        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote)),
+        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote), *deleted),
     )
 
 
@@ -122,6 +129,7 @@ class _Push:
         self._force = force
         self._mode: Mode = "allow" if allow_secrets else "refuse"
         self.has_found_secrets = False
+        self._purged = PurgedOnRemote(repository, remote.name)
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -145,10 +153,17 @@ class _Push:
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
+        gone: dict[Oid, str] = {}
         with quarantine_of(self._repository) as quarantine:
             specs = [refspec_of(name) for name in names]
-            rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
-        return {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+            try:
+                rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+            except NotFound:  # one of them was deleted there
+                there = self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING)
+                gone = {name.root: _GONE for name in names if name.ref not in there}
+                specs = [refspec_of(name) for name in names if name.ref in there]
+                rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+        return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -157,7 +172,7 @@ class _Push:
             for conversation in waiting:
                 planned = self._plan(conversation, objects)
                 if planned is not None:
-                    update = _write_update(planned, objects)
+                    update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
         if not cleared:
             return []
@@ -165,10 +180,13 @@ class _Push:
         with quarantine_of(self._repository, pushing=True) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
-                self._remember([status.update for status in statuses if status.reason is None])
+                taken = [status.update for status in statuses if status.reason is None]
+                self._remember({update: cleared[update.ref][0].outgoing.previous_oid for update in taken})
                 for status in statuses:
                     each = cleared[status.update.ref][0]
-                    if status.reason is not None and status.moved:
+                    if status.reason is not None and status.moved and self._purged.has(each.outgoing.name.ref):
+                        self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
+                    elif status.reason is not None and status.moved:
                         moved.append(each)
                         self._note(each.outgoing, "refused", "the remote has moved")
                     elif status.reason is not None:
@@ -180,7 +198,11 @@ class _Push:
     def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
         outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
-        if not outgoing.is_new:
+        refusal = self._purged.find_refusal(outgoing)
+        if refusal is not None:
+            self._note(outgoing, "refused", refusal)
+            return None
+        if not outgoing.is_new and not self._purged.has(outgoing.name.ref):
             self._note(outgoing, "unchanged")
             return None
         try:
@@ -202,23 +224,33 @@ class _Push:
             reason,
         )
 
-    def _remember(self, updates: Sequence[RefUpdate]) -> None:
-        """Record what the remote has confirmed."""
+    def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
+        outgoing = planned.outgoing
+        before = self._purged.find_value(outgoing.name.ref) or outgoing.previous_oid
+        if not outgoing.is_new and outgoing.previous_oid is not None:  # only what was purged is new
+            return RefUpdate(outgoing.name.ref, before, outgoing.previous_oid)
+        return RefUpdate(outgoing.name.ref, before, outgoing.write(objects, planned.cleared))
+
+    def finish(self, *, purged: bool) -> tuple[Note, ...]:
+        """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
+        if not self._purged.is_needed(deletes=purged):
+            return ()
+        with quarantine_of(self._repository) as quarantine:
+            return self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+
+    def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
+        """Record what the remote has confirmed, with what was known of it before."""
         if not updates:
             return
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
-            for update in updates:
+            for update, before in updates.items():
                 ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
-                if self._repository.find_ref(ref) == update.old:  # else another process has seen it since
-                    tx.move_ref(ref, update.old, update.new)
+                if self._repository.find_ref(ref) == before:  # else another process has seen it since
+                    tx.move_ref(ref, before, update.new)
+            self._purged.forget(update.ref for update in updates)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
-
-
-def _write_update(planned: _Planned, objects: Objects) -> RefUpdate:
-    outgoing = planned.outgoing
-    return RefUpdate(outgoing.name.ref, outgoing.previous_oid, outgoing.write(objects, planned.cleared))
 
 
 def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:

@@ -93,12 +93,13 @@ BEFORE = {
 }
 # The exit code is the answer: the two sides differ, or nothing was found.
 ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "merge": {0, 3}, "rebase": {0, 3},
-           "cherry-pick": {0, 3}, "why": {0, 1}, "scan": {0, 1}}  # fmt: skip
+           "cherry-pick": {0, 3}, "why": {0, 1}, "scan": {0, 1}, "redact": {1},
+           "purge": {0, 4}}  # fmt: skip
 # What needs something that a test has not: a network, a session of an agent, commits of it (see test_commits.py), rank files of a tokenizer, another program, a compressor.
 NOT_RUN = re.compile(
     r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|scopes resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
     r"|--commit |agent-trace|--format git-ai|hooks install git"
-    r"|scopes (--store \S+ )?(push|fetch|pull|clone|bundle)\b|remote (add|remove) backup"
+    r"|scopes (--store \S+ )?(push|fetch|pull|clone|bundle)\b|remote (add|remove) backup|retention run$"
 )
 
 

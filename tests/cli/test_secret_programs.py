@@ -26,7 +26,7 @@ REPLACING = {"acp", "agents", "bisect", "check", "compact", "facts", "inbox", "m
 NONE = {
     "abandon", "amend", "append", "blame", "branch", "budget", "cat", "changes", "cherry-pick", "clone", "collaborate",
     "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
-    "gc",
+    "gc", "purge", "redact", "retention",
     "help", "hooks", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
     "range-diff", "rebase", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
     "stats", "switch", "tag", "tokens", "uncompact", "undo", "verify", "version", "watch", "why",

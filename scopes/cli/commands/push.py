@@ -25,6 +25,9 @@ def push(
     force: Annotated[
         bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
     ] = False,
+    purged: Annotated[
+        bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
+    ] = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:
     """Send conversations to a remote.
@@ -42,18 +45,27 @@ def push(
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
+    After a purge, --purged replaces what the remote still has, and deletes conversations there that were purged as a
+    whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere offers to purge it,
+    too; and a conversation with messages that were purged elsewhere is not sent.
+
     Examples:
       scopes push conv-001
       scopes push conv-001 conv-002 --remote backup
       scopes push --project . --since '1 month ago'
       scopes push --all
+      scopes push --purged
     """
     invocation: Invocation = context.obj
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
-    if selection.is_empty:
+    if purged and not selection.is_empty:
+        raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
+    if selection.is_empty and not purged:
         raise Invalid("nothing was chosen to push", hint="name conversations, or use --project DIR, --since or --all")
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
-        result = run_push(repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets)
+        result = run_push(
+            repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets, purged=purged
+        )
     return invocation.show(result)

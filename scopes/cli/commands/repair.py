@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.repair import repair as run_repair
 from scopes.facts.damage import walk_fact_defects
+from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
 
 
@@ -36,7 +37,13 @@ def repair(
     return invocation.show(
         run_repair(
             invocation.repository(),
-            (walk_agent_defects, walk_fact_defects, walk_commit_record_defects, walk_allowed_defects),
+            (
+                walk_agent_defects,
+                walk_fact_defects,
+                walk_commit_record_defects,
+                walk_allowed_defects,
+                walk_purge_defects,
+            ),
             dry_run=dry_run,
         )
     )

@@ -12,6 +12,7 @@ from scopes.conversation.verify import verify as run_verify
 from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
+from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
 
 
@@ -43,6 +44,13 @@ def verify(
         return invocation.show(verify_source(repository, source, FORMATS))
     return invocation.show(
         run_verify(
-            repository, (walk_agent_defects, walk_fact_defects, walk_commit_record_defects, walk_allowed_defects)
+            repository,
+            (
+                walk_agent_defects,
+                walk_fact_defects,
+                walk_commit_record_defects,
+                walk_allowed_defects,
+                walk_purge_defects,
+            ),
         )
     )

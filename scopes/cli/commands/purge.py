@@ -1,0 +1,97 @@
+"""`scopes purge`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
+from scopes.purge.accept import accept_purges, plan_accept
+from scopes.purge.purge import Places, PurgePlanned, continue_purge, plan_purge
+from scopes.purge.purge import purge as run_purge
+from scopes.purge.selection import PurgeRequest
+from scopes.render.progress import progress
+from scopes.result import plural
+
+
+def purge(
+    context: usage.Context,
+    conversation: Annotated[
+        str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it")
+    ] = None,
+    messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages of it")] = None,
+    file: Annotated[
+        str | None, usage.Option("--file", metavar="PATH", help="What messages hold of this file: its path, or the end")
+    ] = None,
+    query: Annotated[
+        str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
+    ] = None,
+    accept: Annotated[bool, usage.Option("--accept", help="What was purged elsewhere, as a fetch has told")] = False,
+    go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
+) -> int:
+    """Remove messages, files or a conversation for good.
+
+    This cannot be undone. The content goes from every branch, the trash, the operation log, the memory, facts, titles,
+    the imported transcripts in the store, reflogs, packs, the search index and all caches, and then every object and
+    every file is searched for it. A purged message keeps its place, its author and its time, and says [purged]. With
+    its amendments it is the same on every machine that purges it, so histories stay equal. Undo still reaches what came
+    before, without the content. Messages that quote the text are listed, and stay until you purge them, too.
+
+    --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results.
+
+    What was purged is remembered by hashes, and does not come back: not by an import of the same transcript, not by a
+    fetch, and other people's stores are offered to purge it, too. Not reached are copies elsewhere: the remotes until
+    you push, their backups and caches, other stores until they accept, exports, and the transcripts of the agents
+    themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
+
+    In a terminal it asks; scripts need --yes. The exit code is 7 if something is left.
+
+    Examples:
+      scopes purge conv-001 3f2a91c0 --dry-run
+      scopes purge conv-001
+      scopes purge conv-001 --file .env
+      scopes purge --search '"BEGIN PRIVATE KEY"'
+      scopes purge --continue
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    places = places_of(invocation)
+    request = _read_request(conversation, messages or [], file, query)
+    if (accept or go_on) + (request != PurgeRequest()) != 1 or (accept and go_on):
+        hint = "name a conversation, or use --file, --search, --accept or --continue"
+        raise Invalid("say one thing that is to be purged", hint=hint)
+    if go_on:
+        with progress(invocation.output(), "purging") as meter:
+            return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
+    plan = plan_accept(repository) if accept else plan_purge(repository, request, places)
+    if dry_run:
+        return invocation.show(plan)
+    invocation.confirm(question_of(plan))
+    with progress(invocation.output(), "purging") as meter:
+        if accept:
+            return invocation.show(accept_purges(repository, places, on_progress=lambda _: meter(1)))
+        return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+
+
+def places_of(invocation: Invocation) -> Places:
+    """Return where copies are outside of the store."""
+    contexts = os.path.join(invocation.cache_directory, "contexts")
+    return Places(invocation.index_directory, (contexts,), invocation.state_directory)
+
+
+def question_of(plan: PurgePlanned) -> str:
+    """Return the question that a user answers before something goes for good."""
+    counts = ((len(plan.messages), "message"), (len(plan.conversations), "conversation"))
+    named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
+    return f"remove {named} for good? This cannot be undone."
+
+
+def _read_request(conversation: str | None, messages: list[str], file: str | None, query: str | None) -> PurgeRequest:
+    if len([each for each in (messages, file, query) if each]) > 1:
+        raise Invalid("messages, --file and --search cannot be combined", hint="purge one after the other")
+    if messages or file is not None or query is not None:
+        return PurgeRequest(conversation=conversation, messages=tuple(messages), file=file, query=query)
+    return PurgeRequest(conversations=() if conversation is None else (conversation,))

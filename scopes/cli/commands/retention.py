@@ -1,0 +1,58 @@
+"""`scopes retention status` and `run`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.commands.purge import places_of
+from scopes.cli.invocation import Invocation
+from scopes.errors import NotFound
+from scopes.purge.retention import read_retention, run_retention
+from scopes.render.progress import progress
+from scopes.result import plural
+
+
+def retention_status(context: usage.Context) -> int:
+    """List conversations older than the rules keep them.
+
+    A rule is a setting: scopes.retention.all.age is for all conversations, scopes.retention.PROJECT.age for those of
+    one project, by the name of its directory, and counts instead. The age is that of the last message. Nothing is ever
+    removed by itself: scopes retention run does it, and asks.
+
+    Examples:
+      scopes config set scopes.retention.all.age '2 years'
+      scopes config set scopes.retention.webshop.age '90 days'
+      scopes retention status
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(read_retention(invocation.repository()))
+
+
+def retention_run(
+    context: usage.Context,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
+) -> int:
+    """Purge conversations older than the rules keep them.
+
+    They go for good, as with scopes purge: that cannot be undone, they are not imported again, and other stores and
+    remotes are offered to do the same. In a terminal what would go is shown first, and then it asks; scripts need
+    --yes.
+
+    Examples:
+      scopes retention run --dry-run
+      scopes retention run
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    status = read_retention(repository)
+    if dry_run:
+        return invocation.show(status)
+    count = len(status.due)
+    if not count:
+        raise NotFound("no conversation is older than the rules keep it", hint="see: scopes retention status")
+    if invocation.interactive and not invocation.yes:
+        invocation.show(status)
+    invocation.confirm(f"remove {count} {plural(count, 'conversation')} for good? This cannot be undone.")
+    with progress(invocation.output(), "purging") as meter:
+        return invocation.show(run_retention(repository, places_of(invocation), on_progress=lambda _: meter(1)))

@@ -1,0 +1,104 @@
+"""Delete the copies of content outside of the objects: indexes, caches, replaced files, bundles, logs of this store.
+
+What is not ours alone to delete is only named: a spool has messages that are not in the store yet, and the transcripts
+of agents are theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+
+from scopes.history.quotes import Quotes
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.store.repository import Repository
+
+_QUARANTINES: Final = ("scopes-quarantine", "scopes-git-", "scopes-incoming-")
+_BUNDLE: Final = b"# v"
+_BUNDLE_WORDS: Final = b" git bundle\n"
+_LOGS: Final = (".log", ".log.1")
+_MAX_BYTES: Final = 1 << 30
+_EMPTY_BELOW: Final = ("refs", "logs/refs")
+_KEPT: Final = frozenset({"refs/heads", "refs/tags", "logs/refs"})
+
+
+def delete_in_store(repository: Repository) -> None:
+    """Delete files of the store that may have copies of objects; call it under the exclusive lock.
+
+    These are the directories of repairs and of dead processes, and bundles. Directories of refs that are gone go too:
+    they have the names of branches.
+
+    Raises:
+        Inaccessible: something cannot be deleted.
+    """
+    with translated("delete copies in the store", repository.path):
+        for entry in list(os.scandir(repository.path)):
+            if entry.is_dir(follow_symlinks=False) and entry.name.startswith(_QUARANTINES):
+                shutil.rmtree(entry.path)
+            elif entry.is_file(follow_symlinks=False) and _is_bundle(entry.path):
+                os.unlink(entry.path)
+        for top in _EMPTY_BELOW:
+            for here, directories, files in os.walk(os.path.join(repository.path, top), topdown=False):
+                if (not files and not directories) or not os.listdir(here):
+                    _remove_empty(repository.path, here)
+
+
+def _remove_empty(store: str, directory: str) -> None:
+    if os.path.relpath(directory, store) not in _KEPT and directory != os.path.join(store, "refs"):
+        with suppress(OSError):
+            os.rmdir(directory)
+
+
+def _is_bundle(path: str) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        first = file.readline(100)
+        return first.startswith(_BUNDLE) and first.endswith(_BUNDLE_WORDS)
+    return False
+
+
+def delete_caches(directories: Iterable[str]) -> list[str]:
+    """Delete everything in directories of derived data but lock files; return an error text for each that stays."""
+    errors: list[str] = []
+    for directory in directories:
+        for here, names, files in os.walk(directory, topdown=False):
+            for name in [each for each in files if not each.endswith("-lock")]:
+                _delete(os.path.join(here, name), os.unlink, errors)
+            for name in names:
+                with suppress(OSError):
+                    os.rmdir(os.path.join(here, name))
+    return errors
+
+
+def _delete(path: str, how: Callable[[str], None], errors: list[str]) -> None:
+    try:
+        how(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        errors.append(str(error))
+
+
+def clear_logs(directory: str, quotes: Quotes, *, every_log: bool) -> list[str]:
+    """Delete the logs and crash reports that quote what was purged; return the paths of other files that do.
+
+    every_log: delete all of them, because it is no longer known what was purged
+    """
+    kept: list[str] = []
+    for path in _walk_files(directory) if every_log or quotes.distinct() else ():
+        name = os.path.basename(path)
+        is_log = name.endswith(_LOGS) or name.startswith("crash-") or ".jsonl.deleted-" in name
+        with suppress(OSError):
+            if is_log and every_log:
+                os.unlink(path)
+            elif quotes.are_in_file(read_regular(path, _MAX_BYTES)):
+                os.unlink(path) if is_log else kept.append(path)
+    return sorted(kept)
+
+
+def _walk_files(directory: str) -> Iterator[str]:
+    for here, _, files in os.walk(directory):
+        yield from (os.path.join(here, name) for name in files)

@@ -1,0 +1,104 @@
+"""What remotes still have of what was purged here: the values of their refs before, in a file of the store.
+
+The file has ids of commits only. A push replaces exactly these values, and then they are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from scopes.clock import format_seconds
+from scopes.ids import Oid
+from scopes.model.manifest import MANIFEST_FILE, decode_manifest
+from scopes.model.operation import RefChange
+from scopes.store import refs
+from scopes.store.json_file import read_json, write_json
+from scopes.store.remote_file import read_addresses
+from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.trees import find_blob
+
+FILE: Final = "purged-on-remotes.json"
+Values: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Manifests that remotes still have, by name of the remote and ref there, which ends with the root commit."""
+
+CONVERSATIONS: Final = "refs/scopes/v1/c/"
+NO_COUNTS: Final[Mapping[str, int]] = {}
+_SERVERS: Final = {
+    "github.com": "ask GitHub Support to run garbage collection and to delete cached views, and delete forks",
+    "gitlab.com": "run housekeeping (Settings > Repository > Repository cleanup), and delete forks",
+    "bitbucket.org": "ask Atlassian Support to run garbage collection, and delete forks",
+}
+_OWN_SERVER: Final = "on the server: git reflog expire --expire=now --all && git gc --prune=now; and delete its backups"
+
+
+class RemoteCopy(NamedTuple):
+    """A remote that still has something: its name and address, how many conversations, and what to do there."""
+
+    remote: str
+    address: str
+    conversations: int
+    push: str
+    server: str
+
+
+def read_values(store: str) -> dict[str, dict[str, str]]:
+    """Return the manifests that remotes still have.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    match read_json(store, FILE):
+        case {"v": 1, "remotes": dict(found)}:
+            return {str(name): {str(k): str(v) for k, v in known.items()} for name, known in found.items()}
+    return {}
+
+
+def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
+    """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay."""
+    known = read_values(repository.path)
+    for change in changes:
+        if change.ref.startswith(refs.REMOTES) and change.old is not None:
+            remote, _, root = change.ref[len(refs.REMOTES) :].partition("/")
+            ref = _ref_on_remote(repository, Oid(change.old), Oid(root))
+            known.setdefault(remote, {}).setdefault(ref, change.old)
+    _write(repository, known)
+
+
+def _ref_on_remote(repository: Repository, manifest: Oid, root: Oid) -> str:
+    """Return the ref of a conversation on every remote; it may soon be unknown here."""
+    data = find_blob(repository, read_commit_stub(repository, manifest).tree, MANIFEST_FILE) or b"null"
+    began = format_seconds(read_commit_stub(repository, root).time)
+    return f"{CONVERSATIONS}{decode_manifest(data).project}/{began[:4]}{began[5:7]}/{root}"
+
+
+def forget_values(repository: Repository, remote: str, on_remote: Iterable[str]) -> None:
+    """Forget what a remote had at some refs, once a push has replaced it; call it under the exclusive lock."""
+    known = read_values(repository.path)
+    found = [ref for ref in on_remote if known.get(remote, {}).pop(ref, None) is not None]
+    if found:
+        _write(repository, known)
+
+
+def _write(repository: Repository, known: Values) -> None:
+    kept = {name: values for name, values in known.items() if values}
+    if kept or read_json(repository.path, FILE) is not None:
+        write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
+
+
+def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[RemoteCopy, ...]:
+    """Return the remotes that still have something, and what to do about each; `also` have more conversations."""
+    addresses, values = read_addresses(store), read_values(store)
+    counts = {name: len(values.get(name, ())) + also.get(name, 0) for name in {*values, *also} & addresses.keys()}
+    return tuple(
+        RemoteCopy(
+            name, addresses[name], counts[name], f"scopes push --purged --remote {name}", _server_step(addresses[name])
+        )
+        for name in sorted(counts)
+    )
+
+
+def _server_step(address: str) -> str:
+    _, url, rest = address.rpartition("://")
+    host = rest.partition("/")[0].rpartition("@")[2].partition(":")[0] if url or "@" in rest else ""
+    return next((step for name, step in _SERVERS.items() if host == name or host.endswith(f".{name}")), _OWN_SERVER)

@@ -1,0 +1,105 @@
+"""Prove that what was purged is gone: from every object, and from every file of the store and its derived data."""
+
+from __future__ import annotations
+
+import base64
+import os
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from scopes.history.quotes import Quotes, forms_of
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.purge.selection import walk_messages
+from scopes.regular_file import read_regular
+from scopes.store.git_program import run_git
+from scopes.store.repository import Repository
+
+_MAX_BYTES = 1 << 31
+_OBJECT_FILES = (".pack", ".idx", ".rev")
+_GROUP = 3  # base64 encodes three bytes at once
+
+
+class CopiedIn(NamedTuple):
+    """Another message with a line of what was purged; it is not purged."""
+
+    conversation: ConversationId
+    message: MessageId
+
+
+class Proof(NamedTuple):
+    """What was searched, and what is left.
+
+    objects, files: how many were searched
+    left: what should be gone and is not
+    copies: messages that have the same text
+    """
+
+    objects: int
+    files: int
+    left: tuple[str, ...]
+    copies: tuple[CopiedIn, ...]
+
+
+def prove(repository: Repository, removed: Collection[str], quotes: Quotes, directories: Sequence[str]) -> Proof:
+    """Search every object and every file; call it under the exclusive lock.
+
+    removed: the ids of objects that must not be there
+    directories: of data that is derived from the store
+
+    Raises:
+        Inaccessible, Corrupt: the store cannot be read.
+    """
+    lock = repository.lock.descriptor
+    listed = run_git(repository.path, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)", lock=lock)
+    reached = run_git(repository.path, "rev-list", "--objects", "--all", "--reflog", "--no-object-names", lock=lock)
+    present = [Oid(line) for line in listed.split()]
+    unreached = sorted({*present} - {*reached.split()})
+    left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
+    left += [f"object {oid}, which nothing reaches" for oid in unreached]
+    needles = tuple(form for line in quotes.distinct() for form in _all_forms(line))
+    files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
+    left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
+    hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
+    copies = dict.fromkeys(_find_messages(repository, hits, needles))
+    if not copies:  # otherwise it is there as a part of these
+        left += [f"object {oid}" for oid in hits]
+    return Proof(len(present), len(files), tuple(left), tuple(copies))
+
+
+def _all_forms(line: str) -> Iterator[bytes]:
+    """Yield a line as it is, in lower case as an index has it, escaped for JSON, and in base64 at three offsets."""
+    for text in dict.fromkeys((line, line.casefold())):
+        yield from forms_of(text)
+    data = line.encode("utf-8", "surrogatepass")
+    for offset in range(_GROUP):
+        tail = data[offset:]
+        yield base64.b64encode(tail[: len(tail) // _GROUP * _GROUP])
+
+
+def _has(data: bytes, needles: Iterable[bytes]) -> bool:
+    return any(needle in data for needle in needles)
+
+
+def _find_messages(repository: Repository, hits: list[Oid], needles: Sequence[bytes]) -> Iterator[CopiedIn]:
+    if hits:
+        for conversation, head, data in walk_messages(repository):
+            if _has(data, needles):
+                yield CopiedIn(conversation, head.id)
+
+
+def _walk_files(directories: Iterable[str]) -> Iterator[str]:
+    for directory in directories:
+        for here, _, files in os.walk(directory):
+            yield from (os.path.join(here, name) for name in files)
+
+
+def _inflated(path: str) -> bytes:
+    """Return the bytes of a file, and after them what they are if they are a compressed object."""
+    with suppress(OSError):
+        data = read_regular(path, _MAX_BYTES)
+        with suppress(zlib.error):
+            return data + zlib.decompressobj().decompress(data)
+        return data
+    return b""

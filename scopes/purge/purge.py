@@ -1,0 +1,297 @@
+"""`purge`: remove messages, what they hold of a file, or conversations for good, from everything in and beside a store.
+
+In this order, under the exclusive lock: what is to go is recorded (`unfinished`); every commit above it is written
+again; the refs move in one operation; then reflogs, objects, indexes, caches and logs follow, and it is proven that
+nothing is left. Killed before the operation, nothing has happened; killed after it, `continue_purge` does the rest.
+Nothing of this can be undone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.errors import NotFound, Refused
+from scopes.history.purged import Purged, read_purged, write_purged
+from scopes.history.source_paths import with_last_path
+from scopes.history.sources import SOURCES, read_source_record
+from scopes.ids import ConversationId, MessageId, Oid, OperationId
+from scopes.model.operation import RefChange
+from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
+from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies
+from scopes.purge.proof import CopiedIn, Proof, prove
+from scopes.purge.rewrite_reflogs import ReflogRewriter
+from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
+from scopes.purge.selection import Chosen, PurgeRequest, choose, walk_messages
+from scopes.purge.unfinished import begin, end, find_unfinished, refuse_unfinished
+from scopes.result import Note, Result, plural
+from scopes.store import refs
+from scopes.store.expire import PURGE, apply_final, final_record
+from scopes.store.git_program import find_git
+from scopes.store.maintenance import drop_unreachable
+from scopes.store.packs.bulk import bulk_objects
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write, shared_write, write_operation
+
+Progress = Callable[[int], None]
+
+
+class Places(NamedTuple):
+    """Where copies are outside of the store: the index, other caches, and the directory of logs."""
+
+    index_directory: str
+    caches: tuple[str, ...] = ()
+    state: str | None = None
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The directories that are emptied."""
+        return (self.index_directory, *self.caches)
+
+
+class PurgedMessage(NamedTuple):
+    """A message that goes; `parts` is how many parts of it, None for all of it."""
+
+    conversation: ConversationId
+    message: MessageId
+    subject: str
+    parts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgePlanned(Result):
+    """What a purge would remove; nothing was changed.
+
+    commits: how many commits would be written again
+    operations: how many operations of the log would be
+    """
+
+    messages: tuple[PurgedMessage, ...]
+    conversations: tuple[ConversationId, ...]
+    commits: int
+    operations: int
+    remotes: tuple[RemoteCopy, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeDone(Result):
+    """What was purged, and the proof.
+
+    messages, conversations: how many
+    operation: None if the objects were gone before, and only copies were
+    objects, files: how many were searched for what was purged
+    left: what is still there and should not be
+    copies: other messages with the same text
+    remotes: what still has it elsewhere
+    files_kept: files that are not scopes' to delete, which have it, or may have it
+    """
+
+    messages: int
+    conversations: int
+    operation: OperationId | None
+    objects: int
+    files: int
+    left: tuple[str, ...]
+    copies: tuple[CopiedIn, ...]
+    remotes: tuple[RemoteCopy, ...]
+    files_kept: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """7 if something is left that should be gone; otherwise 0."""
+        return 7 if self.left else 0
+
+
+def plan_purge(repository: Repository, request: PurgeRequest, places: Places) -> PurgePlanned:
+    """Return what a purge would remove, and change nothing.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a name cannot be resolved, or nothing is found.
+    """
+    chosen = choose(repository, request, index_directory=places.index_directory)
+    return plan_removal(repository, chosen.purged, _describe(repository, chosen), (*chosen.conversations.values(),))
+
+
+def plan_removal(
+    repository: Repository,
+    purged: Purged,
+    messages: tuple[PurgedMessage, ...],
+    conversations: tuple[ConversationId, ...],
+) -> PurgePlanned:
+    """Return what it would mean to remove what is on a list."""
+    _require_possible(repository)
+    with shared_write(repository), bulk_objects(repository, keep=False) as objects:
+        done = rewrite_store(repository, objects, read_purged(repository).join(purged))
+    remotes = Counter(each.ref[len(refs.REMOTES) :].partition("/")[0] for each in done.changes if _is_remote(each))
+    return PurgePlanned(
+        messages=messages,
+        conversations=conversations,
+        commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
+        operations=done.operations.rewritten,
+        remotes=list_copies(repository.path, also=remotes),
+        notes=_file_notes(_source_files(repository, done)),
+    )
+
+
+def purge(
+    repository: Repository, request: PurgeRequest, places: Places, *, on_progress: Progress = lambda _: None
+) -> PurgeDone:
+    """Remove what a request names, for good.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a name cannot be resolved, or nothing is found; nothing has changed.
+        Refused: an earlier purge was interrupted, or the store borrows objects.
+        Inaccessible, Corrupt, Busy: it stopped; if anything has changed, `continue_purge` does the rest.
+    """
+    refuse_unfinished(repository)
+    chosen = choose(repository, request, index_directory=places.index_directory)
+    return remove(repository, chosen.purged, places, on_progress=on_progress)
+
+
+def continue_purge(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
+    """Finish a purge that was interrupted; raises as `purge`, and NotFound if there is none."""
+    unfinished = find_unfinished(repository.path)
+    if unfinished is None:
+        raise NotFound("no purge was interrupted", hint="see: scopes help purge")
+    return remove(repository, unfinished, places, on_progress=on_progress, is_continued=True)
+
+
+def remove(
+    repository: Repository,
+    purged: Purged,
+    places: Places,
+    *,
+    on_progress: Progress = lambda _: None,
+    is_continued: bool = False,
+) -> PurgeDone:
+    """Remove what is on a list and put it on the list of the store; raises as `purge`."""
+    _require_possible(repository)
+    with exclusive_write(repository):
+        known = read_purged(repository)
+        begin(repository, purged)
+        with bulk_objects(repository) as objects:
+            done = rewrite_store(repository, objects, known.join(purged), on_progress)
+            listed = write_purged(objects, known.join(purged))
+        sources = _source_files(repository, done)
+        operation = _move_refs(repository, done, listed)
+        kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
+        reflogs = ReflogRewriter(
+            done.histories.commits, kept, done.operations.summaries, done.operations.with_new_prefixes
+        )
+        reflogs.rewrite_all(repository)
+        drop_unreachable(repository)
+        delete_in_store(repository)
+        errors = delete_caches(places.derived)
+        logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
+        removed = {*done.histories.commits, *done.histories.blobs}
+        proof = prove(repository, removed, done.histories.quotes, places.derived)
+        end(repository)
+    found = _Found(operation, proof, tuple(errors), (*sources, *logs))
+    return _result(repository, done, found)
+
+
+def _clear_logs(places: Places, done: RewrittenStore, *, every_log: bool) -> list[str]:
+    if places.state is None:
+        return []
+    return clear_logs(places.state, done.histories.quotes, every_log=every_log)
+
+
+def _require_possible(repository: Repository) -> None:
+    repository.require_writable()
+    if find_git() is None:
+        raise Refused("the git program is not installed", hint="install git; purge deletes objects with it")
+    if os.path.lexists(os.path.join(repository.path, "objects", "info", "alternates")):
+        hint = "copy the store with all its objects: git clone --mirror, and purge there"
+        raise Refused("the store borrows objects from another repository, which would keep them", hint=hint)
+
+
+def _move_refs(repository: Repository, done: RewrittenStore, listed: Oid) -> OperationId | None:
+    """Move all refs in one operation; None if a purge that was interrupted had moved them."""
+    add_values(repository, done.changes)
+    before = repository.raw_ref(refs.PURGED)
+    changes = [each for each in done.changes if each.ref not in {refs.OPERATIONS, refs.PURGED}]
+    if before != listed:
+        changes.append(RefChange(refs.PURGED, before, listed))
+    if not changes:
+        return None
+    counts = _counts(done)
+    record = final_record(repository, PURGE, f"purge {' and '.join(counts) or 'nothing'}", "scopes purge")
+    old = repository.raw_ref(refs.OPERATIONS)
+    tip = None if old is None else done.histories.commits.get(Oid(old)) or Oid(old)
+    log = write_operation(repository, record, tip)
+    apply_final(repository, record, [*changes, RefChange(refs.OPERATIONS, old, log)])
+    return record.id
+
+
+def _counts(done: RewrittenStore) -> list[str]:
+    whole = sum(parts is None for parts in done.histories.messages.values())
+    parts, roots = len(done.histories.messages) - whole, len(done.histories.roots)
+    named = ((whole, "message"), (parts, "message in part"), (roots, "conversation"))
+    return [f"{count} {plural(count, noun)}" for count, noun in named if count]
+
+
+def _is_remote(change: RefChange) -> bool:
+    return change.ref.startswith(refs.REMOTES)
+
+
+def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
+    """Return the transcripts of agents, outside of the store, that the sources which change were imported from."""
+    found = []
+    for change in done.changes:
+        if change.ref.startswith(SOURCES) and change.old is not None:
+            path = with_last_path(repository, read_source_record(repository, Oid(change.old))).path
+            if path and os.path.exists(path):
+                found.append(path)
+    return found
+
+
+def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ...]:
+    found: dict[MessageId, PurgedMessage] = {}
+    if chosen.messages:
+        for conversation, head, _ in walk_messages(repository):
+            if head.id in chosen.messages:
+                parts = chosen.messages[head.id]
+                count = None if parts is None else len(parts)
+                found.setdefault(head.id, PurgedMessage(conversation, head.id, head.subject, count))
+    return tuple(found.values())
+
+
+def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
+    if not files:
+        return ()
+    text = f"{len(files)} {plural(len(files), 'file')} outside of the store may still have it: {', '.join(files[:5])}"
+    return (Note(text, "delete them yourself, or change them: scopes does not change what is not its own"),)
+
+
+class _Found(NamedTuple):
+    """What became of a removal, beside the rewritten store."""
+
+    operation: OperationId | None
+    proof: Proof
+    errors: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
+    proof = found.proof
+    notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
+    if proof.copies:
+        count = len(proof.copies)
+        first = proof.copies[0]
+        text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} the same text"
+        notes.append(Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; then purge it too"))
+    return PurgeDone(
+        messages=len(done.histories.messages),
+        conversations=len(done.histories.roots),
+        operation=found.operation,
+        objects=proof.objects,
+        files=proof.files,
+        left=proof.left,
+        copies=proof.copies,
+        remotes=list_copies(repository.path),
+        files_kept=found.files,
+        notes=(*notes, *_file_notes(found.files)),
+    )

@@ -1,0 +1,117 @@
+"""`retention`: which conversations are older than the settings keep them, and the purge of these. Never by itself.
+
+scopes.retention.all.age          for every conversation
+scopes.retention.<project>.age    for those of a project, by the name of its directory; it counts instead
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scopes.clock import format_seconds, now_nanoseconds, parse_date
+from scopes.errors import Invalid, NotFound
+from scopes.history.conversations import list_tips_by_time
+from scopes.history.revisions import conversation_ids, find_directory
+from scopes.history.titles import read_heading
+from scopes.ids import ConversationId
+from scopes.purge.purge import Places, Progress, PurgeDone, purge
+from scopes.purge.selection import PurgeRequest
+from scopes.result import Note, Result
+from scopes.store.config import RETENTION_SETTING
+from scopes.store.projects import find_project, name_of
+from scopes.store.repository import Repository, read_commit
+
+ALL: Final = "all"
+_NANOSECONDS: Final = 1_000_000_000
+SET_ONE: Final = "set one: scopes config set scopes.retention.all.age '2 years'"
+
+
+class RetentionRule(NamedTuple):
+    """How long conversations of a project are kept after their last message; `all` are those without a rule."""
+
+    project: str
+    age: str
+    conversations: int
+    due: int
+
+
+class DueConversation(NamedTuple):
+    """A conversation that is older than its rule keeps it."""
+
+    conversation: ConversationId
+    project: str | None
+    newest: str
+    age: str
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionStatus(Result):
+    """The rules, and what they would let go now, the oldest first."""
+
+    rules: tuple[RetentionRule, ...]
+    due: tuple[DueConversation, ...]
+
+
+def read_retention(repository: Repository) -> RetentionStatus:
+    """Return the rules and what is due, and change nothing.
+
+    Raises:
+        Invalid: an age is not valid.
+    """
+    rules = dict(_walk_rules(repository))
+    cutoffs = {project: _cutoff(project, age) for project, age in rules.items()}
+    counts, due = dict.fromkeys(rules, 0), []
+    for conversation in conversation_ids(repository) if rules else ():
+        project = _project_of(repository, conversation)
+        rule = project if project is not None and project in rules else ALL
+        if rule not in rules:
+            continue
+        counts[rule] += 1
+        newest = max(read_commit(repository, tip).time for tip in list_tips_by_time(repository, conversation))
+        if newest < cutoffs[rule]:
+            heading = read_heading(repository, conversation)
+            title = None if heading is None else heading.text
+            due.append(DueConversation(conversation, project, format_seconds(newest), rules[rule], title))
+    due.sort(key=lambda row: (row.newest, row.conversation))
+    applied = [row.project if row.project in rules else ALL for row in due]
+    rows = tuple(
+        RetentionRule(project, age, counts[project], applied.count(project)) for project, age in sorted(rules.items())
+    )
+    notes = () if rules else (Note("no rule is set: nothing ever expires", SET_ONE),)
+    return RetentionStatus(rules=rows, due=tuple(due), notes=notes)
+
+
+def run_retention(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
+    """Purge what is due now; raises as `purge`, and NotFound if nothing is."""
+    due = read_retention(repository).due
+    if not due:
+        raise NotFound("no conversation is older than the rules keep it", hint="see: scopes retention status")
+    return purge(repository, PurgeRequest(tuple(row.conversation for row in due)), places, on_progress=on_progress)
+
+
+def _walk_rules(repository: Repository) -> Iterator[tuple[str, str]]:
+    for setting in repository.config.walk():
+        found = RETENTION_SETTING.fullmatch(setting.key)
+        if found is not None and setting.value:
+            yield found["name"], setting.value
+
+
+def _cutoff(project: str, age: str) -> int:
+    """Return the time before which conversations are due, in seconds since 1970."""
+    now = now_nanoseconds()
+    moment = parse_date(f"{age} ago", now)
+    if moment >= now:
+        hint = f"for example: scopes config set scopes.retention.{project}.age '2 years'"
+        raise Invalid(f"{age!a} is not an age", hint=hint)
+    return moment // _NANOSECONDS
+
+
+def _project_of(repository: Repository, conversation: ConversationId) -> str | None:
+    directory = find_directory(repository, conversation)
+    if directory is None:
+        return None
+    project = find_project(directory)
+    return name_of(directory) if project is None else project.name

@@ -1,0 +1,207 @@
+"""Rewrite the histories of conversations without what is purged; the ids of messages stay, the commits are others.
+
+A purged message keeps its place. What it had put into the state goes from there on: the value that was there before it
+comes back, unless a later message has claimed the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from scopes.errors import Corrupt
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
+from scopes.history.purged import Parts, Purged
+from scopes.history.quotes import Quotes
+from scopes.ids import Oid
+from scopes.model import encoding
+from scopes.model.claims import FILES, PARTICIPANTS, claims_of
+from scopes.model.codec import decode
+from scopes.model.conversation import decode_root
+from scopes.model.message import TYPED_KINDS, Message
+from scopes.model.tombstone import purge_message
+from scopes.purge.edit_commit import edit_commit
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
+from scopes.store.repository import Objects, read_commit_stub, read_data
+from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
+
+Claim = tuple[str, Oid]
+"""A path of the state and the blob that a purged message has put there."""
+_NO_CLAIMS: Final[frozenset[Claim]] = frozenset()
+
+
+class HistoryRewriter:
+    """Rewrites commits of conversations, given parents first.
+
+    Attributes:
+        commits: The new commit of every commit that changes; None: it goes.
+        messages: The ids of the messages that are purged now.
+        parts: How many parts of messages are purged now.
+        roots: The root commits of the conversations that are purged now.
+        uuids: The uuids of these conversations.
+        blobs: The blobs with purged messages.
+        purged_commits: The commits with them.
+        gone: The ids of the messages of purged conversations.
+        quotes: The texts of what is purged.
+    """
+
+    def __init__(self, objects: Objects, purged: Purged) -> None:
+        self._objects = objects
+        self._purged = purged
+        self._removed: dict[Claim, Oid | None] = {}
+        self._kept: dict[Oid, frozenset[Claim]] = {}
+        self._states: dict[tuple[Oid, frozenset[Claim]], Oid] = {}
+        self._blobs: dict[Oid, tuple[Oid, Message]] = {}
+        self.commits: dict[Oid, Oid | None] = {}
+        self.messages: dict[str, Parts] = {}
+        self.parts = 0
+        self.roots: set[Oid] = set()
+        self.uuids: set[str] = set()
+        self.blobs: set[Oid] = set()
+        self.purged_commits: set[str] = set()
+        self.gone: set[str] = set()
+        self.quotes = Quotes()
+
+    def rewrite(self, commit: Commit, data: bytes) -> None:
+        """Rewrite one commit, if it is purged or above one that is."""
+        if self._is_gone(commit):
+            self._drop(commit)
+            return
+        parents = tuple(self.commits.get(parent) or parent for parent in commit.parents)
+        is_listed = commit.message_id is not None and self._purged.has_message(commit.message_id)
+        if parents == commit.parents and not is_listed:
+            return
+        entries = parse_tree(read_data(self._objects, commit.tree, TREE))
+        new = self._purge(commit, entries) if is_listed else None
+        if parents == commit.parents and new is None:
+            return
+        self._replace_state(commit, entries)
+        subject, kind = None, None
+        if new is not None:
+            subject, kind = new.text.strip() or NO_TEXT, new.kind
+        tree = self._objects.write(TREE, format_tree(entries.values()))
+        written = edit_commit(data, tree, parents, subject=subject, kind=kind)
+        self.commits[commit.oid] = self._objects.write(COMMIT, written)
+
+    def _is_gone(self, commit: Commit) -> bool:
+        if is_root(commit) and self._purged.has_conversation(commit.oid):
+            return True
+        return any(parent in self.commits and self.commits[parent] is None for parent in commit.parents)
+
+    def _drop(self, commit: Commit) -> None:
+        """Remember what the commit of a purged conversation had."""
+        self.commits[commit.oid] = None
+        entry = find_entry(self._objects, commit.tree, MESSAGE_FILE)
+        if entry is None:
+            return
+        data = read_blob(self._objects, entry.oid)
+        if is_root(commit):
+            self.roots.add(commit.oid)
+            self.uuids.add(decode_root(data).uuid)
+        elif commit.message_id is not None:
+            self.gone.add(commit.message_id)
+            self._quote(data, None)
+
+    def _purge(self, commit: Commit, entries: dict[str, TreeEntry]) -> Message | None:
+        """Replace the message of a commit; return what it is now, None if it was purged before."""
+        entry = entries.get(MESSAGE_FILE)
+        if entry is None or entry.is_tree or commit.message_id is None:
+            return None
+        parts = self._purged.parts_of(commit.message_id)
+        if entry.oid not in self._blobs:
+            data = read_blob(self._objects, entry.oid)
+            try:
+                new = purge_message(data, parts)
+            except Corrupt:
+                return None
+            if new == data:
+                return None
+            self._quote(data, parts)
+            self._blobs[entry.oid] = self._objects.write(BLOB, new), decode(new)
+            self.blobs.add(entry.oid)
+            self.parts += 0 if parts is None else len(parts)
+        self.purged_commits.add(commit.oid)
+        blob, message = self._blobs[entry.oid]
+        entries[MESSAGE_FILE] = TreeEntry(MESSAGE_FILE, blob, is_tree=False)
+        self.messages[commit.message_id] = parts
+        self._find_removed(commit, entries, message, only_files=parts is not None)
+        return message
+
+    def _quote(self, data: bytes, parts: Parts) -> None:
+        try:
+            message = decode(data)
+        except Corrupt:
+            return
+        self.quotes.add_message(message, parts)
+
+    def _find_removed(
+        self, commit: Commit, entries: Mapping[str, TreeEntry], message: Message, *, only_files: bool
+    ) -> None:
+        """Remember what the message has put into the state, with what is there instead from now on."""
+        state = entries.get(STATE_DIRECTORY)
+        if state is None:
+            return
+        before = [self._state_of(parent) for parent in commit.parents]
+        changed = [set(self._walk_new(each, state.oid)) for each in before or [None]]
+        first = self.commits.get(commit.parents[0]) or commit.parents[0] if commit.parents else None
+        old = None if first is None else self._state_of(first)
+        claims = {} if only_files else dict(claims_of(message, lambda _path: None, None))
+        for path, blob in set.intersection(*changed):
+            top = path.partition("/")[0]
+            if only_files and top == FILES:
+                self._removed[path, blob] = self._without_hash(blob, message)
+            elif not only_files and path in claims:
+                self._removed[path, blob] = self._objects.write(BLOB, claims[path])
+            elif not only_files and top != PARTICIPANTS:
+                found = None if old is None else find_entry(self._objects, old, path)
+                self._removed[path, blob] = None if found is None or found.is_tree else found.oid
+
+    def _without_hash(self, blob: Oid, message: Message) -> Oid:
+        """Write the claim of a file again without a hash of what was in it."""
+        match encoding.load(read_blob(self._objects, blob)):
+            case {"operation": str(operation), **rest} if {"content", "derived"} & rest.keys():
+                return self._objects.write(BLOB, encoding.dump({"operation": operation, "unknown": message.id}))
+        return blob
+
+    def _walk_new(self, before: Oid | None, after: Oid) -> Sequence[Claim]:
+        return [(path, blob) for path, _, blob in diff_blobs(self._objects, before, after) if blob is not None]
+
+    def _state_of(self, commit: Oid) -> Oid | None:
+        entry = find_entry(self._objects, read_commit_stub(self._objects, commit).tree, STATE_DIRECTORY)
+        return None if entry is None else entry.oid
+
+    def _replace_state(self, commit: Commit, entries: dict[str, TreeEntry]) -> None:
+        """Put back what was in the state before purged messages."""
+        state = entries.get(STATE_DIRECTORY)
+        if state is None or not self._removed:
+            return
+        kept = frozenset().union(*(self._kept.get(parent, _NO_CLAIMS) for parent in commit.parents))
+        kept |= self._list_own_claims(commit, entries)
+        if kept:
+            self._kept[commit.oid] = kept
+        if (state.oid, kept) not in self._states:
+            changes: dict[str, BlobChange] = {}
+            for (path, blob), before in self._removed.items():
+                if (path, blob) not in kept:
+                    found = find_entry(self._objects, state.oid, path)
+                    if found is not None and found.oid == blob:
+                        changes[path] = before
+            new = update_tree(self._objects, state.oid, changes) if changes else state.oid
+            self._states[state.oid, kept] = new
+        tree = self._states[state.oid, kept]
+        if tree == EMPTY_TREE:
+            del entries[STATE_DIRECTORY]
+        else:
+            entries[STATE_DIRECTORY] = TreeEntry(STATE_DIRECTORY, tree, is_tree=True)
+
+    def _list_own_claims(self, commit: Commit, entries: Mapping[str, TreeEntry]) -> frozenset[Claim]:
+        """Return what a message that stays claims again, although a purged one has claimed the same."""
+        if commit.kind not in TYPED_KINDS:
+            return _NO_CLAIMS
+        try:
+            message = decode(read_blob(self._objects, entries[MESSAGE_FILE].oid))
+        except Corrupt:
+            return _NO_CLAIMS
+        claims = dict(claims_of(message, lambda _path: None, None))
+        removed = [(path, blob) for path, blob in self._removed if path in claims]
+        return frozenset((path, blob) for path, blob in removed if is_hash_of(blob, BLOB, claims[path]))

@@ -1,0 +1,95 @@
+"""Rewrite the operation log: the entries stay, so that undo works, and lead to the rewritten commits.
+
+What an operation did to a purged conversation is no longer in it. Command lines and summaries that quote what was
+purged are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from scopes.history.quotes import walk_texts
+from scopes.ids import ConversationId, Oid
+from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
+from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.edit_commit import edit_commit
+from scopes.purge.rewrite_history import HistoryRewriter
+from scopes.purge.rewrite_records import RecordRewriter
+from scopes.store import refs
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree
+from scopes.store.reflog import OPERATION_PREFIX_LENGTH
+from scopes.store.repository import OPERATION_FILE, Objects, read_operation
+
+_AFTER: Final = re.compile(rb"(?<= after )[0-9a-f]{16}(?![0-9a-f])")
+
+
+class OperationRewriter:
+    """Rewrites the commits of the operation log, given parents first, after everything else was rewritten.
+
+    Attributes:
+        rewritten: How many were.
+        summaries: What stands in the reflogs for the operations whose summaries were replaced.
+    """
+
+    def __init__(self, objects: Objects, histories: HistoryRewriter, records: RecordRewriter) -> None:
+        self._objects = objects
+        self._histories = histories
+        self._records = records
+        self._commits = histories.commits
+        self._prefixes: dict[bytes, bytes] = {}
+        self.summaries: dict[str, str] = {}
+        self.rewritten = 0
+
+    def rewrite(self, commit: Commit, data: bytes) -> None:
+        """Rewrite one commit, if something in it changes."""
+        operation = read_operation(self._objects, commit)
+        new = self._rewrite(operation)
+        kept = [parent for parent in commit.parents if self._commits.get(parent, parent) is not None]
+        parents = [*dict.fromkeys(self._commits.get(parent) or parent for parent in kept)]
+        encoded = self.with_new_prefixes(self._records.substitute(encode_operation(new)))
+        if encoded == encode_operation(operation) and tuple(parents) == commit.parents:
+            return
+        blob = self._objects.write(BLOB, encoded)
+        tree = self._objects.write(TREE, format_tree([TreeEntry(OPERATION_FILE, blob, is_tree=False)]))
+        subject = None
+        if new.summary != operation.summary:
+            subject = f"{new.kind}: {new.summary}"
+            self.summaries[f"{operation.kind}: {operation.summary}"] = subject
+        written = self._objects.write(COMMIT, edit_commit(data, tree, parents, subject=subject))
+        self._commits[commit.oid] = written
+        self.rewritten += 1
+        length = OPERATION_PREFIX_LENGTH
+        self._prefixes[commit.oid[:length].encode()] = written[:length].encode()
+
+    def with_new_prefixes(self, data: bytes) -> bytes:
+        """Return a line of a reflog, or several, with the new beginnings of ids that appends are ordered by."""
+        return _AFTER.sub(lambda match: self._prefixes.get(match[0], match[0]), data)
+
+    def _rewrite(self, operation: Operation) -> Operation:
+        gone = {refs.conversation_of(each.ref) for each in operation.changes if self._is_gone(each)} - {None}
+        changes = tuple(each for each in operation.changes if not self._is_gone(each) and not _belongs(each, gone))
+        made = {each.new for each in operation.changes}
+        is_quoted = bool(gone) or bool(made & self._histories.purged_commits)
+        quotes = self._histories.quotes
+        texts = " ".join((operation.summary, operation.command))
+        if is_quoted or quotes.are_in(texts) or quotes.are_in(operation.summary):
+            operation = replace(operation, summary=PURGED_TEXT, command=PURGED_TEXT)
+        return replace(operation, changes=changes, details=self._without_quotes(operation.details, gone))
+
+    def _is_gone(self, change: RefChange) -> bool:
+        return any(
+            value is not None and self._commits.get(Oid(value), "") is None for value in (change.old, change.new)
+        )
+
+    def _without_quotes(self, details: Mapping[str, Any], gone: object) -> Mapping[str, Any]:
+        """Return the details, or only those that undo needs if others quote what was purged."""
+        if not gone and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
+            return details
+        return {name: value for name, value in details.items() if name == SAME_COMMAND}
+
+
+def _belongs(change: RefChange, gone: set[ConversationId | None]) -> bool:
+    return refs.conversation_of(change.ref) in gone

@@ -1,0 +1,154 @@
+"""Rewrite what is said about conversations elsewhere: metadata, manifests, sources, memory, facts and lists.
+
+What names a rewritten commit gets the new id of it. Files about purged messages go, and so do titles that quote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from scopes.history.source_paths import file_of
+from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
+from scopes.ids import Oid
+from scopes.model import encoding
+from scopes.model.manifest import MANIFEST_FILE
+from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.edit_commit import edit_commit
+from scopes.purge.rewrite_history import HistoryRewriter
+from scopes.purge.rewrite_source import is_gone, purge_source
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree
+from scopes.store.repository import Objects, read_data
+from scopes.store.trees import find_blob
+
+_OID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+_MESSAGE = re.compile(rb"(?<![a-z0-9])[a-z2-7]{26}(?![a-z0-9])")
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TITLES: Final = ("title", "meta/title")
+# Files that name messages and stay: what they are about is more than one message.
+_LISTS: Final = (
+    "branches/", "tags/", "clocks/", "merge-requests/", "agents/", "inbox/", "allowed/", "messages/", "conversations/",
+    "covered/", "meta/branches/", "meta/tags/", "meta/clocks/", "meta/merge-requests/",
+)  # fmt: skip
+_STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, *_TITLES})
+
+
+class RecordRewriter:
+    """Rewrites commits that are no history, given parents first, after all histories were rewritten.
+
+    `commits` gets the new commit of every commit that changes; None: it goes.
+    """
+
+    def __init__(self, objects: Objects, histories: HistoryRewriter, has_message: Callable[[str], bool]) -> None:
+        self._objects = objects
+        self._histories = histories
+        self._has_message = has_message
+        self._trees: dict[tuple[str, Oid], Oid | None] = {}
+        self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
+        self.commits = histories.commits
+
+    def rewrite(self, commit: Commit, data: bytes) -> None:
+        """Rewrite one commit, if it has something to change or a parent of it changes."""
+        if self._is_gone(commit):
+            self.commits[commit.oid] = None
+            return
+        parents = [self.commits.get(parent) or parent for parent in commit.parents]
+        subject = PURGED_TEXT if self._histories.quotes.are_in(commit.subject) else None
+        if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
+            tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
+        else:
+            tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
+        if tree == EMPTY_TREE != commit.tree:
+            self._objects.write(TREE, b"")
+        if (tree, tuple(parents), subject) != (commit.tree, commit.parents, None):
+            written = edit_commit(data, tree, parents, subject=subject)
+            self.commits[commit.oid] = self._objects.write(COMMIT, written)
+
+    def substitute(self, data: bytes) -> bytes:
+        """Return a file with the new ids of the commits that it names; of one that goes, zeros."""
+
+        def new(match: re.Match[bytes]) -> bytes:
+            oid = Oid(match[0].decode())
+            return match[0] if oid not in self.commits else (self.commits[oid] or "0" * 40).encode()
+
+        return _OID.sub(new, data)
+
+    def _is_gone(self, commit: Commit) -> bool:
+        if any(parent in self.commits and self.commits[parent] is None for parent in commit.parents):
+            return True
+        if not self._histories.roots:
+            return False
+        if is_gone(self._objects, commit.tree, self._histories.roots):
+            record = read_source_record(self._objects, commit.oid)
+            key = source_key(record.format, record.native_id, record.part)
+            self._gone_paths.add(file_of(key))
+            return True
+        return self._names_root(commit.tree)
+
+    def _names_root(self, tree: Oid) -> bool:
+        """Return True for the metadata of a purged conversation: the entry of a branch names its root."""
+        data = read_data(self._objects, tree, TREE)
+        branches = parse_tree(data).get("branches")
+        if branches is None or not branches.is_tree:
+            return False
+        roots = self._histories.roots
+        blobs = [
+            each.oid for each in parse_tree(read_data(self._objects, branches.oid, TREE)).values() if not each.is_tree
+        ]
+        found = (match.decode() for oid in blobs for match in _OID.findall(read_data(self._objects, oid, BLOB)))
+        return any(oid in roots or self.commits.get(Oid(oid), "") is None for oid in found)
+
+    def _rewrite_tree(self, path: str, tree: Oid) -> Oid | None:
+        """Return the tree without what goes; None if nothing is left. A tree is rewritten once for each path."""
+        if (path, tree) in self._trees:
+            return self._trees[path, tree]
+        entries = parse_tree(read_data(self._objects, tree, TREE))
+        new: list[TreeEntry] = []
+        for entry in entries.values():
+            here = path + entry.name
+            if (
+                entry.is_tree and entry.name in self._histories.uuids
+            ):  # the facts of a conversation, or what memory covers
+                continue
+            found = self._rewrite_tree(f"{here}/", entry.oid) if entry.is_tree else self._rewrite_file(here, entry.oid)
+            if found is not None:
+                new.append(entry._replace(oid=found))
+        result: Oid | None = tree
+        if not new and entries:
+            result = None
+        elif new != [*entries.values()]:
+            result = self._objects.write(TREE, format_tree(new))
+        self._trees[path, tree] = result
+        return result
+
+    def _rewrite_file(self, path: str, blob: Oid) -> Oid | None:
+        if path in self._gone_paths:
+            return None
+        data = read_data(self._objects, blob, BLOB)
+        if path in _TITLES and self._histories.quotes.are_in(data.decode("utf-8", "replace")):
+            return None
+        if path == MANIFEST_FILE:
+            new = self.substitute(self._without_title(data))
+        elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(data):
+            return None
+        else:
+            new = self.substitute(data)
+        return blob if new == data else self._objects.write(BLOB, new)
+
+    def _without_title(self, data: bytes) -> bytes:
+        match encoding.load(data):
+            case {"title": str(title), **rest} if self._histories.quotes.are_in(title):
+                document: dict[str, Any] = {str(name): value for name, value in rest.items()}
+                return encoding.dump(document)
+        return data
+
+    def _is_about(self, data: bytes) -> bool:
+        """Return True for a file about a purged message or conversation, or with its text."""
+        histories = self._histories
+        names = histories.messages.keys() | histories.gone
+        if names and any(match.decode() in names for match in _MESSAGE.findall(data)):
+            return True
+        if histories.uuids and any(match.decode() in histories.uuids for match in _UUID.findall(data)):
+            return True
+        return histories.quotes.are_in_file(data)

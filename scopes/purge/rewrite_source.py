@@ -1,0 +1,73 @@
+"""Take the bytes of purged messages out of stored transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from scopes.errors import Corrupt
+from scopes.history.blank_records import Span, blank_records
+from scopes.history.purged_spans import RecordSpan, list_purged_spans
+from scopes.history.quotes import Quotes
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
+from scopes.ids import Oid
+from scopes.model import encoding
+from scopes.store.objects import TREE, find_in_tree
+from scopes.store.repository import Objects, read_data
+from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+
+
+def is_gone(objects: Objects, tree: Oid, roots: Collection[Oid]) -> bool:
+    """Return True for a source that was imported into a purged conversation, alone or among others."""
+    if find_in_tree(read_data(objects, tree, TREE), DESCRIPTION_FILE) is None:
+        return False
+    return any(root in roots for root in _walk_roots(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
+
+
+def _walk_roots(data: bytes) -> Iterator[str]:
+    match encoding.load(data):
+        case {"root": str(root), **rest}:
+            yield root
+            sessions = rest.get("sessions")
+            for session in sessions if isinstance(sessions, list) else ():
+                match session:
+                    case [_, str(other)]:
+                        yield other
+
+
+def purge_source(
+    objects: Objects,
+    tree: Oid,
+    has_message: Callable[[str], bool],
+    quotes: Quotes,
+    substitute: Callable[[bytes], bytes],
+) -> Oid:
+    """Return the tree of a stored source without the records of purged messages, and with the new ids of commits."""
+    chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
+
+    def read() -> Iterator[bytes]:
+        return (read_blob(objects, oid) for _, oid in chunks)
+
+    records = list(_walk_records(objects, tree))
+    is_purged = any(each.message is not None and has_message(each.message) for each in records)
+    spans = list_purged_spans(records, has_message, quotes, read) if is_purged else []
+    changes: dict[str, BlobChange] = {}
+    if spans:
+        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), spans), strict=True)}
+    description = encoding.load(substitute(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
+    if isinstance(description, dict) and spans:
+        description[PURGED_FIELD] = True
+    changes[DESCRIPTION_FILE] = encoding.dump(description)
+    return update_tree(objects, tree, changes)
+
+
+def _walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
+    for path, oid in walk_blobs(objects, tree):
+        for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
+            try:
+                document = encoding.load(line)
+            except Corrupt:
+                continue
+            match document:
+                case {"offset": int(offset), "length": int(length), **rest}:
+                    message = rest.get("message")
+                    yield RecordSpan(Span(offset, length), message if isinstance(message, str) else None)

@@ -1,0 +1,88 @@
+"""Rewrite everything that refs and operations of a store reach, and say how its refs move. Nothing is moved here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from scopes.history.purged import Purged
+from scopes.history.source_paths import SUBJECT as PATHS
+from scopes.ids import ConversationId, Oid
+from scopes.model.operation import RefChange
+from scopes.purge.all_commits import is_history, is_operation, walk_all_commits
+from scopes.purge.rewrite_history import HistoryRewriter
+from scopes.purge.rewrite_operations import OperationRewriter
+from scopes.purge.rewrite_records import RecordRewriter
+from scopes.store import refs
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenStore:
+    """What a store is without what is purged.
+
+    changes: how refs move; a ref of a purged conversation goes
+    histories: what was found
+    operations: the log
+    kept: all commits that are reached afterwards
+    conversations: those that go
+    """
+
+    changes: tuple[RefChange, ...]
+    histories: HistoryRewriter
+    operations: OperationRewriter
+    kept: frozenset[Oid]
+    conversations: tuple[ConversationId, ...]
+
+
+def rewrite_store(
+    repository: Repository, objects: Objects, purged: Purged, on_progress: Callable[[int], None] = lambda _: None
+) -> RewrittenStore:
+    """Write all commits of a store again that change without what is purged.
+
+    Raises:
+        Corrupt, NotFound: an object is damaged or missing.
+    """
+    values = repository.list_refs()
+    tips = [Oid(value) for value in values.values() if not value.startswith(refs.SYMBOLIC)]
+    histories = HistoryRewriter(objects, purged)
+    records = RecordRewriter(objects, histories, purged.has_message)
+    operations = OperationRewriter(objects, histories, records)
+    others: list[tuple[Commit, bytes]] = []
+    everything: list[Oid] = []
+    for number, (commit, data) in enumerate(walk_all_commits(objects, tips)):
+        on_progress(number)
+        everything.append(commit.oid)
+        if is_operation(commit) or not is_history(commit):
+            others.append((commit, data))
+        else:
+            histories.rewrite(commit, data)
+    if histories.commits:
+        for commit, data in sorted(others, key=lambda other: _rank(other[0])):
+            (operations if is_operation(commit) else records).rewrite(commit, data)
+    commits = histories.commits
+    kept = frozenset(new for oid in everything if (new := commits.get(oid, oid)) is not None)
+    changes = _list_changes(values, commits)
+    removed = {refs.conversation_of(each.ref) for each in changes if each.new is None}
+    left = {refs.conversation_of(ref) for ref in values} - {
+        refs.conversation_of(each.ref) for each in changes if each.new is None and each.ref.startswith(refs.HEADS)
+    }
+    gone = sorted(name for name in removed - left if name is not None)
+    return RewrittenStore(changes, histories, operations, kept, tuple(gone))
+
+
+def _rank(commit: Commit) -> int:
+    """Return the order of rewriting: paths of sources come after sources, operations after all that they move."""
+    return 2 if is_operation(commit) else 1 if commit.subject == PATHS else 0
+
+
+def _list_changes(values: Mapping[str, str], commits: Mapping[Oid, Oid | None]) -> tuple[RefChange, ...]:
+    """Return the changes of all refs; a symbolic ref goes with its target."""
+    new: dict[str, str | None] = {}
+    for ref, value in values.items():
+        new[ref] = value if value.startswith(refs.SYMBOLIC) else commits.get(Oid(value), Oid(value))
+    for ref, value in values.items():
+        if value.startswith(refs.SYMBOLIC) and new.get(value.removeprefix(refs.SYMBOLIC), "") is None:
+            new[ref] = None
+    return tuple(RefChange(ref, value, new[ref]) for ref, value in values.items() if new[ref] != value)

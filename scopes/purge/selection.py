@@ -1,0 +1,189 @@
+"""What a purge is about: messages with all their amendments, the parts that hold a file, hits of a search, or all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from scopes.errors import Invalid, NotFound
+from scopes.history.conversations import list_tips_by_time
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import MessageHeader, is_root, message_id_of, read_stored_body, walk_headers_oldest_first
+from scopes.history.name_syntax import match_prefix
+from scopes.history.purged import Parts, Purged, purged_of
+from scopes.history.quotes import walk_texts
+from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.codec import decode
+from scopes.model.message import Message
+from scopes.model.tombstone import is_purged
+from scopes.purge.all_commits import walk_all_commits
+from scopes.search.search import search
+from scopes.store import refs
+from scopes.store.operation_log import MIN_PREFIX_LENGTH
+from scopes.store.repository import Repository, read_commit
+
+_MAX_HITS = 100_000
+
+
+class PurgeRequest(NamedTuple):
+    """What the user wants to purge.
+
+    conversations: all of these
+    conversation: where `messages`, `file` and `query` are looked for; None: everywhere
+    messages: revisions in it
+    file: a path, or the end of one
+    query: of a search, whose hits go
+    """
+
+    conversations: tuple[str, ...] = ()
+    conversation: str | None = None
+    messages: tuple[str, ...] = ()
+    file: str | None = None
+    query: str | None = None
+
+
+class Chosen(NamedTuple):
+    """What a request is about: messages with the parts of them, and conversations with their roots."""
+
+    messages: dict[str, Parts]
+    conversations: dict[Oid, ConversationId]
+
+    @property
+    def purged(self) -> Purged:
+        """The entries of the list."""
+        return purged_of(self.messages, self.conversations)
+
+
+def choose(repository: Repository, request: PurgeRequest, *, index_directory: str) -> Chosen:
+    """Resolve a request.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a name cannot be resolved, or nothing is found.
+    """
+    if request.conversations:
+        names = [resolve_conversation(repository, name) for name in request.conversations]
+        return Chosen({}, {_root_of(repository, name): name for name in dict.fromkeys(names)})
+    messages: dict[str, Parts] = {}
+    if request.messages:
+        messages = dict.fromkeys(_walk_named(repository, request))
+    elif request.query is not None:
+        messages = dict.fromkeys(_walk_hits(repository, request, index_directory))
+    elif request.file is not None:
+        messages = dict(_walk_holding(repository, request.conversation, request.file))
+        if not messages:
+            raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
+    whole = {name for name, parts in messages.items() if parts is None}
+    if whole:
+        messages |= dict.fromkeys(_walk_amendments(repository, whole))
+    return Chosen(messages, {})
+
+
+def _root_of(repository: Repository, conversation: ConversationId) -> Oid:
+    root = find_root_commit(repository, conversation)
+    if root is None:
+        raise NotFound(f"the history of {conversation} has no root", hint="see: scopes verify")
+    return root
+
+
+def _walk_named(repository: Repository, request: PurgeRequest) -> Iterator[MessageId]:
+    if request.conversation is None:
+        raise Invalid("in which conversation are the messages?", hint="scopes purge CONV MESSAGE...")
+    conversation = StoreHandle(repository).conversation(request.conversation)
+    for name in request.messages:
+        try:
+            oid = conversation.revision(name).oid
+        except NotFound as error:
+            yield _find_anywhere(repository, name, error)
+            continue
+        commit = read_commit(repository, oid)
+        if is_root(commit):
+            hint = f"purge all of it: scopes purge {conversation.id}"
+            raise Invalid(f"{name} is where {conversation.id} begins, and no message", hint=hint)
+        yield message_id_of(commit)
+
+
+def _find_anywhere(repository: Repository, prefix: str, error: NotFound) -> MessageId:
+    """Return a message that no branch has any more: it is in the trash, or was undone, rewound or rebased away.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or several begin like this.
+    """
+    if len(prefix) < MIN_PREFIX_LENGTH:
+        raise error
+    tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
+    found = {commit.message_id for commit, _ in walk_all_commits(repository, tips) if commit.message_id is not None}
+    if not any(name.startswith(prefix) for name in found):
+        raise error
+    return MessageId(match_prefix(prefix, found, "message", error.hint))
+
+
+def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: str) -> Iterator[MessageId]:
+    found = search(
+        repository,
+        request.query or "",
+        index_directory=index_directory,
+        conversation=request.conversation,
+        limit=_MAX_HITS,
+        newest_first=True,
+    )
+    if not found.hits:
+        raise NotFound("the search finds no message", hint="try it: scopes search QUERY")
+    yield from (hit.head.id for hit in found.hits)
+
+
+def walk_messages(
+    repository: Repository, conversation: str | None = None
+) -> Iterator[tuple[ConversationId, MessageHeader, bytes]]:
+    """Yield the messages of all branches of one conversation, or of all, with their stored bytes."""
+    names = conversation_ids(repository) if conversation is None else [resolve_conversation(repository, conversation)]
+    for name in names:
+        for head in walk_headers_oldest_first(repository, list_tips_by_time(repository, name)):
+            yield name, head, read_stored_body(repository, head)
+
+
+def _walk_amendments(repository: Repository, messages: Iterable[str]) -> Iterator[MessageId]:
+    """Yield the amendments of messages, and theirs: a purged message goes in all its versions."""
+    wanted: set[str] = set(messages)
+    for _, head, data in walk_messages(repository):
+        if b'"amends"' in data and (amended := decode(data).amends) in wanted and amended is not None:
+            wanted.add(head.id)
+            yield head.id
+
+
+def _walk_holding(
+    repository: Repository, conversation: str | None, path: str
+) -> Iterator[tuple[MessageId, frozenset[int]]]:
+    """Yield the messages that hold what is in a file, with the numbers of these parts.
+
+    That are the file itself, calls of tools that name it, and their results.
+    """
+    name = path.removeprefix("./").strip("/")
+    if not name:
+        raise Invalid("the path of the file is empty", hint="for example: --file src/app.py")
+    pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(?!\.\w)")
+    calls: set[str] = set()
+    for _, head, data in walk_messages(repository, conversation):
+        message = decode(data)
+        if not is_purged(message):
+            numbers = frozenset(_walk_parts(message, pattern, calls))
+            if numbers:
+                yield head.id, numbers
+
+
+def _walk_parts(message: Message, pattern: re.Pattern[str], calls: set[str]) -> Iterator[int]:
+    for number, part in enumerate(message.parts):
+        call = part.fields.get("call_id")
+        if part.type in {"file", "image", "file_ref"}:
+            path = part.fields.get("path")
+            is_held = isinstance(path, str) and pattern.search(path) is not None
+        elif part.type == "tool_call":
+            texts: Sequence[str] = [*walk_texts(part.fields.get("input")), *walk_texts(part.fields.get("input_text"))]
+            is_held = any(pattern.search(text) for text in texts)
+            if is_held and isinstance(call, str):
+                calls.add(call)
+        else:
+            is_held = part.type == "tool_result" and isinstance(call, str) and call in calls
+        if is_held and part.fields.get("purged") is not True:
+            yield number

@@ -1,0 +1,68 @@
+"""Render what a purge would remove, and what it has removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted, write_field, write_hint
+from scopes.render.view import Column, View
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scopes.purge.on_remotes import RemoteCopy
+    from scopes.purge.purge import PurgeDone, PurgePlanned
+
+_MESSAGES = (
+    Column("Conversation", "branch"), Column("Message", "id"), Column("Parts", align="right"),
+    Column("Subject", flexible=True),
+)  # fmt: skip
+_SHOWN = 8  # characters of an id on a terminal
+_ALL = "all"
+
+
+@render_text.register
+def render_purge_planned(result: PurgePlanned, view: View) -> None:
+    """Write a row for each message and conversation that would go; on a terminal also what it would mean."""
+    rows = [
+        (
+            each.conversation, each.message[:_SHOWN] if view.terminal else each.message,
+            _ALL if each.parts is None else str(each.parts), each.subject,
+        )
+        for each in result.messages
+    ]  # fmt: skip
+    rows += [(name, "", _ALL, "") for name in result.conversations]
+    view.rows(_MESSAGES, rows, title="Would be removed for good")
+    if view.terminal:
+        view.line(
+            f"{counted(result.commits, 'commit')} and {counted(result.operations, 'operation')} would be written again."
+        )
+        _write_remotes(result.remotes, view)
+
+
+@render_text.register
+def render_purge_done(result: PurgeDone, view: View) -> None:
+    """Write what has gone and what was searched; what is left; and what to do elsewhere."""
+    whole = ((result.messages, "message"), (result.conversations, "conversation"))
+    named = " and ".join(counted(count, noun) for count, noun in whole if count) or "nothing new"
+    if not view.terminal:
+        view.line(f"{result.messages} {result.conversations} {len(result.left)}")
+    else:
+        view.line(f"Purged {named} for good.")
+        searched = f"{counted(result.objects, 'object')} and {counted(result.files, 'file')} were searched"
+        view.line(f"{searched}: {'it is still in' if result.left else 'nothing is left'}{':' if result.left else '.'}")
+    for place in result.left:
+        view.line(place)
+    if view.terminal:
+        if result.left:
+            write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
+        _write_remotes(result.remotes, view)
+
+
+def _write_remotes(remotes: Sequence[RemoteCopy], view: View) -> None:
+    for each in remotes:
+        count = counted(each.conversations, "conversation")
+        view.line(f"The remote {each.remote} ({each.address}) has {count} with it.")
+        write_field(view, "Then", each.push)
+        write_field(view, "There", each.server)

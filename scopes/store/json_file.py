@@ -1,0 +1,60 @@
+"""A small JSON file of a store, replaced as a whole: a reader sees the old one or the new one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from scopes.clock import random_bytes
+from scopes.errors import Corrupt
+from scopes.model import encoding
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.store.init import sync
+
+_MAX_BYTES: Final = 64 << 20
+
+
+def read_json(store: str, name: str) -> Any:
+    """Return the content of a file; None if there is none.
+
+    Raises:
+        Corrupt: it is damaged.
+    """
+    path = os.path.join(store, name)
+    try:
+        return json.loads(read_regular(path, _MAX_BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Corrupt(f"{path} cannot be read", hint="move the file away, and run the command again") from error
+
+
+def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> None:
+    """Replace a file, durably; None deletes it. Call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: it cannot be written; it is as it was.
+    """
+    path = os.path.join(store, name)
+    unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
+    with translated(f"write {name}", store):
+        try:
+            if document is None:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+            else:
+                with open(
+                    os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
+                ) as file:
+                    file.write(encoding.dump(dict(document)))
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.rename(unfinished, path)
+            sync(store)
+        finally:
+            with suppress(OSError):
+                os.unlink(unfinished)

@@ -1,0 +1,116 @@
+"""What a push does about a purge: it replaces what the remote still has, and never brings anything back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from scopes.clock import new_id
+from scopes.history.messages import header_of
+from scopes.history.purged import NOTHING, read_purged
+from scopes.history.revisions import list_branch_tips
+from scopes.history.transaction import RefTransaction
+from scopes.ids import ConversationId, Oid, OperationId
+from scopes.purge.accept import has_content, read_offered
+from scopes.purge.on_remotes import forget_values, read_values
+from scopes.result import Note, plural
+from scopes.store.graph import walk_newest_first
+from scopes.store.machine import machine_id
+from scopes.store.refs import PURGED
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.git_transport import GitTransport
+from scopes.sync.local_conversations import list_roots
+from scopes.sync.outgoing import Outgoing
+from scopes.sync.purged_lists import SENT, push_list
+
+NEWER_ON_REMOTE: Final = (
+    "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
+    "scopes purge --accept, and pushes again"
+)
+_OFFERED: Final = "it has what was purged elsewhere: scopes purge --accept, then push again"
+
+
+def list_purged(repository: Repository, remote: str) -> list[ConversationId]:
+    """Return the conversations of which a remote has what was purged here, sorted."""
+    wanted = {ref.rpartition("/")[2] for ref in read_values(repository.path).get(remote, {})}
+    return sorted(name for root, name in list_roots(repository).items() if root in wanted)
+
+
+class PurgedOnRemote:
+    """What one remote has of what was purged here, during a push."""
+
+    def __init__(self, repository: Repository, remote: str) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._values = read_values(repository.path).get(remote, {})
+
+    def has(self, ref: str) -> bool:
+        """Return True if a ref of the remote still has what was purged."""
+        return ref in self._values
+
+    def find_value(self, ref: str) -> Oid | None:
+        """Return the manifest that the remote had there before the purge; None if it has nothing that was purged."""
+        return Oid(self._values[ref]) if ref in self._values else None
+
+    def forget(self, on_remote: Iterable[str]) -> None:
+        """Remember that the remote has replaced some refs; call it under the exclusive lock."""
+        replaced = list(on_remote)
+        forget_values(self._repository, self._remote, replaced)
+        self._values = {ref: value for ref, value in self._values.items() if ref not in replaced}
+
+    def find_refusal(self, outgoing: Outgoing) -> str | None:
+        """Return why a conversation may not be sent: it would bring back what was purged elsewhere."""
+        offered = read_offered(self._repository)
+        if offered == NOTHING:
+            return None
+        if offered.has_conversation(outgoing.name.root):
+            return _OFFERED
+        there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+        tips = [*list_branch_tips(self._repository, outgoing.conversation).values()]
+        hidden = {each.oid for each in walk_newest_first(self._repository, [known.tip for known in there.values()])}
+        new = walk_newest_first(self._repository, tips, hidden)
+        return _OFFERED if any(has_content(self._repository, header_of(each), offered) for each in new) else None
+
+    def is_needed(self, *, deletes: bool) -> bool:
+        """Return True if `finish` has something to do."""
+        listed = self._repository.find_ref(PURGED)
+        return (listed is not None and listed != self._repository.find_ref(SENT + self._remote)) or bool(
+            deletes and self._list_gone()
+        )
+
+    def finish(self, transport: GitTransport, *, deletes: bool) -> tuple[Note, ...]:
+        """Send the list of what was purged here, and delete conversations there that are gone here.
+
+        Raises:
+            Inaccessible: the remote does not answer.
+        """
+        with exclusive_write(self._repository):
+            machine = machine_id(self._repository, OperationId(new_id()))
+        sent = push_list(self._repository, self._remote, machine, transport)
+        gone = self._list_gone() if deletes and read_purged(self._repository) else {}
+        for ref, value in gone.items():
+            transport.delete(ref, value)
+        left = {ref for ref in gone if transport.list_refs(ref)}
+        with exclusive_write(self._repository):
+            if sent is not None:
+                tx = RefTransaction(self._repository)
+                tx.move_ref(SENT + self._remote, self._repository.find_ref(SENT + self._remote), sent.new)
+                tx.commit("push", f"push what was purged to {self._remote}")
+            self.forget(ref for ref in gone if ref not in left)
+        return (*_note("was deleted", "were deleted", len(gone) - len(left), None), *_note_left(len(left)))
+
+    def _list_gone(self) -> dict[str, Oid]:
+        """Return the refs of conversations that were purged as a whole, with their values there."""
+        here = list_roots(self._repository)
+        return {ref: Oid(value) for ref, value in self._values.items() if Oid(ref.rpartition("/")[2]) not in here}
+
+
+def _note(one: str, many: str, count: int, hint: str | None) -> tuple[Note, ...]:
+    if not count:
+        return ()
+    return (Note(f"{count} purged {plural(count, 'conversation')} {one if count == 1 else many} on the remote", hint),)
+
+
+def _note_left(count: int) -> tuple[Note, ...]:
+    return _note("is still", "are still", count, "the remote lets nobody delete refs, or somebody has pushed since")

@@ -1,0 +1,77 @@
+"""`scopes purge`, `redact` and `retention` on the command line: what they ask, print and refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.every_byte import find_word
+from tests.support.planted import KINDS
+
+WORD = "Xylophone-Quarantine-4711"
+
+
+@pytest.fixture
+def planted(conversation, monkeypatch, tmp_path):
+    """A conversation with the word, which the search index has, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    conversation.name = conversation.run("conv", "new", "--json")["id"]
+    text = f"the password is {WORD}"
+    conversation.message = conversation.run("append", conversation.name, "--as", "carol", text, "--json")["id"]
+    conversation.run("append", conversation.name, "--as", "carol", "later", "--json")
+    conversation.run("search", WORD, "--json")
+    return conversation
+
+
+def test_a_script_needs_yes_and_then_nothing_is_left(planted, tmp_path):
+    words = ("purge", planted.name, planted.message)
+    error = planted.run_refused(*words, code=1)
+    assert "cannot be undone" in error["message"]
+    assert "--yes" in error["hint"]
+    done = planted.run(*words, "--yes", "--json")
+    assert (done["messages"], done["left"]) == (1, [])
+    assert find_word(WORD, tmp_path) == []
+
+
+def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
+    plan = planted.run("purge", planted.name, planted.message, "--dry-run", "--json")
+    assert [row["message"] for row in plan["messages"]] == [planted.message]
+    assert planted.run("search", WORD, "--json")[0]["kind"] == "search-hit"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("conv-001", "--accept"),
+        ("--accept", "--continue"),
+        ("conv-001", "x", "--file", "a.py"),
+        ("--file", "a.py", "--search", "b"),
+        ("conv-001", "--continue"),
+    ],
+)
+def test_one_thing_is_purged_at_a_time(planted, words):
+    planted.run("purge", *words, "--yes", "--json", code=2)
+
+
+def test_a_purge_that_was_not_interrupted_cannot_be_continued(planted):
+    assert "no purge was interrupted" in planted.run_refused("purge", "--continue", code=4)["message"]
+
+
+def test_a_redacted_copy_is_made_and_listed(planted):
+    planted.run("append", planted.name, "--as", "carol", f"token {KINDS[1][1]}", "--json")
+    done = planted.run("redact", planted.name, "--id", "shared", "--json")
+    assert (done["conversation"], done["secrets"]) == ("shared", 1)
+    assert {row["id"] for row in planted.run("list", "--json")["conversations"]} == {planted.id, planted.name, "shared"}
+
+
+def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
+    assert planted.run("retention", "status", "--json")["due"] == []
+    planted.run("config", "set", "scopes.retention.all.age", "2 years", "--json")
+    old = '{"author": {"name": "carol", "kind": "human"}, "text": "old", "time": "2019-01-01T00:00:00Z"}\n'
+    name = planted.run("conv", "new", "--json")["id"]
+    planted.run("append", name, "--jsonl", "-", "--json", given=old)
+    assert [row["conversation"] for row in planted.run("retention", "run", "--dry-run", "--json")["due"]] == [name]
+    planted.run("retention", "run", "--json", code=1)
+    assert planted.run("retention", "run", "--yes", "--json")["conversations"] == 1
+    assert "no conversation is older" in planted.run_refused("retention", "run", "--yes", code=4)["message"]

@@ -1,0 +1,78 @@
+"""Copies of purged texts are recognized as whole lines, and as beginnings where texts are cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.history.blank_records import Span
+from scopes.history.purged_spans import RecordSpan, list_purged_spans
+from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes
+from scopes.model.message import Author, Message, Part
+
+LINE = "the password of the database is hunter2"
+
+
+def quotes_of(*texts):
+    quotes = Quotes()
+    for text in texts:
+        quotes.add(text)
+    return quotes
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [(LINE, True), (f"rename it to '{LINE}'", True), (LINE[:20], True), (f"{LINE[:20]}…", True), ("the", False),
+     ("another title", False), (LINE[5:], False)],
+)  # fmt: skip
+def test_a_title_quotes_a_line_or_begins_like_one(text, found):
+    assert quotes_of(f"first\n{LINE}\nlast").are_in(text) is found
+
+
+def test_the_texts_of_chosen_parts_count_and_no_ids():
+    parts = (
+        Part("text", {"text": "kept kept kept kept"}),
+        Part("tool_call", {"call_id": "call-1234567890-abcdef", "name": "Bash", "input": {"command": ["echo", LINE]}}),
+    )
+    quotes = Quotes()
+    quotes.add_message(Message(id="m", author=Author("claude"), parts=parts), frozenset({1}))
+    assert quotes.distinct() == [LINE]
+
+
+def test_a_document_counts_only_with_all_of_the_message():
+    message = Message(
+        id="m", author=Author("carol"), parts=(Part("text", {"text": "x"}),), kind="decision", payload={"d": LINE}
+    )
+    whole, part = Quotes(), Quotes()
+    whole.add_message(message, None)
+    part.add_message(message, frozenset({0}))
+    assert (whole.distinct(), part.distinct()) == ([LINE], [])
+
+
+def test_a_file_has_a_line_as_it_is_or_as_json_writes_it():
+    quotes = quotes_of('say "hush" and C:\\temp\\x')
+    assert quotes.are_in_file(b'x say "hush" and C:\\temp\\x y')
+    assert quotes.are_in_file(rb'{"text":"say \"hush\" and C:\\temp\\x"}')
+    assert not quotes.are_in_file(b"say hush and")
+
+
+def test_short_lines_prove_nothing_and_long_lists_are_limited():
+    assert quotes_of("x" * (DISTINCT - 1)).distinct() == []
+    assert len(quotes_of("\n".join(f"a line with number {n:05}" for n in range(500))).distinct()) == MAX_SEARCHED
+
+
+def test_records_of_purged_messages_and_those_that_quote_them_are_found():
+    data = b'{"m":1}\n{"t":"' + LINE.encode() + b'"}\n{"x":2}\n'
+    spans = [Span(0, 8), Span(8, len(data) - 16), Span(len(data) - 8, 8)]
+    records = [RecordSpan(spans[0], "gone"), RecordSpan(spans[1], None), RecordSpan(spans[2], None)]
+    found = list_purged_spans(records, {"gone"}.__contains__, quotes_of(LINE), lambda: [data[:20], data[20:]])
+    assert found == spans[:2]
+    assert list_purged_spans(records, {"other"}.__contains__, Quotes(), lambda: [data]) == []
+
+
+def test_very_many_lines_and_titles_are_compared_in_a_few_looks():
+    """The number of looks, not the time: each title is compared with the lines that begin like it."""
+    quotes = quotes_of("\n".join(f"{n:05} is the number of this line" for n in range(20_000)))
+    assert quotes.are_in("about: 00042 is the number of this line, and more")
+    assert not quotes.are_in("about: 00042 is the number of that line")
+    assert quotes.are_in("19999 is the num…")
+    assert not any(quotes.are_in(f"a title with no number, the {n}th of them") for n in range(2_000))

@@ -1,0 +1,14 @@
+"""Stores with a planted word, for the tests of purge."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.purge.purge import Places
+from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
+
+
+@pytest.fixture
+def places(tmp_path):
+    """The index and the other caches of a store, and the directory of logs."""
+    return Places(str(tmp_path / "index"), (str(tmp_path / "contexts"),), str(tmp_path / "state"))

@@ -1,0 +1,178 @@
+"""`purge` of a conversation, of what messages hold of a file, and of the hits of a search."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.merge import merge
+from scopes.conversation.operations import list_operations
+from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from scopes.errors import Ambiguous, NotFound
+from scopes.history.purged import read_purged
+from scopes.history.quotes import Quotes
+from scopes.history.revisions import conversation_ids
+from scopes.purge.leftovers import delete_caches, delete_in_store
+from scopes.purge.proof import prove
+from scopes.purge.purge import plan_purge, purge
+from scopes.purge.selection import PurgeRequest
+from scopes.search.search import search
+from scopes.store.maintenance import drop_unreachable
+from scopes.store.transactions import exclusive_write
+from tests.support.decisions import decide
+from tests.support.every_byte import find_word
+from tests.support.history import history, say, texts
+
+WORD = "Xylophone-Quarantine-4711"
+
+
+def everywhere(repository, places):
+    return find_word(WORD, repository.path, *filter(os.path.isdir, places.derived))
+
+
+def test_nothing_of_a_purged_conversation_is_left_and_others_are_as_they_were(repository, places):
+    first = history(repository, f"main: {WORD} a", "fix@a: b", conversation=f"secret-{WORD}")
+    decide(repository, first.conversation, WORD)
+    merge(repository, first.conversation, "fix", target="main")
+    history(repository, "main: x y", "more@x: z")
+    search(repository, WORD, index_directory=places.index_directory)
+    before = repository.list_refs("refs/heads/conv-001")
+    done = purge(repository, PurgeRequest((first.conversation,)), places)
+    assert everywhere(repository, places) == []
+    assert (done.conversations, done.left) == (1, ())
+    assert conversation_ids(repository) == ["conv-001"]
+    assert repository.list_refs("refs/heads/conv-001") == before
+    assert verify(repository).exit_code == 0
+
+
+def test_a_conversation_in_the_trash_can_be_purged_after_its_return(repository, places):
+    drawn = history(repository, f"main: a {WORD}")
+    history(repository, "main: x")
+    delete(repository, drawn.conversation)
+    undo(repository)
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    assert everywhere(repository, places) == []
+    assert texts(repository, "conv-002") == ["x"]
+
+
+def test_the_operation_log_keeps_its_entries_without_what_they_did_to_it(repository, places):
+    drawn = history(repository, f"main: {WORD}")
+    history(repository, "main: x")
+    before = len(list_operations(repository).operations)
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    rows = list_operations(repository).operations
+    assert len(rows) == before + 1
+    assert [row.kind for row in rows].count("new") == 2
+    assert [row.summary for row in rows if row.kind == "new"] == ["create conv-002", "[purged]"]
+
+
+def test_the_list_has_a_hash_and_no_id(repository, places):
+    drawn = history(repository, "main: a b")
+    other = history(repository, "main: x")
+    purge(repository, PurgeRequest(conversation=drawn.conversation, messages=(drawn.ids["a"],)), places)
+    purge(repository, PurgeRequest((other.conversation,)), places)
+    purged = read_purged(repository)
+    assert purged.has_message(drawn.ids["a"])
+    assert not purged.has_message(drawn.ids["b"])
+    assert purged.has_conversation(other.root)
+    assert find_word(other.root, repository.path) == []
+
+
+def test_what_messages_hold_of_a_file_goes_and_their_words_stay(repository, places):
+    drawn = history(repository, "main: a")
+    call = {"type": "tool_call", "call_id": "c1", "name": "Read", "input": {"file_path": "/work/app/.env"}}
+    parts = [{"type": "text", "text": "I read the settings."}, call]
+    say(repository, drawn.conversation, "", author={"name": "claude", "kind": "agent"}, parts=parts)
+    result = {"type": "tool_result", "call_id": "c1", "output": f"KEY={WORD}"}
+    say(repository, drawn.conversation, "", author={"name": "tool", "kind": "tool"}, parts=[result])
+    done = purge(repository, PurgeRequest(file=".env"), places)
+    assert everywhere(repository, places) == []
+    assert done.messages == 2
+    assert [text.strip() for text in texts(repository, drawn.conversation)[:2]] == ["a", "I read the settings."]
+
+
+def test_a_file_that_no_message_holds_is_an_error(repository, places):
+    history(repository, "main: a")
+    with pytest.raises(NotFound, match="no message holds the file 'app"):
+        plan_purge(repository, PurgeRequest(file="app.env"), places)
+
+
+@pytest.mark.parametrize(("path", "found"), [("env", False), ("app/.env", True), (".envrc", False), ("./.env", True)])
+def test_a_file_is_named_by_its_path_or_the_end_of_it(repository, places, path, found):
+    drawn = history(repository, "main: a")
+    call = {"type": "tool_call", "call_id": "c1", "name": "Bash", "input": {"command": "cat /work/app/.env | head"}}
+    say(repository, drawn.conversation, "", author={"name": "claude", "kind": "agent"}, parts=[call])
+    try:
+        assert bool(plan_purge(repository, PurgeRequest(file=path), places).messages) == found
+    except NotFound:
+        assert not found
+
+
+def test_all_hits_of_a_search_go(repository, places):
+    first = history(repository, f"main: a {WORD} b")
+    say(repository, first.conversation, f"again {WORD}")
+    second = history(repository, f"main: {WORD} c")
+    done = purge(repository, PurgeRequest(query=f'"{WORD}"'), places)
+    assert done.messages == 3
+    assert texts(repository, first.conversation) == ["a", "[purged]", "b", "[purged]"]
+    assert texts(repository, second.conversation) == ["[purged]", "c"]
+    assert everywhere(repository, places) == []
+
+
+def test_a_search_that_finds_nothing_purges_nothing(repository, places):
+    history(repository, "main: a")
+    with pytest.raises(NotFound, match="finds no message"):
+        purge(repository, PurgeRequest(query="nowhere"), places)
+
+
+def test_a_beginning_that_fits_several_lost_messages_is_refused(repository, places):
+    drawn = history(repository, "main: a")
+    with pytest.raises((NotFound, Ambiguous)):
+        purge(repository, PurgeRequest(conversation=drawn.conversation, messages=("zzzz",)), places)
+
+
+def test_a_proof_names_what_is_left_and_does_not_hide_it(repository, places, tmp_path):
+    drawn = history(repository, f"main: a {WORD}")
+    quotes = Quotes()
+    quotes.add(WORD)
+    os.makedirs(places.index_directory)
+    (tmp_path / "index" / "old.json").write_text(WORD.lower())
+    commit = drawn.oids[WORD]
+    with exclusive_write(repository):
+        found = prove(repository, [commit], quotes, places.derived)
+    assert found.left[0] == f"object {commit}"
+    assert str(tmp_path / "index" / "old.json") in found.left
+    assert [each.message for each in found.copies] == [drawn.ids[WORD]]
+
+
+def test_an_object_that_nothing_reaches_is_left(repository, places):
+    history(repository, "main: a")
+    oid = repository.write("blob", b"nothing reaches this")
+    with exclusive_write(repository):
+        found = prove(repository, [], Quotes(), ())
+    assert found.left == (f"object {oid}, which nothing reaches",)
+    with exclusive_write(repository):
+        drop_unreachable(repository)
+        assert prove(repository, [], Quotes(), ()).left == ()
+
+
+def test_caches_are_emptied_but_for_locks_which_others_may_hold(tmp_path):
+    for name in ("a.sqlite", "deep/b.json", "index-lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert delete_caches([str(tmp_path), str(tmp_path / "missing")]) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["index-lock"]
+
+
+def test_directories_of_refs_that_are_gone_go_and_those_of_git_stay(repository):
+    drawn = history(repository, "main: a", "deep/er@a: b")
+    delete_branch(repository, drawn.conversation, "deep/er", force=True)
+    os.makedirs(os.path.join(repository.path, "refs", "heads", "left", "over"))
+    with exclusive_write(repository):
+        delete_in_store(repository)
+    assert not os.path.exists(os.path.join(repository.path, "refs", "heads", "left"))
+    assert os.path.isdir(os.path.join(repository.path, "refs", "heads"))
+    assert verify(repository).exit_code == 0

@@ -1,0 +1,91 @@
+"""`retention`: rules by age and project say what is due; only `retention run` removes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.new import new
+from scopes.errors import Invalid, NotFound
+from scopes.history.revisions import conversation_ids
+from scopes.purge.retention import read_retention, run_retention
+from scopes.store.config import Setting, check_known, check_value
+from tests.support.every_byte import find_word
+from tests.support.history import history, say
+from tests.support.store import FAST, open_store
+
+OLD = "2020-01-01T00:00:00Z"
+WORD = "Xylophone-Quarantine-4711"
+
+
+def with_rules(repository, **ages):
+    """Open the store with rules; the name of a project is that of the argument."""
+    keys = {f"scopes.retention.{name}.age": age for name, age in ages.items()}
+    return open_store(repository, {**FAST, **{key: Setting(key, age, "flag") for key, age in keys.items()}})
+
+
+def old_conversation(repository, directory, text=WORD):
+    made = new(repository, directory=str(directory))
+    say(repository, made.id, text, author={"name": "carol", "kind": "human"}, time=OLD)
+    return made.id
+
+
+def due(repository):
+    return [row.conversation for row in read_retention(repository).due]
+
+
+def test_without_a_rule_nothing_is_ever_due(repository, tmp_path):
+    old_conversation(repository, tmp_path)
+    found = read_retention(repository)
+    assert (found.rules, found.due) == ((), ())
+    assert "nothing ever expires" in found.notes[0].text
+
+
+def test_a_conversation_is_due_by_the_age_of_its_last_message(repository, tmp_path):
+    first = old_conversation(repository, tmp_path)
+    second = old_conversation(repository, tmp_path)
+    say(repository, second, "today")
+    ruled = with_rules(repository, all="2 years")
+    assert due(ruled) == [first]
+    (rule,) = read_retention(ruled).rules
+    assert (rule.project, rule.age, rule.conversations, rule.due) == ("all", "2 years", 2, 1)
+
+
+def test_the_rule_of_a_project_counts_instead_of_that_for_all(repository, tmp_path):
+    for name in ("shop", "other"):
+        (tmp_path / name).mkdir()
+    shop, other = old_conversation(repository, tmp_path / "shop"), old_conversation(repository, tmp_path / "other")
+    assert due(with_rules(repository, all="2 years", shop="100 years")) == [other]
+    assert due(with_rules(repository, shop="2 years")) == [shop]
+    assert [row.project for row in read_retention(with_rules(repository, all="2 years")).due] == ["shop", "other"]
+
+
+def test_a_run_purges_what_is_due_and_nothing_else(repository, places, tmp_path):
+    old_conversation(repository, tmp_path)
+    kept = history(repository, "main: a").conversation
+    ruled = with_rules(repository, all="2 years")
+    done = run_retention(ruled, places)
+    assert (done.conversations, done.left) == (1, ())
+    assert conversation_ids(repository) == [kept]
+    assert find_word(WORD, repository.path) == []
+    with pytest.raises(NotFound, match="no conversation is older"):
+        run_retention(ruled, places)
+
+
+@pytest.mark.parametrize("age", ["tomorrow", "2020-01-01", "0 days", "-3 days", "2 minutes"])
+def test_an_age_is_a_number_of_days_weeks_months_or_years(age):
+    with pytest.raises(Invalid, match="not a valid value"):
+        check_value("scopes.retention.all.age", age)
+
+
+def test_an_age_that_cannot_be_read_stops_the_run_and_names_the_cure(repository, places, tmp_path):
+    old_conversation(repository, tmp_path)
+    with pytest.raises(Invalid):
+        run_retention(with_rules(repository, all="some time"), places)
+    assert conversation_ids(repository) == ["conv-001"]
+
+
+def test_the_settings_are_known():
+    check_known("scopes.retention.webshop.age")
+    assert check_value("scopes.retention.webshop.age", "90 days") == "90 days"
+    with pytest.raises(Invalid, match="unknown setting"):
+        check_known("scopes.retention.webshop.size")
