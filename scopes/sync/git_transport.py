@@ -48,6 +48,8 @@ _SERVER_OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
     "gc.recentObjectsHook=", "gc.auto=0", "receive.autogc=false", "maintenance.auto=false", "receive.procReceiveRefs=",
 )  # fmt: skip
+_CHECK_SETTINGS: Final = r"^(fetch\.)?fsck\."
+_NO_SETTING: Final = 1  # exit code of `git config`
 _REF: Final = re.compile(r"refs/[^\s\x00-\x1f\x7f]{1,500}")
 _STATUS: Final = re.compile(r"(?P<flag>[ +*=!-])\t(?P<source>[^\t:]*):(?P<ref>[^\t]+)\t(?P<summary>.*)")
 _REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
@@ -201,6 +203,11 @@ class GitTransport:
             raise self._failure("read what was fetched from", done)
         lines = (line.partition("\t") for line in done.output.decode("utf-8", "surrogateescape").splitlines())
         return {ref: Oid(oid) for oid, _, ref in lines}
+
+    def changes_checks(self) -> bool:
+        """Return True if the user's configuration may let objects pass that git refuses otherwise."""
+        done = self._run(["config", "--name-only", "--get-regexp", _CHECK_SETTINGS])
+        return done.code != _NO_SETTING
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
         """Push refs, each only if the remote still has its old value; return what became of each.

@@ -116,7 +116,8 @@ class _Search:
         """
         transport = self._connection.open(quarantine, self._remote.address)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in transport.fetch(refspecs).items()}
-        check_packs(quarantine, self._connection.limits)
+        if transport.changes_checks():
+            check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
         check = FormatCheck(self._repository, received)
