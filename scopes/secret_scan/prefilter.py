@@ -169,10 +169,12 @@ def _by_re() -> _Searches:
     ]
     encoded, behind_key = compile_lazily(_TEXT_IN_BASE64.encode()), compile_lazily(_BEHIND_KEY.encode())
 
+    by_anchor = [(anchor, number) for number, (anchors, _) in enumerate(rules) for anchor in anchors]
+
     def find_secret(data: bytes) -> object:
-        for anchors, pattern in rules:
-            if any(anchor in data for anchor in anchors) and pattern.search(data) is not None:
-                return pattern
+        for number in dict.fromkeys([number for anchor, number in by_anchor if anchor in data]):
+            if rules[number][1].search(data) is not None:
+                return rules[number][1]
         return next(filter(None, (behind_key.match(data, end) for end in _walk_key_ends(data))), None)
 
     def find_anything(data: bytes) -> object:
@@ -192,8 +194,9 @@ def _by_re() -> _Searches:
 
 
 def _has_escapes(data: bytes) -> bool:
-    if any(each in data for each in _ESCAPED):
-        return True
+    for each in _ESCAPED:  # a generator takes twice the time
+        if each in data:
+            return True
     return b"%" in data and _PERCENT.search(data) is not None
 
 

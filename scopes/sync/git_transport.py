@@ -40,6 +40,7 @@ _OPTIONS: Final = (
     "fetch.pruneTags=false", "fetch.writeCommitGraph=false", "push.followTags=false", "push.gpgSign=false",
     "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
     "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
+    "core.fsync=none",  # what is in the quarantine is synced once it was checked
 )  # fmt: skip
 _UNCHECKED: Final = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
 # For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads

@@ -227,7 +227,8 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
     A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
     whose refusal is final.
     """
-    waiting = [list(updates[start : start + BATCH]) for start in range(0, len(updates), BATCH)]
+    size = -(-len(updates) // -(-len(updates) // BATCH)) if updates else BATCH  # all batches are about equally large
+    waiting = [list(updates[start : start + size]) for start in range(0, len(updates), size)]
     while waiting:
         batch = waiting.pop(0)
         statuses = transport.push(batch)
