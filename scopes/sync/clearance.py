@@ -14,7 +14,7 @@ from scopes.history.metadata import TITLE, decode_line
 from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
 from scopes.model.codec import decode
-from scopes.model.manifest import Manifest, encode_manifest
+from scopes.model.manifest import Manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
@@ -49,7 +49,7 @@ def clear_for_push(repository: Repository, objects: Objects, outgoing: Outgoing,
     """
     if gate.mode != "allow":
         _inspect(repository, objects, outgoing, gate)
-    return gate.clear_inspected(encode_manifest(outgoing.manifest))
+    return gate.clear_inspected(outgoing.encoded)
 
 
 def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:

@@ -198,6 +198,19 @@ class GitTransport:
             problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
             raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")
 
+    def fetch_alone(self, commits: Sequence[Oid]) -> None:
+        """Fetch commits that refs of the remote name, without those below them; no ref is made.
+
+        Raises:
+            Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
+        """
+        words = ["fetch", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
+        words += ["--progress"] if self._on_progress is not None else []
+        words += ["--no-recurse-submodules", "--stdin", *self._server("upload-pack"), "--", self._address.text]
+        done = self._run(words, "".join(f"{each}\n" for each in commits).encode("ascii"))
+        if done.code != 0:
+            raise self._failure("fetch from", done)
+
     def _list_incoming(self) -> dict[str, Oid]:
         done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
         if done.code != 0:

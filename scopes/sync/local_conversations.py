@@ -43,6 +43,11 @@ class Selection(NamedTuple):
         return not (self.names or self.everything or self.project or self.since is not None or self.year)
 
     @property
+    def is_everything(self) -> bool:
+        """Return True if no conversation is left out."""
+        return not self.names and not self.has_conditions
+
+    @property
     def has_conditions(self) -> bool:
         """Return True if not all conversations meet it."""
         return self.project is not None or self.since is not None or self.year is not None

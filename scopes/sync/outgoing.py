@@ -61,13 +61,18 @@ class Outgoing(NamedTuple):
         """The manifest that the remote had."""
         return None if self.previous is None else self.previous.oid
 
+    @property
+    def encoded(self) -> bytes:
+        """The next manifest, as a gate clears it."""
+        return encode_manifest(self.manifest)
+
     def write(self, objects: Objects, cleared: Cleared) -> Oid:
         """Write the next manifest, which a gate has cleared together with all that it reaches, and return it.
 
         Raises:
             ValueError: another one was cleared.
         """
-        if cleared.data != encode_manifest(self.manifest):
+        if cleared.data != self.encoded:
             raise ValueError("this manifest was not cleared")
         return write_manifest(objects, self.manifest, self.meta, self.previous_oid, self.time)
 

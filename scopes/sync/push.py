@@ -162,7 +162,7 @@ class _Push:
         if not cleared:
             return []
         moved: list[_Planned] = []
-        with quarantine_of(self._repository, pushing=True) as quarantine:
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
                 self._remember([status.update for status in statuses if status.reason is None])
