@@ -190,12 +190,12 @@ def _find_root(repository: Repository, conversation: ConversationId) -> Root | N
 
 def find_root_commit(repository: Repository, conversation: ConversationId) -> Oid | None:
     """Return the root commit of a conversation; None if it is damaged or deleted."""
-    tips = list_branch_tips(repository, conversation)
     main = read_metadata(repository, conversation).branches.get(MAIN)
     if main is not None and main.fork is not None and repository.has(main.fork):
         commit = read_commit(repository, main.fork)
         if is_root(commit):
             return commit.oid
+    tips = list_branch_tips(repository, conversation)
     commits = walk_newest_first(repository, list(tips.values())[:1])
     return next((commit.oid for commit in commits if is_root(commit)), None)
 

@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -22,7 +22,7 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local
+from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.remote_selection import refspec_of
@@ -154,8 +154,9 @@ class _Push:
         """Push each conversation once, and return those that the remote has moved."""
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
+            tips = read_all_tips(self._repository)
             for conversation in waiting:
-                planned = self._plan(conversation, objects)
+                planned = self._plan(conversation, objects, tips.get(conversation, {}))
                 if planned is not None:
                     update = _write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
@@ -177,9 +178,10 @@ class _Push:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
         return moved
 
-    def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
+    def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
-        outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
+        name = self._remote.name
+        outgoing = plan_push(self._repository, name, conversation, objects, force=self._force, local=local)
         if not outgoing.is_new:
             self._note(outgoing, "unchanged")
             return None
