@@ -9,9 +9,11 @@ import pytest
 
 from scopes.conversation.delete import delete
 from scopes.conversation.rename import rename_title
-from scopes.errors import Ambiguous, Corrupt, Inaccessible, NotFound
+from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.sync import fetch_manifests as fetch_manifests_module
 from scopes.sync.addresses import parse_address
+from scopes.sync.bundles import create_bundle
+from scopes.sync.change_remotes import add_remote
 from scopes.sync.clone import clone_manifests
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
@@ -22,7 +24,7 @@ from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
 from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
-from tests.support.store import assert_sound, files_of, git, open_store, state_of
+from tests.support.store import assert_sound, files_of, git, make_store, open_store, state_of
 
 
 @pytest.fixture
@@ -290,3 +292,22 @@ def test_manifests_come_over_ssh(pushed, ssh, tmp_path, index):
     add(pushed, address, "host")
     push_to(pushed, remote="host")
     assert ask(machine(tmp_path / "far", address), index).total == 2
+
+
+def test_manifests_that_are_kept_as_branches_are_listed_and_read(repository, bare, tmp_path, index):
+    history(repository, "main: a b")
+    remote = Remote("origin", parse_address(bare)._replace(as_branches=True))
+    for store in (repository, other := open_store(make_store(tmp_path / "branches").path)):
+        add_remote(store, remote.name, remote.address, connection(), probe=False)
+    push_to(repository)
+    assert git(bare, "for-each-ref", "--format=%(refname)").startswith("refs/heads/")
+    assert ask(other, index).total == 1
+    found = find_by_root(other, root_of(repository, "conv-001"), index)
+    assert texts(other, f"{fetch_found(other, found, connection())}/main") == ["a", "b"]
+
+
+def test_a_bundle_has_no_list_because_its_messages_come_with_it(pushed, tmp_path, index):
+    path = str(tmp_path / "talks.bundle")
+    create_bundle(pushed, path, EVERYTHING, connection())
+    with pytest.raises(Invalid, match="is a bundle"):
+        ask(machine(tmp_path / "bundled", path), index)
