@@ -224,6 +224,7 @@ class Invocation:
                 command=command,
                 full_branch_names=self.writes,
                 find_project=lambda: find_project(self.cwd, self.home),
+                find_missing=lambda name: load("scopes.cli.missing:find_missing")(self, opened, name),
             )
             opened.index_directory = self.index_directory
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
@@ -249,7 +250,9 @@ class Invocation:
         """
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
-        return other.repository(create=create)
+        opened = other.repository(create=create)
+        opened.caller = opened.caller._replace(find_missing=lambda _name: None)
+        return opened
 
     @property
     def is_store_named(self) -> bool:

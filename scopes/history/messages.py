@@ -54,7 +54,8 @@ NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
 _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first entry of a tree
 _STATE_ENTRY = b"%s %s\0" % (DIRECTORY_MODE, STATE_DIRECTORY.encode())  # the second one
-_MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + 20
+_RAW_OID_BYTES = 20
+_MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + _RAW_OID_BYTES
 _DEFAULT_AUTHOR = "user"
 
 
@@ -177,6 +178,19 @@ def with_subject(objects: Objects, head: MessageHeader) -> MessageHeader:
 def message_id_of(commit: Commit) -> MessageId:
     """Return the message id of a commit; a commit of another program has its own id instead."""
     return MessageId(commit.oid if commit.message_id is None else commit.message_id)
+
+
+def split_message_tree(data: bytes) -> tuple[Oid, Oid | None] | None:
+    """Return message and state of the tree of a message, as scopes writes it; None for a tree that is not so."""
+    end = _MESSAGE_ENTRY_BYTES + len(_STATE_ENTRY)
+    if not data.startswith(_MESSAGE_ENTRY):
+        return None
+    message = Oid(data[len(_MESSAGE_ENTRY) : _MESSAGE_ENTRY_BYTES].hex())
+    if len(data) == _MESSAGE_ENTRY_BYTES:
+        return message, None
+    if len(data) != end + _RAW_OID_BYTES or not data.startswith(_STATE_ENTRY, _MESSAGE_ENTRY_BYTES):
+        return None
+    return message, Oid(data[end:].hex())
 
 
 def is_root(commit: Commit) -> bool:

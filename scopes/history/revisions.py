@@ -86,11 +86,21 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         return ConversationId(text)  # the common case, without listing all refs
     known = conversation_ids(repository)
     if not any(conversation.startswith(text) for conversation in known):
-        found = _find_by_root(repository, text, known)
+        found = _find_by_other_name(repository, text, known)
         if found is not None:
             return found
-        _check_not_deleted(repository, text)
     return ConversationId(match_prefix(text, known, "conversation", "list them: scopes list"))
+
+
+def _find_by_other_name(
+    repository: Repository, text: str, conversations: Sequence[ConversationId]
+) -> ConversationId | None:
+    """Find a conversation by its root, or in a place where the caller knows more, unless it is in the trash."""
+    found = _find_by_root(repository, text, conversations)
+    if found is None:
+        _check_not_deleted(repository, text)
+        found = None if repository.is_past else repository.caller.find_missing(text)
+    return found
 
 
 def _check_not_deleted(repository: Repository, text: str) -> None:
@@ -177,12 +187,12 @@ def _find_root(repository: Repository, conversation: ConversationId) -> Root | N
 
 def find_root_commit(repository: Repository, conversation: ConversationId) -> Oid | None:
     """Return the root commit of a conversation; None if it is damaged or deleted."""
-    tips = list_branch_tips(repository, conversation)
     main = read_metadata(repository, conversation).branches.get(MAIN)
     if main is not None and main.fork is not None and repository.has(main.fork):
         commit = read_commit(repository, main.fork)
         if is_root(commit):
             return commit.oid
+    tips = list_branch_tips(repository, conversation)
     commits = walk_newest_first(repository, list(tips.values())[:1])
     return next((commit.oid for commit in commits if is_root(commit)), None)
 
@@ -370,10 +380,9 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         try:
             return _resolve_id(repository, name, _latest_first(repository))
         except NotFound:
-            by_root = _find_by_root(repository, name, conversation_ids(repository))
-            if by_root is not None:
-                return _resolve_inside(repository, "", by_root)
-            _check_not_deleted(repository, name)
+            found = _find_by_other_name(repository, name, conversation_ids(repository))
+            if found is not None:
+                return _resolve_inside(repository, "", found)
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
             match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, Invalid, TooNew
@@ -99,6 +100,7 @@ def _check_id(key: str) -> str:
     return key
 
 
+@lru_cache(maxsize=1000)  # most branches have one of a few names
 def _check_name(name: str) -> BranchName:
     try:
         return parse_branch_name(name)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, NotFound, Refused, TooNew
-from scopes.ids import Oid, OperationId, is_oid
+from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
@@ -49,12 +49,13 @@ _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
-    """The actor and command for the operation log, whether branches need whole names, and the project of `@`."""
+    """Actor and command for the operation log, whether branches need whole names, and how other names are found."""
 
     actor: str = "unknown"
     command: str = ""
     full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
+    find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
 
 
 class Objects(Protocol):
@@ -162,8 +163,7 @@ class Repository:
         if found is None:
             if self._reader is not None and self._last_was_packed and self._pack_sizes is None:
                 found = self._reader.find(oid)
-            if found is None:
-                found = self._read_from_disk(oid)
+            found = found or self._read_from_disk(oid)
             if found[0] != BLOB:
                 self.recent.add(oid, found)
         return found

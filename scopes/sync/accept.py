@@ -88,7 +88,8 @@ class Acceptance:
             return FetchedConversation(root, None, "deleted", title)
         status: Status = "new" if conversation is None else "updated"
         try:
-            done = _Joined(self, received, known, conversation or self._take_number())
+            is_new = conversation is None
+            done = _Joined(self, received, known, conversation or self._take_number(), is_new=is_new)
         except Refused as error:
             return FetchedConversation(root, conversation, "refused", title, reason=error.message)
         self.transaction.include(done.transaction)
@@ -120,16 +121,18 @@ class _Joined:
         received: ReceivedConversation,
         known: StoredManifest | None,
         conversation: ConversationId,
+        *,
+        is_new: bool,
     ) -> None:
         self._repository, self._objects = acceptance.repository, acceptance.objects
         self._known = known
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
-        self._tips = list_branch_tips(self._repository, conversation)
-        entries = read_metadata(self._repository, conversation).branches
+        self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
+        entries = {} if is_new else read_metadata(self._repository, conversation).branches
         self._names = {branch_id(name, entries.get(name)): name for name in self._tips}
         meta = refs.meta_ref(conversation)
-        ours = self._repository.find_ref(meta)
+        ours = None if is_new else self._repository.find_ref(meta)
         joined, names = self._join_metadata(received, None if ours is None else Oid(ours))
         self.branches = tuple(self._add_branches(received.newest.manifest.branches, names))
         self.has_new_metadata = joined != ours
@@ -175,10 +178,11 @@ class _Joined:
         for name in dict.fromkeys((*self._tips, *tips)):
             ref = refs.branch_ref(self.conversation, name)
             self.transaction.move_ref(ref, self._tips.get(name), tips.get(name))
+        renamed = {old: new for old, new in names.items() if old != new}
         active = refs.active_ref(self.conversation)
-        target = self._repository.find_ref(active)
-        for old, new in names.items():
-            if old != new and target == refs.SYMBOLIC + refs.branch_ref(self.conversation, old):
+        target = self._repository.find_ref(active) if renamed else None
+        for old, new in renamed.items():
+            if target == refs.SYMBOLIC + refs.branch_ref(self.conversation, old):
                 self.transaction.move_ref(active, target, refs.SYMBOLIC + refs.branch_ref(self.conversation, new))
 
     def _compare(self, ours: Oid, theirs: Oid) -> BranchState:

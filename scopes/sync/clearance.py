@@ -5,7 +5,7 @@ The manifest of a conversation leaves as `Cleared`, and only after all that it r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scopes.errors import Invalid, ScopesError
@@ -14,7 +14,7 @@ from scopes.history.metadata import TITLE, decode_line
 from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
 from scopes.model.codec import decode
-from scopes.model.manifest import Manifest, encode_manifest
+from scopes.model.manifest import Manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
@@ -27,6 +27,7 @@ from scopes.store.transactions import shared_write
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.outgoing import Outgoing, plan_push, walk_new
 
+_TOGETHER: Final = 64  # commits
 _PLACES: Final = {
     "tags": "a tag",
     "branches": "the entry of a branch",
@@ -48,7 +49,7 @@ def clear_for_push(repository: Repository, objects: Objects, outgoing: Outgoing,
     """
     if gate.mode != "allow":
         _inspect(repository, objects, outgoing, gate)
-    return gate.clear_inspected(encode_manifest(outgoing.manifest))
+    return gate.clear_inspected(outgoing.encoded)
 
 
 def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
@@ -78,25 +79,41 @@ def _inspect(repository: Repository, objects: Objects, outgoing: Outgoing, gate:
 def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate) -> None:
     there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
     seen: set[tuple[str, Oid]] = set()
+    without_secret: list[Commit] = []
     for commit in walk_new(repository, outgoing.manifest.branches, there):
-        place = "the root" if is_root(commit) else f"message {header_of(commit).id}"
-        body = read_stored_body(repository, header_of(commit))
-        if gate.inspect(body, place):
+        place = _place_of(commit)
+        if gate.inspect(read_stored_body(repository, header_of(commit)), place):
             continue
-        _inspect_commit(repository, commit, body, place, gate)
+        without_secret.append(commit)
         for path, blob in _list_new_files(repository, commit, seen):
             _inspect_path(path.removesuffix("="), place, gate)
             gate.inspect(read_blob(repository, blob), place)
+    for start in range(0, len(without_secret), _TOGETHER):
+        _inspect_commits(repository, without_secret[start : start + _TOGETHER], gate)
 
 
-def _inspect_commit(repository: Repository, commit: Commit, body: bytes, place: str, gate: Gate) -> None:
-    """Search the names and lines of a commit, and its subject."""
-    head, _, lines = read_data(repository, commit.oid, COMMIT).decode("utf-8", "replace").partition("\n\n")
+def _place_of(commit: Commit) -> str:
+    return "the root" if is_root(commit) else f"message {header_of(commit).id}"
+
+
+def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate) -> None:
+    """Search the names, lines and subjects of commits: all at once, because they are short, and most have no secret."""
+    texts = [read_data(repository, commit.oid, COMMIT).decode("utf-8", "replace") for commit in commits]
+    joined = "\n".join(texts).encode()
+    if prefilter.may_hold_secret(joined) or prefilter.may_hold_beginning(joined):
+        for commit, text in zip(commits, texts, strict=True):
+            _inspect_commit(repository, commit, text, gate)
+
+
+def _inspect_commit(repository: Repository, commit: Commit, text: str, gate: Gate) -> None:
+    """Search the names and lines of a commit, and its subject; `text` is the commit."""
+    place = _place_of(commit)
+    head, _, lines = text.partition("\n\n")
     _, _, trailers = lines.partition("\n")
     gate.inspect_text(f"{head}\n{trailers}", place)
     subject = commit.subject.encode("utf-8", "surrogatepass")
     if prefilter.may_hold_secret(subject) or prefilter.may_hold_beginning(subject):
-        whole = _uncut_subject(commit.subject, body)
+        whole = _uncut_subject(commit.subject, read_stored_body(repository, header_of(commit)))
         if whole is None:
             gate.inspect_name(commit.subject, place)
         else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from scopes.errors import Refused
@@ -17,6 +17,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import Remote, list_remotes, save_remote
 
@@ -27,6 +28,19 @@ class Cloned(Result):
 
     path: str
     fetched: Fetched
+
+    @property
+    def exit_code(self) -> int:
+        """That of the fetch."""
+        return self.fetched.exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestsCloned(Result):
+    """A new store at `path`, and the list of conversations of its remote."""
+
+    path: str
+    fetched: ManifestsFetched
 
     @property
     def exit_code(self) -> int:
@@ -53,6 +67,36 @@ def clone(
         Refused: there is a store with conversations or with other remotes.
         As `fetch`.
     """
+    with _new_store(path, address, open_store, name) as (repository, remote):
+        fetched = fetch(repository, remote, selection, connection)
+    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
+
+
+def clone_manifests(
+    path: str,
+    address: Address,
+    selection: Selection,
+    connection: Connection,
+    *,
+    open_store: Callable[[], Repository],
+    name: str,
+    directory: str,
+) -> ManifestsCloned:
+    """Make a store as `clone` does, but fetch only the list of conversations; `directory` is that of the index.
+
+    Raises:
+        As `clone` and `fetch_manifests`.
+    """
+    with _new_store(path, address, open_store, name) as (repository, remote):
+        fetched = fetch_manifests(repository, remote, selection, connection, directory)
+    return ManifestsCloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
+
+
+@contextmanager
+def _new_store(
+    path: str, address: Address, open_store: Callable[[], Repository], name: str
+) -> Iterator[tuple[Repository, Remote]]:
+    """Make a store that knows the remote; if the block fails, a new store is removed again."""
     is_created = create_store(path)
     remote = Remote(name, address)
     with ExitStack() as unless_done:
@@ -61,9 +105,8 @@ def clone(
         repository = open_store()
         with exclusive_write(repository):
             _prepare(repository, remote)
-        fetched = fetch(repository, remote, selection, connection)
+        yield repository, remote
         unless_done.pop_all()
-    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
 
 
 def _prepare(repository: Repository, remote: Remote) -> None:

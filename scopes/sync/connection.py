@@ -45,11 +45,11 @@ class Connection:
 
 
 @contextmanager
-def quarantine_of(repository: Repository, *, pushing: bool = False) -> Iterator[Quarantine]:
+def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iterator[Quarantine]:
     """Make a quarantine in which git knows what the remotes of a store had; those of dead processes are removed.
 
     A push needs no refs there: the remote says what it has. Over HTTP git compares every ref that it sends with every
-    ref of the quarantine, which took most of the time of a first push.
+    ref of the quarantine, which took most of the time of a first push. A list of conversations needs none either.
 
     Raises:
         Inaccessible: the disk failed.
@@ -57,7 +57,7 @@ def quarantine_of(repository: Repository, *, pushing: bool = False) -> Iterator[
     """
     repository.require_writable()
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
-    tracked = {} if pushing else repository.list_refs(REMOTES)
-    known = {KNOWN + ref.removeprefix(REMOTES): Oid(oid) for ref, oid in tracked.items()}
+    remotes = repository.list_refs(REMOTES) if knows_remotes else {}
+    known = {KNOWN + ref.removeprefix(REMOTES): Oid(oid) for ref, oid in remotes.items()}
     with open_quarantine(repository.path, known) as quarantine:
         yield quarantine

@@ -32,9 +32,21 @@ def check_depth(data: bytes) -> None:
     Raises:
         Corrupt: it is deeper, or not JSON.
     """
-    if data.count(b"[") + data.count(b"{") <= _FEW_BRACKETS:
-        return
-    level: list[Any] = [encoding.load(data)]
+    if data.count(b"[") + data.count(b"{") > _FEW_BRACKETS:
+        check_levels(encoding.load(data))
+
+
+def load_shallow(data: bytes) -> Any:
+    """Decode a JSON document that is not too deep; raises as `check_depth` does."""
+    document = encoding.load(data)
+    if data.count(b"[") + data.count(b"{") > _FEW_BRACKETS:
+        check_levels(document)
+    return document
+
+
+def check_levels(document: Any) -> None:
+    """Check a decoded document as `check_depth` does."""
+    level: list[Any] = [document]
     for _ in range(_MAX_LEVELS):
         containers = (each.values() if isinstance(each, dict) else each for each in level)
         level = [item for each in containers for item in each if isinstance(item, (dict, list))]
@@ -55,8 +67,7 @@ def check_state_file(path: str, data: bytes) -> None:
     if len(path) > _MAX_PATH or len(names) > MAX_FILE_LEVELS + 2:
         raise Corrupt("the path is too long")
     split_leaf(path)
-    check_depth(data)
-    encoding.load(data)
+    load_shallow(data)
 
 
 def check_metadata_file(path: str, data: bytes) -> None:
@@ -86,8 +97,7 @@ def check_metadata_file(path: str, data: bytes) -> None:
             if decode_merge_request(data).id != name:
                 raise Corrupt("a merge request has another id than its file")
         case "dismissed-decisions":
-            check_depth(data)
-            encoding.load(data)
+            load_shallow(data)
         case _:
             _check_line(data)
 

@@ -7,15 +7,16 @@ no object can be hidden in the store to be used later, and what is in the store 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
-from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, header_of, identity_of, is_root
+from scopes.history.messages import STATE_DIRECTORY, identity_of, is_root, split_message_tree
 from scopes.history.purged import read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.model.codec import decode
+from scopes.model.codec import read_head
 from scopes.model.conversation import decode_root
+from scopes.model.manifest import tips_of
 from scopes.model.tombstone import purge_message
 from scopes.store.objects import (
     BLOB,
@@ -32,7 +33,7 @@ from scopes.store.objects import (
 )
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
-from scopes.sync.content_check import check_depth, check_metadata_file, check_state_file, fork_of
+from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 
@@ -60,7 +61,7 @@ class FormatCheck:
     def __init__(self, repository: Repository, received: ReceivedObjects) -> None:
         self._repository = repository
         self._received = received
-        self._visited: set[Oid] = set()
+        self._unclaimed = set(received.new)  # what no conversation has been found to have
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._purged = read_purged(repository)
@@ -83,7 +84,7 @@ class FormatCheck:
 
     def visit(self, objects: Iterable[Oid]) -> None:
         """Remember objects that came for something else than a conversation, and were checked."""
-        self._visited.update(objects)
+        self._unclaimed.difference_update(objects)
 
     def check_nothing_else(self) -> None:
         """Check that every new object belongs to a conversation that was checked, or was in the store before.
@@ -91,8 +92,8 @@ class FormatCheck:
         Raises:
             Corrupt: there is one more.
         """
-        for oid in self._received.list_new():
-            if oid not in self._visited and not self._repository.has(oid):
+        for oid in sorted(self._unclaimed):
+            if not self._repository.has(oid):
                 raise Corrupt(f"the remote sent object {oid}, which belongs to no conversation", hint=_HINT)
 
     def _check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
@@ -105,7 +106,7 @@ class FormatCheck:
         if not manifests:
             raise Corrupt("it has no manifest")
         tips = [branch.tip for stored in manifests for branch in stored.manifest.branches.values()]
-        root = self._check_history(name.root, tips)
+        root = self._check_history(name.root, tips, self._read_known_tips(known))
         if name_on_remote(self._received, root) != name:
             raise Corrupt(f"its root commit does not belong to the ref {name.ref}")
         if any(stored.manifest.project != name.project for stored in manifests):
@@ -121,14 +122,16 @@ class FormatCheck:
         stored = read_manifest(self._received, oid)
         commit = read_commit(self._received, oid)
         tree = self._read_tree(commit.tree)
-        self._visited.update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
+        self._unclaimed.difference_update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
         return stored
 
-    def _check_history(self, root: Oid, tips: Iterable[Oid]) -> Commit:
+    def _read_known_tips(self, known: Oid | None) -> set[Oid]:
+        """Return the tips that the remote had before: they reach the root of the conversation, and no other one."""
+        return set() if known is None else set(tips_of(read_manifest(self._repository, known).manifest.branches))
+
+    def _check_history(self, root: Oid, tips: Iterable[Oid], known: Collection[Oid]) -> Commit:
         """Check every new commit below the tips, and that all history begins with the root; return the root."""
-        found: Commit | None = None
-        seen: set[Oid] = set()
-        new: list[Commit] = []
+        seen, new = set(known), []
         waiting = list(tips)
         while waiting:
             oid = waiting.pop()
@@ -143,10 +146,10 @@ class FormatCheck:
                 raise Corrupt(f"commit {oid} does not reach the root of the conversation")
             if len(commit.parents) > MAX_PARENTS:
                 raise Corrupt(f"commit {oid} has more than {MAX_PARENTS} parents")
-            found = commit if oid == root else found
-            if self._received.is_new(oid) and oid not in self._visited:
+            if oid in self._unclaimed:
                 new.append(commit)
-            waiting.extend(commit.parents)
+            waiting += commit.parents
+        found = read_commit(self._received, root) if known or root in seen else None
         if found is None or found.parents or not is_root(found):
             raise Corrupt("its history does not begin with the root that its name says")
         for commit in reversed(new):  # parents come first as a rule, so that their states are known
@@ -154,34 +157,37 @@ class FormatCheck:
         return found
 
     def _check_commit(self, commit: Commit) -> None:
-        self._visited.update((commit.oid, commit.tree))
         if is_manifest(commit) or (is_root(commit) and commit.parents):
             raise Corrupt(f"commit {commit.oid} is not a message")
-        entries = parse_tree(self._read_tree(commit.tree))
-        message, state = entries.pop(MESSAGE_FILE, None), entries.pop(STATE_DIRECTORY, None)
-        if message is None or message.is_tree or entries or (state is not None and not state.is_tree):
-            raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
-        self._check_message(commit, read_data(self._received, message.oid, BLOB))
-        self._visited.add(message.oid)
-        self._states[commit.oid] = None if state is None else state.oid
+        message, state = self._split_tree(commit)
+        self._unclaimed.difference_update((commit.oid, commit.tree, message))
+        self._check_message(commit, read_data(self._received, message, BLOB))
+        self._states[commit.oid] = state
         before = self._read_state(commit.parents[0]) if commit.parents else None
-        if state is not None and state.oid != before:
-            self._check_state(before, state.oid)
+        if state is not None and state != before:
+            self._check_state(before, state)
+
+    def _split_tree(self, commit: Commit) -> tuple[Oid, Oid | None]:
+        """Return the message and the state of a commit, which has nothing else."""
+        found = split_message_tree(read_data(self._received, commit.tree, TREE))
+        if found is None:
+            self._read_tree(commit.tree)
+            raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
+        return found
 
     def _check_message(self, commit: Commit, data: bytes) -> None:
         """Check the document of a message, and that commit and document say the same about it."""
-        check_depth(data)
+        document = load_shallow(data)
         if is_root(commit):
             decode_root(data)
             return
-        message = decode(data)
-        head = header_of(commit)
-        author = identity_of(message.author.name, message.author.kind)
-        same = message.id == head.id and message.kind == head.kind and author.email == commit.author.email
-        if not same or not is_message_id(message.id):
+        head = read_head(document)
+        email = identity_of(*head.author).email
+        same = (head.id, head.kind, email) == (commit.message_id, commit.kind, commit.author.email)
+        if not same or not is_message_id(head.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
-        if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
-            raise Corrupt(f"message {message.id[:8]} in it was purged here; {_PURGED}")
+        if self._purged.has_message(head.id) and purge_message(data, self._purged.parts_of(head.id)) != data:
+            raise Corrupt(f"message {head.id[:8]} in it was purged here; {_PURGED}")
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:
@@ -195,7 +201,7 @@ class FormatCheck:
         waiting = [("", before, after)]
         while waiting:
             path, old, new = waiting.pop()
-            self._visited.add(new)
+            self._unclaimed.discard(new)
             data = self._read_tree(new)
             for name, (left, right) in compare_trees(b"" if old is None else self._read_tree(old), data).items():
                 if right is None:
@@ -215,7 +221,7 @@ class FormatCheck:
             if (path, oid) in self._files:
                 continue
             self._files.add((path, oid))
-            self._visited.add(oid)
+            self._unclaimed.discard(oid)
             for entry in parse_tree(self._read_tree(oid)).values():
                 if entry.is_tree:
                     waiting.append((f"{path}{entry.name}/", entry.oid))
@@ -235,7 +241,7 @@ class FormatCheck:
             raise Corrupt("the entry of a branch names the root of another conversation")
 
     def _check_file(self, top: str, path: str, oid: Oid) -> None:
-        self._visited.add(oid)
+        self._unclaimed.discard(oid)
         if (top + path, oid) in self._files:
             return
         self._files.add((top + path, oid))

@@ -40,6 +40,7 @@ _OPTIONS: Final = (
     "fetch.pruneTags=false", "fetch.writeCommitGraph=false", "push.followTags=false", "push.gpgSign=false",
     "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
     "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
+    "core.fsync=none",  # what is in the quarantine is synced once it was checked
 )  # fmt: skip
 _UNCHECKED: Final = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
 # For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads
@@ -48,6 +49,8 @@ _SERVER_OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
     "gc.recentObjectsHook=", "gc.auto=0", "receive.autogc=false", "maintenance.auto=false", "receive.procReceiveRefs=",
 )  # fmt: skip
+_CHECK_SETTINGS: Final = r"^(fetch\.)?fsck\."
+_NO_SETTING: Final = 1  # exit code of `git config`
 _REF: Final = re.compile(r"refs/[^\s\x00-\x1f\x7f]{1,500}")
 _STATUS: Final = re.compile(r"(?P<flag>[ +*=!-])\t(?P<source>[^\t:]*):(?P<ref>[^\t]+)\t(?P<summary>.*)")
 _REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
@@ -195,12 +198,30 @@ class GitTransport:
             problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
             raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")
 
+    def fetch_alone(self, commits: Sequence[Oid]) -> None:
+        """Fetch commits that refs of the remote name, without those below them; no ref is made.
+
+        Raises:
+            Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
+        """
+        words = ["fetch", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
+        words += ["--progress"] if self._on_progress is not None else []
+        words += ["--no-recurse-submodules", "--stdin", *self._server("upload-pack"), "--", self._address.text]
+        done = self._run(words, "".join(f"{each}\n" for each in commits).encode("ascii"))
+        if done.code != 0:
+            raise self._failure("fetch from", done)
+
     def _list_incoming(self) -> dict[str, Oid]:
         done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
         if done.code != 0:
             raise self._failure("read what was fetched from", done)
         lines = (line.partition("\t") for line in done.output.decode("utf-8", "surrogateescape").splitlines())
         return {ref: Oid(oid) for oid, _, ref in lines}
+
+    def changes_checks(self) -> bool:
+        """Return True if the user's configuration may let objects pass that git refuses otherwise."""
+        done = self._run(["config", "--name-only", "--get-regexp", _CHECK_SETTINGS])
+        return done.code != _NO_SETTING
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
         """Push refs, each only if the remote still has its old value; return what became of each.

@@ -126,7 +126,8 @@ class _Search:
         incoming = transport.fetch(specs)
         lists = take_lists(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
-        check_packs(quarantine, self._connection.limits)
+        if transport.changes_checks():
+            check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
         check = FormatCheck(self._repository, received)

@@ -14,9 +14,10 @@ from scopes.history.revisions import (
     find_root_commit,
     resolve_conversation,
 )
-from scopes.ids import ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.lazy_patterns import compile_lazily
+from scopes.store import refs
 from scopes.store.projects import Project
 from scopes.store.repository import Repository, read_commit
 from scopes.sync.names import RemoteName, month_of, name_on_remote
@@ -41,6 +42,11 @@ class Selection(NamedTuple):
     def is_empty(self) -> bool:
         """Return True if nothing was chosen."""
         return not (self.names or self.everything or self.project or self.since is not None or self.year)
+
+    @property
+    def is_everything(self) -> bool:
+        """Return True if no conversation is left out."""
+        return not self.names and not self.has_conditions
 
     @property
     def has_conditions(self) -> bool:
@@ -74,6 +80,16 @@ def list_roots(repository: Repository) -> dict[Oid, ConversationId]:
             root = find_root_commit(repository, conversation)
             if root is not None:
                 found.setdefault(root, conversation)
+    return found
+
+
+def read_all_tips(repository: Repository) -> dict[ConversationId, dict[BranchName, Oid]]:
+    """Return the tips of the branches of all conversations; the refs of very many are read once."""
+    found: dict[ConversationId, dict[BranchName, Oid]] = {}
+    for ref, oid in repository.list_refs(refs.HEADS).items():
+        pair = refs.split_branch_ref(ref)
+        if pair is not None:
+            found.setdefault(pair[0], {})[pair[1]] = Oid(oid)
     return found
 
 

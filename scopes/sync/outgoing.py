@@ -61,23 +61,35 @@ class Outgoing(NamedTuple):
         """The manifest that the remote had."""
         return None if self.previous is None else self.previous.oid
 
+    @property
+    def encoded(self) -> bytes:
+        """The next manifest, as a gate clears it."""
+        return encode_manifest(self.manifest)
+
     def write(self, objects: Objects, cleared: Cleared) -> Oid:
         """Write the next manifest, which a gate has cleared together with all that it reaches, and return it.
 
         Raises:
             ValueError: another one was cleared.
         """
-        if cleared.data != encode_manifest(self.manifest):
+        if cleared.data != self.encoded:
             raise ValueError("this manifest was not cleared")
         return write_manifest(objects, self.manifest, self.meta, self.previous_oid, self.time)
 
 
 def plan_push(
-    repository: Repository, remote: str | None, conversation: ConversationId, objects: Objects, *, force: bool = False
+    repository: Repository,
+    remote: str | None,
+    conversation: ConversationId,
+    objects: Objects,
+    *,
+    force: bool = False,
+    local: Mapping[BranchName, Oid] | None = None,
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
 
     remote: None if the other side has nothing
+    local: the tips of the branches here, if they are known
 
     Raises:
         Refused: the conversation has too many branches.
@@ -90,7 +102,8 @@ def plan_push(
     metadata = repository.find_ref(refs.meta_ref(conversation))
     meta = None if metadata is None else shared_tree(objects, Oid(metadata))
     meta = None if meta == EMPTY_TREE else meta
-    tips, diverged = _choose_tips(repository, conversation, there, force=force)
+    local = list_branch_tips(repository, conversation) if local is None else local
+    tips, diverged = _choose_tips(repository, conversation, local, there, force=force)
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
         raise Refused(
@@ -117,13 +130,18 @@ def plan_push(
 
 
 def _choose_tips(
-    repository: Repository, conversation: ConversationId, there: Mapping[str, ManifestBranch], *, force: bool
+    repository: Repository,
+    conversation: ConversationId,
+    local: Mapping[BranchName, Oid],
+    there: Mapping[str, ManifestBranch],
+    *,
+    force: bool,
 ) -> tuple[dict[str, tuple[BranchName, Oid]], tuple[BranchName, ...]]:
     """Return name and tip of every branch by id, and the local branches that differ from the remote's."""
     entries = read_metadata(repository, conversation).branches
     chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
     diverged: list[BranchName] = []
-    for name, tip in list_branch_tips(repository, conversation).items():
+    for name, tip in local.items():
         key, closed = branch_id(name, entries.get(name)), closed_tip(repository, tip)
         before = there.get(key)
         if before is None or force or is_ancestor(repository, before.tip, closed):

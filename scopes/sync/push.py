@@ -23,7 +23,7 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local
+from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
@@ -169,15 +169,16 @@ class _Push:
         """Push each conversation once, and return those that the remote has moved."""
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
+            tips = read_all_tips(self._repository)
             for conversation in waiting:
-                planned = self._plan(conversation, objects)
+                planned = self._plan(conversation, objects, tips.get(conversation, {}))
                 if planned is not None:
                     update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
         if not cleared:
             return []
         moved: list[_Planned] = []
-        with quarantine_of(self._repository, pushing=True) as quarantine:
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
                 taken = [status.update for status in statuses if status.reason is None]
@@ -195,9 +196,10 @@ class _Push:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
         return moved
 
-    def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
+    def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
-        outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
+        name = self._remote.name
+        outgoing = plan_push(self._repository, name, conversation, objects, force=self._force, local=local)
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
@@ -259,7 +261,8 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
     A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
     whose refusal is final.
     """
-    waiting = [list(updates[start : start + BATCH]) for start in range(0, len(updates), BATCH)]
+    size = -(-len(updates) // -(-len(updates) // BATCH)) if updates else BATCH  # all batches are about equally large
+    waiting = [list(updates[start : start + size]) for start in range(0, len(updates), size)]
     while waiting:
         batch = waiting.pop(0)
         statuses = transport.push(batch)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
+from scopes.ids import Oid
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
@@ -28,7 +30,7 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
     """
     if selection.names:
         names: list[RemoteName] = []
-        listed: list[RemoteName] | None = None
+        listed: Mapping[RemoteName, Oid] | None = None
         for text in selection.names:
             try:
                 names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
@@ -40,8 +42,20 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
+    return list(map(refspec_of, list_names(repository, selection, transport)))
+
+
+def list_names(repository: Repository, selection: Selection, transport: GitTransport) -> dict[RemoteName, Oid]:
+    """Return the conversations of a remote that meet the conditions of a selection, and their manifests.
+
+    Raises:
+        Inaccessible, Corrupt: as `GitTransport.list_refs`.
+    """
+    listed = _list(transport)
+    if selection.project is None and selection.year is None:
+        return listed
     wanted = _Wanted(repository, selection)
-    return [refspec_of(name) for name in _list(transport) if name in wanted]
+    return {name: oid for name, oid in listed.items() if name in wanted}
 
 
 def keep_recent(
@@ -81,15 +95,15 @@ class _Wanted:
         return self._projects is None or name.project in self._projects
 
 
-def _list(transport: GitTransport) -> list[RemoteName]:
-    found: list[RemoteName] = []
-    for ref in sorted(transport.list_refs(EVERYTHING)):
+def _list(transport: GitTransport) -> dict[RemoteName, Oid]:
+    found: dict[RemoteName, Oid] = {}
+    for ref, oid in sorted(transport.list_refs(EVERYTHING).items()):
         with suppress(Corrupt):  # somebody else's, which no condition can choose
-            found.append(parse_remote_ref(ref))
+            found[parse_remote_ref(ref)] = oid
     return found
 
 
-def _find(listed: list[RemoteName], prefix: str) -> RemoteName:
+def _find(listed: Iterable[RemoteName], prefix: str) -> RemoteName:
     found = [name for name in listed if name.root.startswith(prefix)]
     if not found:
         raise NotFound(f"neither this store nor the remote has a conversation {prefix}", hint="see: scopes list")

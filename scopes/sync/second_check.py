@@ -1,7 +1,8 @@
 """The second check of what came from a remote: by git without the user's configuration, and of the sizes of objects.
 
-The user's configuration may tell git to accept objects that are not allowed (`fetch.fsck.*`), so git looks at every new
-pack once more, with no configuration but that of the quarantine. Sizes are read from headers, before any object is.
+Git checks every object while it receives it, unless the user's configuration tells it to accept what is not allowed
+(`fetch.fsck.*`). If there is such a setting, git looks at every new pack once more, with no configuration but that of
+the quarantine. Sizes are read from headers, before any object is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scopes.sync.git_process import Finished, Limits, describe_failure, run_limi
 
 MAX_OBJECTS: Final = 20_000_000
 MAX_TREE_BYTES: Final = 64 << 20
+_KINDS: Final = {BLOB: MAX_MESSAGE_BYTES, COMMIT: MAX_TREE_BYTES, TREE: MAX_TREE_BYTES}  # with the largest size of each
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
 _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
@@ -42,28 +44,22 @@ def check_sizes(quarantine: Quarantine, received: ReceivedObjects, limits: Limit
     Raises:
         Corrupt: one is too large, or is a tag.
     """
-    names = [*received.list_new()]
+    names = received.new
     if len(names) > MAX_OBJECTS:
         raise Corrupt(f"the remote sent {len(names):,} objects; at most {MAX_OBJECTS:,} are taken at once", hint=_HINT)
-    words = ["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"]
-    done = _run(quarantine, limits, words, "".join(f"{name}\n" for name in names).encode("ascii"))
+    words = ["cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize)"]
+    done = _run(quarantine, limits, words, "\n".join([*names, ""]).encode("ascii"))
     lines = done.output.decode("ascii", "replace").splitlines()
     if done.code != 0 or len(lines) != len(names):
         raise Corrupt(f"what the remote sent cannot be read: {describe_failure(done.errors)}", hint=_HINT)
-    for line in lines:
-        oid, _, rest = line.partition(" ")
-        kind, _, size = rest.partition(" ")
-        _check_size(oid, kind, size)
+    for oid, line in zip(names, lines, strict=True):
+        kind, _, size = line.partition(" ")
+        if kind not in _KINDS or not size.isdecimal():
+            raise Corrupt(f"the remote sent an object that is not allowed: {oid} is a {kind}", hint=_HINT)
+        if int(size) > _KINDS[kind]:
+            problem = f"object {oid} has {int(size) >> 20} MiB; the limit is {_KINDS[kind] >> 20} MiB"
+            raise Corrupt(f"the remote sent an object that is too large: {problem}", hint=_HINT)
     return len(names)
-
-
-def _check_size(oid: str, kind: str, size: str) -> None:
-    if kind not in {BLOB, COMMIT, TREE} or not size.isdecimal():
-        raise Corrupt(f"the remote sent an object that is not allowed: {oid} is a {kind}", hint=_HINT)
-    largest = MAX_MESSAGE_BYTES if kind == BLOB else MAX_TREE_BYTES
-    if int(size) > largest:
-        problem = f"object {oid} has {int(size) >> 20} MiB; the limit is {largest >> 20} MiB"
-        raise Corrupt(f"the remote sent an object that is too large: {problem}", hint=_HINT)
 
 
 def _run(quarantine: Quarantine, limits: Limits, words: Sequence[str], stdin: bytes = b"") -> Finished:

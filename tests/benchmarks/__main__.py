@@ -34,6 +34,7 @@ from tests.benchmarks import (
     retrieval,
     scaling,
     searching,
+    sharing,
     startup,
     writers,
 )
@@ -61,6 +62,7 @@ GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "writers": writers.measure,
     "acp": proxying.measure,
     "hooks": hooking.measure,
+    "share": sharing.measure,
 }
 _TITLES = ("operation", "ours", "reference", "ratio", "budget", "met?")
 
@@ -143,7 +145,7 @@ def _header() -> dict[str, str]:
         "libraries": f"{library_versions()}, {_output('git', '--version')}",
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         "load": " ".join(f"{load:.2f}" for load in os.getloadavg()),
-        "numbers": "the best of the repetitions; start-up and merging in processor time, everything else in wall time",
+        "numbers": "the best of the repetitions; start-up, merging and sharing in processor time, all else in wall time",
     }
 
 

@@ -85,3 +85,12 @@ def test_contexts_are_measured_cold_and_cached(capsys):
     shown = capsys.readouterr().out
     assert "exact, counts known" in shown
     assert shown.count("the whole command, cached") == 2
+
+
+@pytest.mark.sweep
+def test_sharing_is_compared_with_git_on_the_same_objects(tmp_path):
+    samples = tmp_path / "samples.json"
+    assert main(["share", "--quick", "--json", str(samples)]) == 0
+    rows = json.loads(samples.read_text())["rows"]
+    assert [row["operation"].partition(" ")[0] for row in rows] == ["push", "clone", "fetch", "list", "first"]
+    assert all(row["ours"]["best"] > 0 < row["reference"]["best"] for row in rows)

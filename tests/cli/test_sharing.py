@@ -191,3 +191,70 @@ def test_a_damaged_list_of_remotes_completes_to_nothing(run, shared, tmp_path):
     (tmp_path / "a" / "remotes.json").write_text("{")
     done = scopes("__complete", "--", "--store", str(tmp_path / "a"), "push", "--remote", "", table=PRODUCT)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_conversation_of_a_remote_is_fetched_when_it_is_first_read(run, shared):
+    run("clone", "--manifests", shared, "b")
+    root, conversation, title, messages, *_ = run("list", "--remote", "origin", store="b").stdout.rstrip().split("\t")
+    assert (conversation, title, messages) == ("", "Login", "1")
+    assert "origin has 1 conversation" in run("list", store="b").stderr
+    read = run("log", root[:12], store="b")
+    assert "hello" in read.stdout
+    assert f"{root[:12]} was fetched from origin: conv-001" in read.stderr
+    again = run("show", root[:12], store="b")
+    assert "Login" in again.stdout
+    assert "fetched" not in again.stderr
+    assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == "conv-001"
+
+
+@pytest.mark.parametrize("words", [("append", "--as", "dave", "x"), ("delete", "--yes")])
+def test_a_command_that_writes_fetches_nothing_and_says_how_to(run, shared, words):
+    run("clone", "--manifests", shared, "b")
+    root = run("list", "--remote", "origin", store="b").stdout[:12]
+    verb, *rest = words
+    done = run(verb, root, *rest, store="b", code=4)
+    assert f"{root} is on origin, and not here" in done.stderr
+    assert f"get it: scopes fetch {root}" in done.stderr
+
+
+def test_a_branch_of_a_remote_conversation_is_read_by_its_root(run, shared):
+    run("branch", "conv-001", "idea")
+    run("append", "conv-001/idea", "--as", "carol", "a thought")
+    run("push", "conv-001")
+    run("clone", "--manifests", shared, "b")
+    root = run("list", "--remote", "origin", store="b").stdout[:12]
+    assert "a thought" in run("log", f"{root}/idea", store="b").stdout
+
+
+def test_an_unknown_root_and_a_remote_that_is_gone_have_different_errors(run, shared, tmp_path):
+    run("clone", "--manifests", shared, "b")
+    root = run("list", "--remote", "origin", store="b").stdout[:12]
+    assert "no conversation" in run("log", "0123456789ab", store="b", code=4).stderr
+    (tmp_path / "talks.git").rename(tmp_path / "away.git")
+    failed = run("log", root, store="b", code=4)
+    assert f"the messages of {root} are not here, only on origin: there is no directory" in failed.stderr
+
+
+def test_titles_of_remotes_are_searched(run, shared):
+    run("fetch", "--manifests")
+    found = json.loads(run("search", "log", "--remote-titles", "--json").stdout)["conversations"]
+    assert [(row["title"], row["conversation"]) for row in found] == [("Login", "conv-001")]
+    run("search", "cash", "--remote-titles", code=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("fetch", "--manifests", "conv-001"), ("list", "--remote", "origin", "--deleted"),
+     ("list", "--remote", "origin", "--tag", "x"), ("search", "x", "--remote-titles", "--regex")],
+)  # fmt: skip
+def test_options_about_manifests_that_exclude_others_are_refused(run, shared, words):
+    assert "--manifests" in run(*words, code=2).stderr or words[0] != "fetch"
+
+
+def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
+    run("clone", "--manifests", shared, "b")
+    root = run("list", "--remote", "origin", store="b").stdout[:12]
+    run("new", store="b")
+    operation = run("operations", "list", store="b").stdout.split("\t")[0]
+    run("--at-operation", operation, "log", root, store="b", code=4)
+    assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == ""

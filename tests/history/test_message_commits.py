@@ -10,6 +10,7 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.history.messages import (
     read_below,
+    split_message_tree,
     write_message_blob,
     write_message_commit,
     write_message_over,
@@ -17,6 +18,7 @@ from scopes.history.messages import (
 )
 from scopes.model.conversation import Root
 from scopes.model.message import Author, FileTouch, Message, text_parts
+from scopes.store.objects import TreeEntry, format_tree
 from tests.support.history import history, say
 from tests.support.store import git
 
@@ -172,3 +174,25 @@ def test_a_chain_that_knows_the_state_below_has_the_commits_of_one_that_reads_it
         known, below = write_message_over(repository, known, below, stored, blob)
         assert known == read
         assert below[:2] == read_below(repository, known)[:2]
+
+
+@pytest.mark.parametrize("state", [None, "b" * 40])
+def test_the_tree_of_a_message_is_split(state):
+    entries = [TreeEntry("message.json", "a" * 40, is_tree=False)]
+    entries += [] if state is None else [TreeEntry("state", state, is_tree=True)]
+    assert split_message_tree(format_tree(entries)) == ("a" * 40, state)
+
+
+ENTRY = b"100644 message.json\0" + bytes(20)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"100644 message.json\0", ENTRY[:-1], ENTRY + b"x", b"100755" + ENTRY[6:], b"120000" + ENTRY[6:],
+     b"40000 message.json\0" + bytes(20), ENTRY + b"100644 state\0" + bytes(20), ENTRY + b"40000 stat\0" + bytes(21),
+     ENTRY + b"40000 state\0" + bytes(19), ENTRY + b"40000 state\0" + bytes(20) + b"100644 x\0" + bytes(20),
+     b"100644 a\0" + bytes(20) + ENTRY],
+    ids=lambda data: repr(data)[:30],
+)  # fmt: skip
+def test_any_other_tree_is_not_split(data):
+    assert split_message_tree(data) is None

@@ -6,10 +6,12 @@ from scopes.result import Note
 from scopes.sync.accept import FetchedBranch, FetchedConversation
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
-from scopes.sync.clone import Cloned
+from scopes.sync.clone import Cloned, ManifestsCloned
 from scopes.sync.fetch import Fetched
+from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
 from scopes.sync.push import Pushed, PushedConversation
+from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 
 _ROOT = "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
 _ADDRESS = "git@example.org:team/talks.git"
@@ -36,6 +38,11 @@ _BAD = FetchedConversation(
 _FETCHED = Fetched(
     remote="origin", address=_ADDRESS, conversations=(_NEW, _UPDATED, _DELETED, _REFUSED, _BAD), unchanged=7,
     operation=_OPERATION, notes=(Note("1 branch differs from origin: conv-001/main", "merge it: scopes merge"),),
+)  # fmt: skip
+
+_MANIFESTS = ManifestsFetched(
+    remote="origin", address=_ADDRESS, total=10_000, new=3, refused={"ef" * 20: "its manifest names another project"},
+    notes=(Note("1 manifest of the remote is not acceptable: efefefefefef", "see who wrote it to the remote"),),
 )  # fmt: skip
 
 REMOTE_SAMPLES = {
@@ -95,4 +102,18 @@ REMOTE_SAMPLES = {
     ),
     "verified-empty": BundleVerified(path="/media/usb/code.bundle", conversations=()),
     "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
+    "manifests-fetched": _MANIFESTS,
+    "manifests-cloned": ManifestsCloned(path="/home/carol/talks", fetched=_MANIFESTS),
+    "remote-conversations": RemoteConversationList(
+        conversations=(
+            RemoteConversation("origin", _ROOT, "conv-003", "Login fails on Safari", 2, 12, "2026-01-02T09:30:00Z"),
+            RemoteConversation("origin", _ROOT[::-1], None, "Pay by card", 1, 1234, "2026-01-01T00:00:00Z"),
+            RemoteConversation("backup", "ab" * 20, None, None, 1, 0, "1970-01-01T00:00:00Z"),
+        ),
+        seen={"origin": "2026-01-03T00:00:00Z", "backup": "2025-12-01T00:00:00Z"},
+        more=9997,
+    ),
+    "remote-titles-nothing": RemoteConversationList(
+        conversations=(), seen={"origin": "2026-01-03T00:00:00Z"}, words=("pay",)
+    ),
 }  # fmt: skip

@@ -91,7 +91,7 @@ def test_received_objects_are_read_together_with_those_of_the_store(repository, 
     own = repository.find_ref("refs/heads/conv-001/main")
     assert (objects.is_new(commit), objects.is_new(own)) == (True, False)
     assert objects.read(commit)[0] == objects.read(own)[0] == "commit"
-    assert commit in set(objects.list_new())
+    assert commit in objects.new
     with pytest.raises(NotFound):
         objects.read("0" * 40)
 
@@ -113,7 +113,7 @@ def test_a_damaged_pack_is_an_error(repository, quarantine, received):
         file.write(b"\xff" * 40)
     objects = ReceivedObjects(repository, quarantine)
     with pytest.raises(Corrupt):
-        [objects.read(oid) for oid in objects.list_new()]
+        [objects.read(oid) for oid in objects.new]
 
 
 def test_all_names_of_a_pack_are_listed(quarantine, received):

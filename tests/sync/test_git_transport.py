@@ -135,3 +135,30 @@ def test_a_push_compares_with_no_refs_of_other_conversations(ours, monkeypatch):
     )
     assert [row.status for row in push_to(ours).conversations] == ["new"]
     assert seen == [""]
+
+
+@pytest.mark.parametrize(
+    ("config", "changes"),
+    [
+        ("", False), ("[user]\n\tname = carol\n[transfer]\n\tfsckObjects = false\n", False),
+        ('[fetch "fsck"]\n\thasDotgit = ignore\n', True), ('[fetch "fsck"]\n\tskipList = /tmp/x\n', True),
+        ("[fsck]\n\tskipList = /tmp/x\n", True), ("[include]\n\tpath = other\n", True), ("[user\n", True),
+    ],
+)  # fmt: skip
+def test_settings_that_let_more_objects_pass_are_found(repository, bare, tmp_path, monkeypatch, config, changes):
+    (tmp_path / "gitconfig").write_text(config)
+    (tmp_path / "other").write_text('[fetch "fsck"]\n\tbadEmail = warn\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    with open_quarantine(repository.path, {}) as quarantine:
+        assert connection().open(quarantine, parse_address(bare)).changes_checks() is changes
+
+
+def test_a_commit_comes_alone(ours, bare, transport):
+    push_to(ours)
+    [oid] = transport.list_refs("refs/scopes/v1/c/*").values()
+    with open_quarantine(make_store(f"{bare}-store").path, {}) as quarantine:
+        connection().open(quarantine, parse_address(bare)).fetch_alone([oid])
+        listed = git(quarantine.path, "rev-list", "--objects", oid).split("\n")
+        assert git(quarantine.path, "for-each-ref") == ""
+    assert [line.partition(" ")[2] for line in listed if line.endswith("manifest.json")] == ["manifest.json"]
+    assert sum(len(line) == 40 for line in listed) == 1

@@ -15,8 +15,12 @@ from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.secret_scan.clearance import Gate
+from scopes.store.raw_refs import RefFiles
+from scopes.store.received_objects import ReceivedObjects
 from scopes.store.refs import REMOTES
+from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots
+from scopes.sync.push import send
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS
 from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
@@ -362,3 +366,44 @@ def test_two_branches_of_one_name_are_both_kept(ours, theirs):
             "from dave",
         }
     assert push_to(ours).unchanged == push_to(theirs).unchanged == 1
+
+
+def test_a_fetch_reads_the_new_messages_and_not_the_old_ones(ours, bare, tmp_path, monkeypatch):
+    history(ours, "main: " + " ".join(f"m{number}" for number in range(40)))
+    push_to(ours)
+    other = machine(tmp_path / "other", bare)
+    fetch_from(other)
+    say(ours, "conv-002/main", "news")
+    push_to(ours)
+    read = []
+    original = ReceivedObjects.read
+    monkeypatch.setattr(ReceivedObjects, "read", lambda self, oid: [read.append(oid), original(self, oid)][1])
+    fetch_from(other)
+    old = set(git(other, "rev-list", "conv-002/main~2").split())
+    assert len(old & set(read)) == 1  # the root
+
+
+def test_the_refs_of_many_conversations_are_read_once(ours, monkeypatch):
+    for number in range(10):
+        history(ours, f"main: c{number}")
+    listed = []
+    original = RefFiles.list_refs
+    monkeypatch.setattr(
+        RefFiles, "list_refs", lambda self, prefixes: [listed.append(prefixes), original(self, prefixes)][1]
+    )
+    assert len(push_to(ours).conversations) == 11
+    assert len(listed) < 10
+
+
+@pytest.mark.parametrize(("number", "sizes"), [(1, [1]), (200, [200]), (201, [101, 100]), (500, [167, 167, 166])])
+def test_batches_are_about_equally_large(number, sizes):
+    sent = []
+
+    class Transport:
+        def push(self, batch):
+            sent.append(len(batch))
+            return [PushStatus(each) for each in batch]
+
+    updates = [RefUpdate(f"refs/x/{each}", None, "a" * 40) for each in range(number)]
+    assert sum(map(len, send(Transport(), updates))) == number
+    assert sent == sizes

@@ -355,3 +355,19 @@ def test_of_a_gate_that_allows_nothing_is_read(store):
     from scopes.sync.clearance import clear_for_push
 
     assert clear_for_push(store, store, plan_push(store, "origin", "conv-001", store), gate).data
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 6])
+def test_a_secret_in_one_of_many_commits_is_named_with_its_message(store, bare, monkeypatch, place):
+    """Commits are searched together, and one by one only if something may be in them."""
+    monkeypatch.setattr("scopes.sync.clearance._TOGETHER", 3)
+    history(store, "main: a")
+    for number in range(7):
+        if number == place:
+            commit_with(store, "conv-001", f"c{number}", f"use {TOKEN}")
+        else:
+            commit_with(store, "conv-001", f"c{number}", f"c{number}")
+    (row,) = push_to(store).conversations
+    assert row.status == "refused"
+    assert row.reason.count("github-token") == 1
+    assert TOKEN not in row.reason

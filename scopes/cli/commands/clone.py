@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated
 
 from scopes.cli import usage
@@ -13,6 +14,7 @@ from scopes.cli.sharing_options import AsBranches, OfProject, OfYear
 from scopes.store.remote_file import ORIGIN
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
+from scopes.sync.clone import clone_manifests
 from scopes.sync.names import parse_remote_name
 
 
@@ -26,15 +28,22 @@ def clone(
     project: OfProject = None,
     year: OfYear = None,
     as_branches: AsBranches = False,
+    manifests: Annotated[
+        bool, usage.Option("--manifests", help="Only learn which conversations there are, without their messages")
+    ] = False,
 ) -> int:
     """Make a store of the conversations of a remote.
 
     The store is at DIRECTORY or --store, else where scopes init makes it; it must not have conversations yet. The
     address becomes its remote origin. If that fails, the new store is removed again.
 
+    Of a remote with very many conversations get only the list, with --manifests: scopes list --remote origin shows it,
+    and the first command that reads a conversation, such as log, fetches that one.
+
     Examples:
       scopes clone ~/backup/talks.git ~/talks
       scopes --store ~/talks-2026 clone ~/backup/talks.git --year 2026
+      scopes clone --manifests git@example.org:team/talks.git ~/talks
     """
     invocation: Invocation = context.obj
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
@@ -43,8 +52,9 @@ def clone(
     if directory is not None:
         path = os.path.join(invocation.cwd, os.path.expanduser(directory))
     invocation.store = path
+    run = partial(clone_manifests, directory=invocation.index_directory) if manifests else run_clone
     with connect(invocation) as connection:
-        result = run_clone(
+        result = run(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
     return invocation.show(result)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from scopes.cli import usage
 from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
+from scopes.errors import Invalid
 from scopes.sync.fetch import fetch as run_fetch
+from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.remotes import resolve_remote
 
 
@@ -18,6 +22,9 @@ def fetch(
     project: OfProject = None,
     since: Since = None,
     year: OfYear = None,
+    manifests: Annotated[
+        bool, usage.Option("--manifests", help="Only learn which conversations there are, without their messages")
+    ] = False,
 ) -> int:
     """Get conversations from a remote.
 
@@ -29,16 +36,25 @@ def fetch(
     into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
     are taken, and the exit code is 7.
 
+    --manifests gets title, time and size of each conversation, and no message: scopes list --remote REMOTE lists them,
+    scopes search --remote-titles finds some, and the first command that reads one, such as log, fetches it.
+
     Examples:
       scopes fetch
       scopes fetch conv-001 --remote backup
       scopes fetch --project . --year 2026
       scopes fetch --since '1 week ago'
+      scopes fetch --manifests
     """
     invocation: Invocation = context.obj
     selection = choose(invocation, conversations, project=project, since=since, year=year)
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
+    if manifests and (conversations or since):
+        raise Invalid("--manifests can be combined with --project and --year only", hint="or leave out --manifests")
     with connect(invocation) as connection:
+        if manifests:
+            directory = invocation.index_directory
+            return invocation.show(fetch_manifests(repository, chosen, selection, connection, directory))
         result = run_fetch(repository, chosen, selection, connection)
     return invocation.show(result)

@@ -13,6 +13,7 @@ from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.errors import Invalid
 from scopes.loading import load
+from scopes.result import Note
 
 _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
 _MIN_ROWS = 5
@@ -36,6 +37,9 @@ def list_(
     tag: Annotated[str | None, usage.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
     deleted: Annotated[bool, usage.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
     participants: Annotated[bool, usage.Option("--participants", help="Name every participant")] = False,
+    remote: Annotated[
+        str | None, usage.Option("--remote", metavar="REMOTE", help="What a remote had when it was last asked")
+    ] = None,
 ) -> int:
     """List conversations, newest first.
 
@@ -46,6 +50,9 @@ def list_(
 
     --deleted lists the conversations that `delete` moved to the trash: id, title, branches, when, and the operation
     that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
+
+    --remote lists the conversations of a remote, also those that are not here, from the list that scopes fetch
+    --manifests has made. Each is named by its root commit, and log, show and the like fetch it when they first read it.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
@@ -63,25 +70,30 @@ def list_(
       scopes conv list --format '{id} {project} {messages} {title}'
       scopes conv list --json
       scopes list --deleted
+      scopes list --remote origin -n 100
     """
     invocation: Invocation = context.obj
+    others = any((since, until, agent, project, all_projects, model, tag, participants))
+    if remote is not None:
+        if others or deleted:
+            raise Invalid("--remote can be combined with -n and --all only", hint="leave the other options out")
+        return _list_remote(invocation, remote, _limit(invocation, limit, include_all=include_all))
     if deleted:
-        if any((limit is not None, since, until, agent, project, all_projects, model, tag, participants, include_all)):
+        if others or limit is not None or include_all:
             raise Invalid("--deleted cannot be combined with other options of list", hint="leave them out")
         return invocation.show(load("scopes.conversation.delete:list_deleted")(invocation.repository()))
     refuse_both_scopes(project, all_projects=all_projects)
     terminal, data = invocation.stdout.isatty(), invocation.wants_data
-    if include_all and limit is not None:
-        raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
-    on_screen = limit is None and terminal and not data and not include_all
-    rows = _rows_on_screen(invocation) if on_screen else limit
+    rows = _limit(invocation, limit, include_all=include_all)
     start, end = parse_window(since, until, now_nanoseconds())
     wanted = ListFilter(
         since=start, until=end,
-        agent=agent, model=model, tag=tag, limit=check_limit(rows),
+        agent=agent, model=model, tag=tag, limit=rows,
         projects=tuple(find_project_or_name(invocation, text) for text in project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
+    if not result.conversations and not result.more and not wanted.conditional:
+        invocation.add_notes(_note_remotes(invocation))
     options = load("scopes.render.view_options:ViewOptions")(
         participants=participants, past=invocation.at_operation is not None
     )
@@ -108,6 +120,33 @@ def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> Conv
             processes=load("scopes.conversation.shared_tasks:count_processes")(),
         )
     return found
+
+
+def _limit(invocation: Invocation, limit: int | None, *, include_all: bool) -> int | None:
+    """Return how many rows are shown; None for all.
+
+    Raises:
+        Invalid: the options exclude each other, or the number is negative.
+    """
+    if include_all and limit is not None:
+        raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
+    on_screen = limit is None and invocation.stdout.isatty() and not invocation.wants_data and not include_all
+    return check_limit(_rows_on_screen(invocation) if on_screen else limit)
+
+
+def _list_remote(invocation: Invocation, name: str, limit: int | None) -> int:
+    repository = invocation.repository()
+    remote = load("scopes.sync.remotes:resolve_remote")(repository, name)
+    list_remote = load("scopes.sync.remote_conversations:list_remote")
+    return invocation.show(list_remote(repository, [remote], invocation.index_directory, limit=limit))
+
+
+def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:
+    """Return what is known of remotes, for a store that has nothing itself."""
+    repository = invocation.find_repository()
+    describe = load("scopes.sync.remote_conversations:note_remotes")
+    notes: tuple[Note, ...] = () if repository is None else describe(repository, invocation.index_directory)
+    return notes
 
 
 def _rows_on_screen(invocation: Invocation) -> int | None:

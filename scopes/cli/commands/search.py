@@ -12,6 +12,7 @@ from scopes.cli.arguments import Since, Until
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import resolve_conversation
+from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
@@ -39,6 +40,9 @@ def search(
     since: Since = None,
     until: Until = None,
     count_only: Annotated[bool, usage.Option("--count", help="Print only the number of messages found")] = False,
+    remote_titles: Annotated[
+        bool, usage.Option("--remote-titles", help="Search the titles of what remotes have, also of what is not here")
+    ] = False,
 ) -> int:
     r"""Find messages by words and fields.
 
@@ -61,6 +65,9 @@ def search(
     their offset from the hit, which has 0. The last line counts a message that several branches or conversations share
     once; import counts it once for each conversation, and so does a new index, which also reads the root commits.
 
+    --remote-titles finds conversations of remotes by words in their titles, in the lists that scopes fetch --manifests
+    has made; no message is read. It can be combined with -n only.
+
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
     search ends there, and the hits found before it are shown. A query of several words needs no quotes. The name of a
     conversation as the last word means the same as with --in.
@@ -75,8 +82,14 @@ def search(
       scopes conv search --regex 'TODO\(\w+\)'
       scopes conv search 'in:tool_result re:"[Pp]anic" -re:"test_"'
       scopes conv search 'file:src/login.py (bug OR fix)' --context 1
+      scopes search login --remote-titles
     """
     invocation: Invocation = context.obj
+    if remote_titles:
+        if any((conversation, regex, newest, any_word, around, since, until, count_only)):
+            raise Invalid("--remote-titles can be combined with -n only", hint="leave the other options out")
+        search_titles = load("scopes.sync.remote_conversations:search_titles")
+        return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=count))
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
     with progress(invocation.output(), "indexing messages") as meter:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from scopes.clock import now_nanoseconds
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
+from scopes.render.relative_time import ago
 from scopes.render.text.phrases import UNDO_HINT, format_size, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import plural
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned
+    from scopes.sync.clone import Cloned, ManifestsCloned
     from scopes.sync.fetch import Fetched
+    from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled, PulledBranch
     from scopes.sync.push import Pushed, PushedConversation
+    from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 
 _REMOTES = (Column("Remote", "id"), Column("Conversations", align="right"), Column("Address", flexible=True))
 _PUSHED = (
@@ -49,6 +53,15 @@ _BUNDLED = (
     Column("Messages", align="right"),
     Column("Title", flexible=True),
     Column("Root", hidden=True),
+)
+_LISTED = (
+    Column("Root", "id"),
+    Column("ID"),
+    Column("Title", flexible=True),
+    Column("Msgs", align="right"),
+    Column("Branches", align="right"),
+    Column("Activity", "time"),
+    Column("Remote"),
 )
 _STYLES: dict[str, Style] = {
     "included": "good",
@@ -159,6 +172,64 @@ def _bundled_row(row: BundledConversation) -> tuple[Cell, ...]:
     name = row.conversation or row.root[:_SHORT_ROOT]
     counts = (str(row.branches), str(row.messages)) if row.branches else ("", "")
     return name, Span(row.status, _STYLES.get(row.status, "")), *counts, row.reason or row.title or "", row.root
+
+
+@render_text.register
+def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
+    """Write how many conversations the remote has; in a pipe only that number."""
+    _write_manifests(result, view)
+    if view.terminal:
+        write_hint(view, f"list them: scopes list --remote {result.remote}")
+
+
+@render_text.register
+def render_manifests_cloned(result: ManifestsCloned, view: View) -> None:
+    """Write where the store is, and how many conversations its remote has; in a pipe its path."""
+    if not view.terminal:
+        view.line(result.path)
+        return
+    view.line("Made a store at ", result.path)
+    _write_manifests(result.fetched, view)
+    write_hint(view, f"list them: scopes --store {result.path} list --remote {result.fetched.remote}")
+
+
+def _write_manifests(result: ManifestsFetched, view: View) -> None:
+    has = f" has {result.total:,} {plural(result.total, 'conversation')}; {result.new:,} new or changed"
+    write_outcome(view, str(result.total), Span(result.remote, "id"), has)
+
+
+@render_text.register
+def render_remote_conversations(result: RemoteConversationList, view: View) -> None:
+    """Write a row for each conversation, newest first; in a pipe with the whole id of its root."""
+    if not view.terminal:
+        view.rows(_LISTED, (_listed_row(row) for row in result.conversations))
+    elif result.conversations:
+        _write_listed(result, view)
+    if not result.conversations:
+        view.aside("no title has these words" if result.words is not None else "the remote has no conversation")
+
+
+def _write_listed(result: RemoteConversationList, view: View) -> None:
+    """Write a table without the columns in which all rows are alike."""
+    now, remotes = now_nanoseconds(), {row.remote for row in result.conversations}
+    left_out = set() if len(remotes) > 1 else {"Remote"}
+    if not any(row.conversation for row in result.conversations):
+        left_out.add("ID")
+    shown = [number for number, column in enumerate(_LISTED) if column.name not in left_out]
+    rows = (
+        _listed_row(row, root=row.root[:_SHORT_ROOT], activity=ago(row.activity, now)) for row in result.conversations
+    )
+    view.rows([_LISTED[number] for number in shown], ([row[number] for number in shown] for row in rows))
+    if result.more:
+        total = len(result.conversations) + result.more
+        view.line(Span(f"{len(result.conversations)} of {total:,} conversations; all: --all", "dim"))
+    if any(row.conversation is None for row in result.conversations):
+        write_hint(view, "read one, which fetches it: scopes log ROOT")
+
+
+def _listed_row(row: RemoteConversation, root: str | None = None, activity: str | None = None) -> tuple[str, ...]:
+    counts = (str(row.messages), str(row.branches))
+    return (root or row.root, row.conversation or "", row.title or "", *counts, activity or row.activity, row.remote)
 
 
 def _write_fetched(result: Fetched, view: View) -> None:

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned
+    from scopes.sync.clone import Cloned, ManifestsCloned
     from scopes.sync.fetch import Fetched
+    from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled
     from scopes.sync.push import Pushed
+    from scopes.sync.remote_conversations import RemoteConversationList
 
 
 @to_wire.register
@@ -109,6 +111,39 @@ def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
     """Return an object for each conversation of a bundle."""
     rows = [without_none(**row._asdict()) for row in result.conversations]
     return {"kind": "bundle-content", "path": result.path, "conversations": rows}
+
+
+@to_wire.register
+def format_manifests_fetched(result: ManifestsFetched) -> dict[str, object]:
+    """Return how many conversations the remote has, and why some manifests are not acceptable, by root."""
+    return {"kind": "manifests", **_manifests(result)}
+
+
+@to_wire.register
+def format_manifests_cloned(result: ManifestsCloned) -> dict[str, object]:
+    """Return the path of the store, and how many conversations its remote has."""
+    return {"kind": "clone-manifests", "path": result.path, **_manifests(result.fetched)}
+
+
+def _manifests(result: ManifestsFetched) -> dict[str, object]:
+    return {
+        "remote": result.remote,
+        "address": result.address,
+        "total": result.total,
+        "new": result.new,
+        "refused": dict(result.refused),
+    }
+
+
+@to_wire.register
+def format_remote_conversations(result: RemoteConversationList) -> dict[str, object]:
+    """Return an object for each conversation; without `conversation` if it is not here."""
+    return {
+        "kind": "remote-conversations",
+        "conversations": [without_none(**row._asdict()) for row in result.conversations],
+        "seen": dict(result.seen),
+        "more": result.more,
+    }
 
 
 def _conversation(row: FetchedConversation) -> dict[str, Any]:

@@ -1,0 +1,135 @@
+"""`fetch --manifests`: learn which conversations a remote has, without their messages.
+
+Git fetches one commit and its tree for each conversation that is new or has changed there, into a quarantine that is
+removed again. What they say is checked and kept in a list; nothing of it gets into the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from scopes.clock import now_nanoseconds
+from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.ids import Oid
+from scopes.result import Note, Result, plural
+from scopes.store.quarantine import Quarantine
+from scopes.store.received_objects import ReceivedObjects
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.git_transport import GitTransport, is_bundle
+from scopes.sync.local_conversations import Selection
+from scopes.sync.manifest import read_manifest
+from scopes.sync.manifest_list import (
+    ListedConversation,
+    ManifestList,
+    describe,
+    read_manifest_list,
+    write_manifest_list,
+)
+from scopes.sync.names import RemoteName
+from scopes.sync.remote_selection import list_names
+from scopes.sync.remotes import Remote
+from scopes.sync.second_check import check_packs, check_sizes
+
+_SECOND: Final = 1_000_000_000
+_AT_ONCE: Final = 50_000  # manifests; a request of so many is 2.5 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestsFetched(Result):
+    """What the list of a remote has now.
+
+    total: how many conversations; new: how many are new or have changed; refused: why manifests are not acceptable, by
+        root
+    """
+
+    remote: str
+    address: str
+    total: int
+    new: int
+    refused: Mapping[Oid, str]
+
+    @property
+    def exit_code(self) -> int:
+        """That of damage if a manifest was not acceptable."""
+        return Corrupt.exit_code if self.refused else 0
+
+
+def fetch_manifests(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+) -> ManifestsFetched:
+    """Update the list of the conversations of a remote, by default of all; `directory` is that of the index.
+
+    With a selection, the others stay in the list as they are.
+
+    Raises:
+        Invalid: the remote is a bundle.
+        Inaccessible: the remote does not answer or refuses, or the disk failed.
+        Corrupt: what it sent is damaged.
+    """
+    if is_bundle(remote.address.text):
+        raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint="get them: scopes fetch")
+    before = read_manifest_list(directory, remote)
+    known = {} if before is None else before.conversations
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        transport = connection.open(quarantine, remote.address)
+        listed = list_names(repository, selection, transport)
+        changed = {
+            name: oid for name, oid in listed.items() if name.root not in known or known[name.root].manifest != oid
+        }
+        found, refused = _fetch(repository, quarantine, transport, changed, connection)
+    kept = {name.root: known[name.root] for name in listed if name.root in known}
+    others = {} if selection.is_everything else {root: each for root, each in known.items() if root not in kept}
+    conversations = {**others, **kept, **found}
+    for root in refused:
+        conversations.pop(root, None)
+    write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations))
+    return ManifestsFetched(
+        remote=remote.name,
+        address=remote.address.text,
+        total=len(conversations),
+        new=len(found),
+        refused=refused,
+        notes=_notes(refused),
+    )
+
+
+def _fetch(
+    repository: Repository,
+    quarantine: Quarantine,
+    transport: GitTransport,
+    changed: Mapping[RemoteName, Oid],
+    connection: Connection,
+) -> tuple[dict[Oid, ListedConversation], dict[Oid, str]]:
+    """Return what manifests say, and why others are not acceptable, by the roots of their conversations."""
+    wanted = list(dict.fromkeys(changed.values()))
+    for start in range(0, len(wanted), _AT_ONCE):
+        transport.fetch_alone(wanted[start : start + _AT_ONCE])
+    if wanted and transport.changes_checks():
+        check_packs(quarantine, connection.limits)
+    received = ReceivedObjects(repository, quarantine)
+    check_sizes(quarantine, received, connection.limits)
+    found: dict[Oid, ListedConversation] = {}
+    refused: dict[Oid, str] = {}
+    for name, oid in changed.items():
+        try:
+            stored = read_manifest(received, oid)
+        except (Corrupt, NotFound) as error:
+            refused[name.root] = error.message
+            continue
+        if stored.manifest.project != name.project:
+            refused[name.root] = "its manifest names another project"
+        else:
+            found[name.root] = describe(name, stored)
+    return found, refused
+
+
+def _notes(refused: Mapping[Oid, str]) -> tuple[Note, ...]:
+    if not refused:
+        return ()
+    number = len(refused)
+    root, reason = next(iter(refused.items()))
+    text = f"{number} {plural(number, 'manifest')} of the remote {'is' if number == 1 else 'are'} not acceptable"
+    return (Note(f"{text}: {root[:12]}: {reason}", "see who wrote it to the remote"),)

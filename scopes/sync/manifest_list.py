@@ -1,0 +1,99 @@
+"""The list of the conversations of a remote, as their manifests describe them: a file beside the index of a store.
+
+Their messages are not here. Everything in the file came from the remote and was checked when it was written. It may be
+deleted at any time: `fetch --manifests` makes a new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from scopes.clock import random_bytes
+from scopes.errors import ScopesError
+from scopes.ids import Oid
+from scopes.model import encoding
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.sync.manifest import StoredManifest
+from scopes.sync.names import RemoteName
+from scopes.sync.remotes import Remote
+
+_VERSION: Final = 1
+_MAX_BYTES: Final = 1 << 30
+_MAX_TITLE: Final = 300  # characters
+
+
+class ListedConversation(NamedTuple):
+    """A conversation as its manifest on a remote describes it.
+
+    name: its place there; manifest: the commit; time: of the newest message, in seconds since 1970
+    messages: those of its longest branch
+    """
+
+    name: RemoteName
+    manifest: Oid
+    title: str | None
+    time: int
+    branches: int
+    messages: int
+
+
+class ManifestList(NamedTuple):
+    """The conversations of a remote, by their roots; `seen` is when it was asked, in seconds since 1970."""
+
+    seen: int
+    conversations: Mapping[Oid, ListedConversation]
+
+
+def describe(name: RemoteName, stored: StoredManifest) -> ListedConversation:
+    """Return what a list says of a conversation."""
+    branches, title = stored.manifest.branches.values(), stored.manifest.title
+    longest = max(branch.messages for branch in branches)
+    shown = None if title is None else title[:_MAX_TITLE]
+    return ListedConversation(name, stored.oid, shown, stored.time, len(branches), longest)
+
+
+def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
+    """Return the list of a remote; None if there is none, or it is damaged or of another address."""
+    with suppress(OSError, ScopesError, ValueError, TypeError):
+        document: Any = encoding.load(read_regular(_path(directory, remote), _MAX_BYTES))
+        match document:
+            case {"v": 1, "address": str(address), "seen": int(seen), "conversations": list(rows)} if (
+                address == remote.address.text
+            ):
+                listed = [ListedConversation(RemoteName(*name), *rest) for name, *rest in rows]
+                return ManifestList(seen, {each.name.root: each for each in listed})
+    return None
+
+
+def write_manifest_list(directory: str, remote: Remote, listed: ManifestList) -> None:
+    """Replace the list of a remote as a whole; a reader sees the old one or the new one.
+
+    Raises:
+        Inaccessible: it cannot be written.
+    """
+    path = _path(directory, remote)
+    unfinished = f"{path}.{random_bytes(4).hex()}"
+    document: dict[str, Any] = {
+        "v": _VERSION,
+        "address": remote.address.text,
+        "seen": listed.seen,
+        "conversations": [[list(each[0]), *each[1:]] for each in listed.conversations.values()],
+    }
+    with translated("write the list of conversations of a remote", directory):
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(json.dumps(document, ensure_ascii=True).encode("ascii"))
+            os.rename(unfinished, path)
+        finally:
+            with suppress(OSError):
+                os.unlink(unfinished)
+
+
+def _path(directory: str, remote: Remote) -> str:
+    return os.path.join(directory, f"remote-{remote.name}.json")

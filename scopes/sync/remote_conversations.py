@@ -1,0 +1,188 @@
+"""The conversations of remotes that are known from their manifests: list them, search their titles, get one.
+
+Nobody is asked but to get one; `fetch --manifests` asks what a remote has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scopes.clock import format_seconds
+from scopes.errors import Ambiguous, Inaccessible, NotFound
+from scopes.ids import ConversationId, Oid
+from scopes.lazy_patterns import compile_lazily
+from scopes.result import Note, Result, plural
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.fetch import receive
+from scopes.sync.local_conversations import list_roots
+from scopes.sync.manifest_list import ListedConversation, read_manifest_list
+from scopes.sync.remote_selection import refspec_of
+from scopes.sync.remotes import Remote, list_remotes
+
+SHORT_ROOT: Final = 12
+_PREFIX = compile_lazily(r"[0-9a-f]{7,40}")
+
+
+class RemoteConversation(NamedTuple):
+    """A conversation of a remote; `conversation` is its id here, None if it is not here.
+
+    messages: those of its longest branch; activity: when the newest of them was written
+    """
+
+    remote: str
+    root: Oid
+    conversation: ConversationId | None
+    title: str | None
+    branches: int
+    messages: int
+    activity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteConversationList(Result):
+    """Conversations of remotes, by last activity, newest first.
+
+    seen: when the remotes were asked, by name; more: how many the limit left out
+    words: what was searched in titles; None for a list
+    """
+
+    conversations: tuple[RemoteConversation, ...]
+    seen: Mapping[str, str]
+    more: int = 0
+    words: tuple[str, ...] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a search found nothing."""
+        return 1 if self.words is not None and not self.conversations else 0
+
+
+def list_remote(
+    repository: Repository, remotes: Sequence[Remote], directory: str, *, limit: int | None = None
+) -> RemoteConversationList:
+    """List what remotes have, as far as it is known; `directory` is that of the index.
+
+    Raises:
+        NotFound: nothing is known about any of them.
+    """
+    return _make_list(repository, _read(remotes, directory), None, limit)
+
+
+def note_remotes(repository: Repository, directory: str) -> tuple[Note, ...]:
+    """Return a note for each remote of which the conversations are known."""
+    lists = ((remote.name, read_manifest_list(directory, remote)) for remote in list_remotes(repository))
+    return tuple(
+        Note(
+            f"{name} has {len(each.conversations):,} {plural(len(each.conversations), 'conversation')}",
+            f"list them: scopes list --remote {name}",
+        )
+        for name, each in lists
+        if each is not None and each.conversations
+    )
+
+
+def search_titles(
+    repository: Repository, words: Sequence[str], directory: str, *, limit: int | None = None
+) -> RemoteConversationList:
+    """List the conversations of all remotes whose titles have all words; case does not matter.
+
+    Raises:
+        NotFound: nothing is known about any remote.
+    """
+    wanted = [word.casefold() for text in words for word in text.split()]
+    found = {
+        remote: (seen, [each for each in rows if _matches(each, wanted)])
+        for remote, (seen, rows) in _read(list_remotes(repository), directory).items()
+    }
+    return _make_list(repository, found, tuple(words), limit)
+
+
+def _matches(row: ListedConversation, words: Iterable[str]) -> bool:
+    title = (row.title or "").casefold()
+    return all(word in title for word in words)
+
+
+def _read(remotes: Sequence[Remote], directory: str) -> dict[str, tuple[int, list[ListedConversation]]]:
+    """Return when each remote was asked and what it has; a remote that was never asked is left out."""
+    lists = {remote.name: read_manifest_list(directory, remote) for remote in remotes}
+    known = {name: (each.seen, list(each.conversations.values())) for name, each in lists.items() if each is not None}
+    if not known:
+        names = ", ".join(lists) or "any remote"
+        raise NotFound(f"what {names} has is not known", hint="ask: scopes fetch --manifests")
+    return known
+
+
+def _make_list(
+    repository: Repository,
+    known: Mapping[str, tuple[int, Sequence[ListedConversation]]],
+    words: tuple[str, ...] | None,
+    limit: int | None,
+) -> RemoteConversationList:
+    rows = [(remote, each) for remote, (_, listed) in known.items() for each in listed]
+    rows.sort(key=lambda row: (-row[1].time, row[1].name.root, row[0]))
+    roots = list_roots(repository)
+    shown = [
+        RemoteConversation(
+            remote, each.name.root, roots.get(each.name.root), each.title, each.branches, each.messages,
+            format_seconds(each.time),
+        )
+        for remote, each in rows[:limit]
+    ]  # fmt: skip
+    seen = {remote: format_seconds(time) for remote, (time, _) in known.items()}
+    return RemoteConversationList(conversations=tuple(shown), seen=seen, more=len(rows) - len(shown), words=words)
+
+
+class FoundElsewhere(NamedTuple):
+    """A conversation that a remote has and this store has not."""
+
+    remote: Remote
+    listed: ListedConversation
+
+
+def find_by_root(repository: Repository, text: str, directory: str) -> ConversationId | FoundElsewhere | None:
+    """Find a conversation by the beginning of the id of its root commit: one of this store, or of a remote's list.
+
+    Raises:
+        Ambiguous: there are several.
+    """
+    if not _PREFIX.fullmatch(text):
+        return None
+    here = {root: name for root, name in list_roots(repository).items() if root.startswith(text)}
+    there: dict[Oid, FoundElsewhere] = {}
+    for remote in list_remotes(repository):
+        listed = read_manifest_list(directory, remote)
+        for root, each in {} if listed is None else listed.conversations.items():
+            if root.startswith(text) and root not in here:
+                there.setdefault(root, FoundElsewhere(remote, each))
+    if len(here) + len(there) > 1:
+        raise Ambiguous(f"{len(here) + len(there)} conversations begin with {text}", hint="give more digits")
+    for found in there.values():
+        return found
+    return next(iter(here.values()), None)
+
+
+def fetch_found(repository: Repository, found: FoundElsewhere, connection: Connection) -> ConversationId:
+    """Fetch one conversation, and return its id here.
+
+    Raises:
+        Inaccessible: the remote does not answer; its messages are only there.
+        NotFound: the remote does not have it any more, or it was deleted here.
+        Corrupt: it is not acceptable.
+    """
+    name, remote = found.listed.name, found.remote
+    short = name.root[:SHORT_ROOT]
+    with quarantine_of(repository) as quarantine:
+        try:
+            done = receive(repository, remote, quarantine, [refspec_of(name)], connection)
+        except (Inaccessible, NotFound) as error:
+            reason = f"the messages of {short} are not here, only on {remote.name}: {error.message}"
+            raise type(error)(reason, hint=error.hint) from error
+    if done.refused:
+        raise next(iter(done.refused.values()))
+    conversation = next((row.conversation for row in done.rows if row.root == name.root), None)
+    if conversation is None:
+        raise NotFound(f"the conversation {short} was deleted here", hint="see: scopes list --deleted")
+    return conversation

@@ -1,0 +1,313 @@
+"""Manifests first: what a remote has is known without its messages, and a conversation comes when it is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from scopes.conversation.delete import delete
+from scopes.conversation.rename import rename_title
+from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
+from scopes.sync import fetch_manifests as fetch_manifests_module
+from scopes.sync.addresses import parse_address
+from scopes.sync.bundles import create_bundle
+from scopes.sync.change_remotes import add_remote
+from scopes.sync.clone import clone_manifests
+from scopes.sync.fetch_manifests import fetch_manifests
+from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.manifest_list import read_manifest_list
+from scopes.sync.remote_conversations import FoundElsewhere, fetch_found, find_by_root, list_remote, search_titles
+from scopes.sync.remotes import Remote, list_remotes, resolve_remote
+from tests.support.forged_remotes import FILE, Forger
+from tests.support.git_servers import serve_http
+from tests.support.history import history, say, texts
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.store import assert_sound, files_of, git, make_store, open_store, state_of
+
+
+@pytest.fixture
+def index(tmp_path):
+    """Where the lists of remotes are."""
+    return str(tmp_path / "index")
+
+
+@pytest.fixture
+def pushed(ours):
+    """Two conversations on the remote, the second one with two branches and a title."""
+    history(ours, "main: x y z")
+    rename_title(ours, "conv-002", "Pay by card")
+    push_to(ours)
+    return ours
+
+
+@pytest.fixture
+def other(pushed, bare, tmp_path):
+    """Another machine, which has nothing yet."""
+    return machine(tmp_path / "other", bare, "dave")
+
+
+def ask(store, index, **options):
+    """Fetch the manifests of everything."""
+    return fetch_manifests(store, resolve_remote(store, None), EVERYTHING, connection(**options), index)
+
+
+def listed(store, index, **options):
+    """List what the only remote has."""
+    return list_remote(store, [resolve_remote(store, None)], index, **options).conversations
+
+
+def root_of(store, conversation):
+    return next(root for root, name in list_roots(store).items() if name == conversation)
+
+
+def test_titles_counts_and_times_are_known_and_the_store_stays_as_it_is(other, pushed, index):
+    before, files = state_of(other), files_of(other.path)
+    done = ask(other, index)
+    assert (done.total, done.new, done.refused, done.exit_code) == (2, 2, {}, 0)
+    rows = {row.title: row for row in listed(other, index)}
+    assert (rows["Pay by card"].messages, rows["Pay by card"].branches) == (3, 1)
+    assert (rows[None].messages, rows[None].branches) == (2, 2)
+    assert {row.root for row in rows.values()} == set(list_roots(pushed))
+    assert [row.conversation for row in rows.values()] == [None, None]
+    assert (state_of(other), files_of(other.path)) == (before, files)
+
+
+def test_only_changed_manifests_are_fetched_again(other, pushed, index, monkeypatch):
+    ask(other, index)
+    assert ask(other, index).new == 0
+    say(pushed, "conv-001/main", "news")
+    push_to(pushed)
+    wanted = []
+    original = fetch_manifests_module.GitTransport.fetch_alone
+    monkeypatch.setattr(
+        fetch_manifests_module.GitTransport,
+        "fetch_alone",
+        lambda self, oids: [wanted.extend(oids), original(self, oids)],
+    )
+    assert (ask(other, index).new, len(wanted)) == (1, 1)
+    assert {row.messages for row in listed(other, index)} == {3}
+
+
+def test_what_a_remote_has_no_more_is_not_listed_any_more(other, pushed, bare, index):
+    ask(other, index)
+    gone = git(bare, "for-each-ref", "--format=%(refname)").split()[0]
+    git(bare, "update-ref", "-d", gone)
+    assert ask(other, index).total == 1
+    assert gone.rpartition("/")[2] not in {row.root for row in listed(other, index)}
+
+
+def test_a_year_without_conversations_leaves_the_list_as_it_is(other, index):
+    ask(other, index)
+    done = fetch_manifests(other, resolve_remote(other, None), Selection(year="1999"), connection(), index)
+    assert (done.total, done.new) == (2, 0)
+    assert len(listed(other, index)) == 2
+
+
+def test_conversations_that_are_here_have_their_id(pushed, index):
+    ask(pushed, index)
+    assert {row.conversation for row in listed(pushed, index)} == {"conv-001", "conv-002"}
+
+
+def test_the_newest_come_first_up_to_a_limit(other, pushed, index):
+    ask(other, index)
+    every = listed(other, index)
+    assert [row.activity for row in every] == sorted((row.activity for row in every), reverse=True)
+    result = list_remote(other, [resolve_remote(other, None)], index, limit=1)
+    assert (result.conversations, result.more) == (every[:1], 1)
+
+
+def test_titles_are_searched_by_all_words_whatever_their_case(other, index):
+    ask(other, index)
+    assert [row.title for row in search_titles(other, ["CARD pay"], index).conversations] == ["Pay by card"]
+    missed = search_titles(other, ["pay", "cash"], index)
+    assert (missed.conversations, missed.exit_code) == ((), 1)
+
+
+def test_a_remote_that_was_never_asked_is_an_error_with_a_hint(other, index):
+    for act in (lambda: listed(other, index), lambda: search_titles(other, ["x"], index)):
+        with pytest.raises(NotFound, match="is not known") as caught:
+            act()
+        assert caught.value.hint == "ask: scopes fetch --manifests"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"v":2}', b'{"v":1,"address":"X","seen":1,"conversations":[[1]]}']
+)
+def test_a_damaged_list_is_no_list(other, index, content):
+    ask(other, index)
+    remote = resolve_remote(other, None)
+    with open(os.path.join(index, "remote-origin.json"), "wb") as file:
+        file.write(content.replace(b"X", remote.address.text.encode()))
+    assert read_manifest_list(index, remote) is None
+    assert ask(other, index).new == 2
+
+
+def test_the_list_of_another_address_is_not_used(other, index):
+    ask(other, index)
+    assert read_manifest_list(index, Remote("origin", parse_address("/elsewhere.git"))) is None
+
+
+def test_a_clone_of_manifests_has_a_remote_and_no_conversation(pushed, bare, tmp_path, index):
+    path = tmp_path / "clone"
+    cloned = clone_manifests(
+        str(path), parse_address(bare), EVERYTHING, connection(),
+        open_store=lambda: open_store(path), name="team", directory=index,
+    )  # fmt: skip
+    store = open_store(path)
+    assert (cloned.fetched.total, list_roots(store)) == (2, {})
+    assert [remote.name for remote in list_remotes(store)] == ["team"]
+
+
+def test_a_clone_of_manifests_that_fails_leaves_no_store(tmp_path, index):
+    path = tmp_path / "clone"
+    with pytest.raises(NotFound):
+        clone_manifests(
+            str(path), parse_address(str(tmp_path / "none.git")), EVERYTHING, connection(),
+            open_store=lambda: open_store(path), name="origin", directory=index,
+        )  # fmt: skip
+    assert not path.exists()
+
+
+def test_one_conversation_is_fetched_by_its_root(other, pushed, index):
+    ask(other, index)
+    root = root_of(pushed, "conv-002")
+    found = find_by_root(other, root[:12], index)
+    assert isinstance(found, FoundElsewhere)
+    assert fetch_found(other, found, connection()) == "conv-001"
+    assert texts(other, "conv-001/main") == texts(pushed, "conv-002/main")
+    assert list(list_roots(other)) == [root]
+    assert find_by_root(other, root[:12], index) == "conv-001"
+    assert_sound(other)
+
+
+@pytest.mark.parametrize("text", ["abc", "conv-001", "g" * 12, "0" * 41, "0123456"])
+def test_other_names_are_not_looked_for(other, index, text):
+    ask(other, index)
+    assert find_by_root(other, text, index) is None
+
+
+def test_a_beginning_of_two_roots_is_ambiguous(other, index, monkeypatch):
+    ask(other, index)
+    remote = resolve_remote(other, None)
+    known = read_manifest_list(index, remote)
+    same = {f"1234567{root[7:]}": each for root, each in known.conversations.items()}
+    monkeypatch.setattr(
+        "scopes.sync.remote_conversations.read_manifest_list", lambda *_: known._replace(conversations=same)
+    )
+    with pytest.raises(Ambiguous, match="2 conversations begin with 1234567"):
+        find_by_root(other, "1234567", index)
+
+
+def test_without_the_remote_the_error_says_where_the_messages_are(other, pushed, bare, index):
+    ask(other, index)
+    found = find_by_root(other, root_of(pushed, "conv-001")[:12], index)
+    shutil.rmtree(bare)
+    os.mkdir(bare)
+    with pytest.raises(Inaccessible, match="are not here, only on origin: cannot fetch from"):
+        fetch_found(other, found, connection())
+    assert len(listed(other, index)) == 2
+
+
+def test_a_conversation_that_was_deleted_here_does_not_come_back(other, pushed, index):
+    fetch_from(other)
+    delete(other, "conv-001")
+    ask(other, index)
+    gone = next(row.root for row in listed(other, index) if row.conversation is None)
+    with pytest.raises(NotFound, match="was deleted here"):
+        fetch_found(other, find_by_root(other, gone[:12], index), connection())
+
+
+def test_a_bad_conversation_is_refused_when_it_is_read(other, pushed, bare, index):
+    root = git(bare, "for-each-ref", "--format=%(refname)").split()[1].rpartition("/")[2]
+    git(
+        bare,
+        "update-ref",
+        "-d",
+        next(ref for ref in git(bare, "for-each-ref", "--format=%(refname)").split() if root in ref),
+    )
+    forger = Forger(bare)
+    forger.publish(meta=forger.meta_tree(b"evil"))
+    ask(other, index)
+    before = state_of(other)
+    with pytest.raises(Corrupt, match="not acceptable"):
+        fetch_found(other, find_by_root(other, forger.root[:12], index), connection())
+    assert state_of(other) == before
+
+
+HOSTILE = {
+    "no manifest": lambda f: f.point(f.tip),
+    "no commit": lambda f: f.point(f.write("blob", b"x")),
+    "another file": lambda f: f.publish(more=[(FILE, b"evil", f.write("blob", b"x"))]),
+    "not JSON": lambda f: f.publish(manifest=b"[" * 100_000),
+    "another project": lambda f: f.publish(manifest={**f.manifest, "project": "0" * 12}),
+    "a bad name": lambda f: f.publish(manifest={**f.manifest, "branches": {"name:-x": {}}}),
+    "other parents": lambda f: f.publish(parents=[f.tip, f.tip]),
+    "a newer version": lambda f: f.publish(manifest={**f.manifest, "v": 2}),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_manifest_that_is_not_acceptable_is_left_out_and_named(ours, bare, tmp_path, index, case):
+    push_to(ours)
+    forger = Forger(bare)
+    HOSTILE[case](forger)
+    history(ours, "main: good")
+    push_to(ours, "conv-002")
+    victim = machine(tmp_path / "victim", bare)
+    done = ask(victim, index)
+    assert (done.total, list(done.refused), done.exit_code) == (1, [forger.root], Corrupt.exit_code)
+    assert forger.root[:12] in done.notes[0].text
+    assert [row.root for row in listed(victim, index)] == [root_of(ours, "conv-002")]
+
+
+def test_objects_that_git_refuses_are_refused_in_manifests_too(ours, bare, tmp_path, index, monkeypatch):
+    (tmp_path / "gitconfig").write_text('[fetch "fsck"]\n\thasDotgit = ignore\n')
+    push_to(ours)
+    forger = Forger(bare)
+    forger.publish(meta=forger.tree((b"40000", b".git", forger.meta)))
+    victim = machine(tmp_path / "victim", bare)
+    for config in ("", str(tmp_path / "gitconfig")):
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", config or os.devnull)
+        with pytest.raises(Corrupt, match="not allowed"):
+            ask(victim, index)
+    assert not os.path.exists(index)
+
+
+def test_manifests_and_one_conversation_come_over_http(pushed, tmp_path, index):
+    served = make_bare(tmp_path / "served" / "talks.git")
+    git(served, "config", "http.receivepack", "true")
+    with serve_http(tmp_path / "served") as server:
+        add(pushed, f"{server.address}/talks.git", "web")
+        push_to(pushed, remote="web")
+        store = machine(tmp_path / "web", f"{server.address}/talks.git")
+        assert ask(store, index).total == 2
+        found = find_by_root(store, root_of(pushed, "conv-002"), index)
+        assert texts(store, f"{fetch_found(store, found, connection())}/main") == ["x", "y", "z"]
+
+
+def test_manifests_come_over_ssh(pushed, ssh, tmp_path, index):
+    address = ssh.address(make_bare(tmp_path / "ssh.git"))
+    add(pushed, address, "host")
+    push_to(pushed, remote="host")
+    assert ask(machine(tmp_path / "far", address), index).total == 2
+
+
+def test_manifests_that_are_kept_as_branches_are_listed_and_read(repository, bare, tmp_path, index):
+    history(repository, "main: a b")
+    remote = Remote("origin", parse_address(bare)._replace(as_branches=True))
+    for store in (repository, other := open_store(make_store(tmp_path / "branches").path)):
+        add_remote(store, remote.name, remote.address, connection(), probe=False)
+    push_to(repository)
+    assert git(bare, "for-each-ref", "--format=%(refname)").startswith("refs/heads/")
+    assert ask(other, index).total == 1
+    found = find_by_root(other, root_of(repository, "conv-001"), index)
+    assert texts(other, f"{fetch_found(other, found, connection())}/main") == ["a", "b"]
+
+
+def test_a_bundle_has_no_list_because_its_messages_come_with_it(pushed, tmp_path, index):
+    path = str(tmp_path / "talks.bundle")
+    create_bundle(pushed, path, EVERYTHING, connection())
+    with pytest.raises(Invalid, match="is a bundle"):
+        ask(machine(tmp_path / "bundled", path), index)
