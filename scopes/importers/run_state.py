@@ -33,7 +33,7 @@ class ImportRun:
     records: ref changes of the sources' records
     feed: receives the messages for the search index
     paths: path of each source, by source key
-    find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
+    find_secrets: counts the secrets in new messages; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
 
