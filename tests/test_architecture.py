@@ -74,6 +74,16 @@ def test_nobody_calls_what_loses_data_silently():
                 assert forced in (["False"], []), source
 
 
+def test_messages_that_are_shown_are_read_by_one_function():
+    """It redacts them while text leaves redacted; the others index, check or send what is stored."""
+    stored = {
+        "history/messages.py", "history/store_check.py", "merge/replay_plan.py", "search/message_documents.py",
+        "sync/clearance.py", "sync/format_check.py", "sync/names.py",
+    }  # fmt: skip
+    users = [source for source in SOURCES if "MESSAGE_FILE" in source.read_text()]
+    assert {source.relative_to(ROOT / "scopes").as_posix() for source in users} == stored
+
+
 @pytest.mark.parametrize("package", [p for p in SOURCES if p.name == "__init__.py"], ids=lambda p: p.parent.name)
 def test_a_package_begins_with_a_docstring_and_exports_nothing(package):
     """The root package is the Python API: its names are loaded at first use."""

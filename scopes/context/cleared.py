@@ -43,10 +43,14 @@ def clear_context(result: Context, gate: Gate) -> Context:
         messages=tuple(_clear_message(message, clear) for message in result.messages),
         metadata=gate.clear_document(result.metadata, "the context"),
         explained=tuple(
-            each._replace(lane=None if each.lane is None else clear(each.lane)) for each in result.explained
+            each._replace(name=clear(each.name), lane=None if each.lane is None else clear(each.lane))
+            for each in result.explained
         ),
         formatted_history=clear(result.formatted_history),
         files_text=clear(result.files_text),
+        files_embedded=tuple(each._replace(path=clear(each.path)) for each in result.files_embedded),
+        files_skipped=tuple(each._replace(path=clear(each.path)) for each in result.files_skipped),
+        warnings=tuple(map(clear, result.warnings)),
         summary=None if result.summary is None else clear(result.summary),
         decisions_text=clear(result.decisions_text),
         decisions=tuple(
@@ -83,7 +87,10 @@ def notes_of(text: str) -> tuple[Note, ...]:
 
 def _walk_texts(result: Context) -> Iterable[str | None]:
     yield from (result.formatted_history, result.files_text, result.summary, result.decisions_text)
-    yield from (each.subject for each in result.explained)
+    yield from (text for each in result.explained for text in (each.name, each.subject, each.lane))
+    yield from (each.path for each in result.files_embedded)
+    yield from (each.path for each in result.files_skipped)
+    yield from result.warnings
     yield from (message.author for message in result.messages)
     yield from (lane.branch for message in result.messages for lane in message.lanes)
     yield from (text for text in result.metadata.values() if isinstance(text, str))

@@ -29,7 +29,7 @@ from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.secret_scan.clearance import Gate
-from scopes.secrets.gates import gate_of, policy_key, redacting
+from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
@@ -74,7 +74,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
         notes += _project_notes(repository, revisions[-1], request.project)
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
-    return replace(result, notes=(*result.notes, *notes))
+    return replace(result, notes=clear_notes(repository, (*result.notes, *notes), request.secrets))
 
 
 def _project_notes(repository: Repository, revision: Revision, project: str) -> list[Note]:

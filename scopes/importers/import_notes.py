@@ -9,9 +9,7 @@ from scopes.importers.results import REPEAT_WITH, GroupedNote, SessionJoined, Sk
 from scopes.importers.run_state import ImportRun
 from scopes.importers.targets import ImportTarget
 from scopes.result import Note, plural
-from scopes.secrets.count import NOT_SCANNED, import_note, is_wanted
-
-_SCANNED_BYTES = 1 << 20  # of sources; of fewer nothing is said
+from scopes.secrets.count import NOT_SCANNED, import_note
 
 
 def notes_of_skipped(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
@@ -81,9 +79,8 @@ def note_unparsed(run: ImportRun) -> list[Note]:
 
 
 def note_secrets(run: ImportRun, targets: Iterable[ImportTarget]) -> list[Note]:
-    """Return the note about possible secrets in new messages, or that a large import was not scanned for them."""
-    if run.find_secrets is not None:
-        found = ({name for session in target.sessions for name in session.secrets} for target in targets)
-        return [*import_note(run.repository, found)]
-    size = sum(source.size for source in run.sources if source.new)
-    return [NOT_SCANNED] if size >= _SCANNED_BYTES and is_wanted(run.repository) else []
+    """Return the note about possible secrets in new messages, and one if not all of a large import were scanned."""
+    if run.find_secrets is None:
+        return []
+    found = ({name for session in target.sessions for name in session.secrets} for target in targets)
+    return [*import_note(run.repository, found), *([NOT_SCANNED] if run.find_secrets.is_incomplete else [])]

@@ -205,7 +205,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         shared={} if parent is None else parent.open,
         own=match.own,
         sub_agent_fields=sub_agent_fields,
-        secrets=None if run.find_secrets is None else run.find_secrets(),
+        secrets=None if run.find_secrets is None else run.find_secrets.begin(),
         purged=run.purged,
         quotes=run.quotes,
     )

@@ -37,7 +37,7 @@ class ImportRun:
     paths: path of each source, by source key
     purged: what does not come back
     quotes: the texts of it that were met
-    find_secrets: begins to count the secrets in new messages of a session; None: they are not counted
+    find_secrets: counts the secrets in new messages; None: they are not counted
     is_repeatable: a second import of the same sources would surely change nothing
     """
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, NotFound
 from scopes.history.amendments import find_claim
 from scopes.history.messages import (
-    MESSAGE_FILE,
     NO_TEXT,
     MessageHeader,
     header_of,
     read_body,
+    read_message_bytes_at,
+    read_stored_body,
     summarize_payload,
     walk_headers_oldest_first,
 )
@@ -34,7 +35,6 @@ from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_blob
 
 _COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
@@ -148,7 +148,7 @@ class HitReader:
             raise IndexDamaged(f"message {row.id} has no commit")
         conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
-        head, message = self._message(oid)
+        head, message = self._message(oid, is_shown=True)
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(_shown_texts(message), marks)
@@ -171,17 +171,20 @@ class HitReader:
         )
 
     def texts(self, number: int) -> tuple[str, ...]:
-        """Read the texts of a message by its row number, one per column; raises as `read` does."""
+        """Read the stored texts of a message by its row number, one per column; raises as `read` does."""
         rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
-        return texts_of(self._message(rows[0][0])[1])
+        return texts_of(self._message(rows[0][0], is_shown=False)[1])
 
-    def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
+    def _message(self, oid: Oid, *, is_shown: bool) -> tuple[MessageHeader, Message]:
+        """Read a message; one that is shown may be redacted, so that a snippet is cut from what may leave."""
         try:
             commit = read_commit(self._repository, oid)
-            body = find_blob(self._repository, commit.tree, MESSAGE_FILE) or b""
-            return header_of(commit), decode(body)
+            head = header_of(commit)
+            if is_shown:
+                return head, decode(read_message_bytes_at(self._repository, commit.tree))
+            return head, decode(read_stored_body(self._repository, head))
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
 

@@ -20,7 +20,8 @@ _ATOM: Final = re.compile(
     re.DOTALL,
 )
 _SPECIAL: Final = {
-    "private-key": rf"-----BEGIN (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----[^-…\r\n]{{6,4000}}?{PLACE}",
+    "private-key": r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?:[^-…\r\n]{{6,4000}}?|\s{{1,4}}[A-Za-z0-9+/=]{{6,70}}?){PLACE}",
     "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
     "auth-header": r"(?i:(?:authorization[\"']?[ ]{0,3}[:=][ ]{0,3}[\"']?)?(?:Bearer|Basic|token))\s{1,3}"
     rf"([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from scopes.model import encoding
 from scopes.result import Note, plural
@@ -16,9 +16,10 @@ from scopes.store.repository import Repository
 
 SETTING: Final = "scopes.secrets.onImport"
 _AT_ONCE: Final = 1 << 18  # bytes
+_SLOW_BYTES: Final = 1 << 20  # of an import that are searched without RE2: a third of a second
 LIST_HINT: Final = "see: scopes secrets list"
 NOT_SCANNED: Final = Note(
-    "the messages were not scanned for secrets: without RE2 that takes long",
+    "not all messages were scanned for secrets: without RE2 that takes long",
     "scan them: scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'",
 )
 
@@ -28,17 +29,42 @@ def is_wanted(repository: Repository) -> bool:
     return repository.config.find_boolean(SETTING, default=True)
 
 
+class SearchLimit:
+    """How much of an import may still be searched; nothing limits it with RE2.
+
+    Attributes:
+        is_reached: something was not searched.
+    """
+
+    def __init__(self, size: int | None = None) -> None:
+        self._left = size
+        self.is_reached = False
+
+    def take(self, size: int) -> bool:
+        """Return True if this many bytes may be searched, and count them."""
+        if self._left is None:
+            return True
+        if size > self._left:
+            self._left, self.is_reached = 0, True
+            return False
+        self._left -= size
+        return True
+
+
 class NewSecrets:
     """Collects the ids of the secrets in the new messages of a session; many messages are searched at once."""
 
-    def __init__(self, identify: Identify) -> None:
+    def __init__(self, identify: Identify, limit: SearchLimit | None = None) -> None:
         self._identify = identify
+        self._limit = limit or SearchLimit()
         self._ids: set[str] = set()
         self._waiting: list[bytes] = []
         self._size = 0
 
     def add(self, data: bytes) -> None:
         """Take a message, as its stored JSON line."""
+        if not self._limit.take(len(data)):
+            return
         self._waiting.append(data)
         self._size += len(data)
         if self._size >= _AT_ONCE:
@@ -56,16 +82,26 @@ class NewSecrets:
         self._waiting, self._size = [], 0
 
 
-SecretFinder: TypeAlias = Callable[[], NewSecrets]
-"""Begins to count the secrets of a session."""
+class SecretFinder:
+    """Begins to count the secrets of each session of an import."""
+
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
+        self._limit = SearchLimit(None if prefilter.is_fast() else _SLOW_BYTES)
+
+    def begin(self) -> NewSecrets:
+        """Begin with another session."""
+        return NewSecrets(self._identify, self._limit)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Return True if messages were not searched, since that would have taken long."""
+        return self._limit.is_reached
 
 
 def secret_finder(repository: Repository) -> SecretFinder | None:
-    """Return the function that begins to count for a session of an import; None without RE2, or if it is turned off."""
-    if not is_wanted(repository) or not prefilter.is_fast():
-        return None
-    identify = identify_with(repository)
-    return lambda: NewSecrets(identify)
+    """Return what counts the secrets of an import; None if it is turned off."""
+    return SecretFinder(identify_with(repository)) if is_wanted(repository) else None
 
 
 def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple[Note, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -28,6 +28,18 @@ def redacting(repository: Repository, gate: Gate) -> Iterator[None]:
         yield
     finally:
         repository.clear_message = before
+
+
+def clear_notes(repository: Repository, notes: Iterable[Note], mode: Mode) -> tuple[Note, ...]:
+    """Return notes of a door as they may be shown: their secrets are replaced, as those in the texts of errors are.
+
+    A note names directories, branches and files; `allow` leaves it as it is.
+    """
+    if mode == "allow":
+        return tuple(notes)
+    gate = gate_of(repository, "redact")
+    cleared = ((gate.clear_text(note.text, "a note"), gate.clear_text(note.hint or "", "a note")) for note in notes)
+    return tuple(Note(text, hint or None) for text, hint in cleared)
 
 
 def policy_key(repository: Repository, mode: Mode) -> str:

@@ -90,14 +90,31 @@ def test_another_value_of_the_setting_is_refused(store):
     assert store.run_main("config", "set", "scopes.secrets.onImport", "maybe").returncode == 2
 
 
-@pytest.mark.parametrize(("size", "has_note"), [(2_000_000, True), (1_000, False)])
-def test_without_re2_a_large_import_says_how_to_scan(store, tmp_path, monkeypatch, size, has_note):
-    """It would take a tenth longer."""
+@pytest.fixture
+def without_re2(monkeypatch):
     monkeypatch.setattr(prefilter, "_by_re2", cache(lambda: None))
-    done = store.run_main("import", transcript(tmp_path / "one.json", f"use {TOKEN}", "word " * (size // 5)))
+
+
+@pytest.mark.usefixtures("without_re2")
+@pytest.mark.parametrize("size", [1_000, 900_000])
+def test_without_re2_an_import_up_to_a_megabyte_is_scanned(store, tmp_path, size):
+    path = transcript(tmp_path / "one.json", "first", "word " * (size // 5), f"use {TOKEN} {KEY}")
+    done = store.run_main("import", path)
     assert done.returncode == 0
-    assert ("were not scanned for secrets" in done.stderr) is has_note
-    assert ("pip install 'scopes-ai[secrets]'" in done.stderr) is has_note
+    assert "2 possible secrets in 1 conversation\nhint: see: scopes secrets list\n" in done.stderr
+    assert "scanned" not in done.stderr
+
+
+@pytest.mark.usefixtures("without_re2")
+def test_without_re2_a_larger_import_says_once_that_not_all_was_scanned(store, tmp_path):
+    """The beginning is, so a secret there is told."""
+    long = "word " * 120_000
+    paths = [transcript(tmp_path / f"{name}.json", f"{name} {TOKEN}", long, long, KEY) for name in ("one", "two")]
+    done = store.run_main("import", *paths)
+    assert done.returncode == 0
+    assert "1 possible secret in 1 conversation" in done.stderr
+    assert done.stderr.count("not all messages were scanned for secrets") == 1
+    assert done.stderr.count("scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'") == 1
     assert store.run_main("secrets", "scan").returncode == 1
 
 

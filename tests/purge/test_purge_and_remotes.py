@@ -17,7 +17,7 @@ from scopes.purge.on_remotes import list_copies, read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import begin
-from scopes.store.remote_file import write_addresses
+from scopes.store.remote_file import write_entries
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -256,6 +256,6 @@ def test_a_purge_that_was_interrupted_stops_push_and_fetch(repository, drawn):
     ],
 )
 def test_a_host_that_is_known_has_its_own_step(repository, address, word):
-    write_addresses(repository.path, {"origin": address})
+    write_entries(repository.path, {"origin": (address, False)})
     (copy,) = list_copies(repository.path, also={"origin": 1})
     assert word in copy.server

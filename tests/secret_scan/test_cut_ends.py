@@ -188,3 +188,13 @@ def test_what_is_revealed_in_tests_is_what_was_hidden():
         for form, hide in FORMS.items():
             assert leaked_parts(kind, secret, hide(secret)), (kind, form)
             assert secret[-20:] in revealed(hide(secret)), (kind, form)
+
+
+@pytest.mark.parametrize("length", [6, 20, 39])
+def test_the_first_line_of_a_key_that_is_cut_in_its_first_line_is_found(length):
+    text = f"the file\n-----BEGIN OPENSSH PRIVATE KEY-----\n{'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ'[:length]}"
+    assert [text[each.start : each.end] for each in find_cut_ends(text)] == [text.partition("\n")[2]]
+
+
+def test_words_behind_the_name_of_a_key_are_no_secret():
+    assert find_cut_ends("-----BEGIN PRIVATE KEY-----\nis how it begins") == []

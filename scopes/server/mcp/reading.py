@@ -65,7 +65,7 @@ class ReadingTools:
         self, client: Client, conversation: Where, max_tokens: Budget = DEFAULT_TOKENS
     ) -> CallToolResult:
         """Describe a conversation: its title, participants, branches with their sizes, and its last messages."""
-        with self._access.open(client) as store:
+        with self._access.open(client) as store, clear_messages(store.repository):
             conversation_id, branch = resolve_branch(store.repository, conversation, None)
             view = show(store.repository, conversation_id)
             more = position(store.repository, conversation_id, branch)
@@ -86,7 +86,7 @@ class ReadingTools:
 
         To continue work with a summary of what was said, call conversation_continue instead: it fits a budget.
         """
-        with self._access.open(client) as store:
+        with self._access.open(client) as store, clear_messages(store.repository):
             repository = store.repository
             conversation_id, branch = resolve_branch(repository, conversation, None)
             count = _check_rows(limit)
@@ -163,7 +163,7 @@ class ReadingTools:
         max_tokens: Budget = DEFAULT_TOKENS,
     ) -> CallToolResult:
         """List the decisions of a conversation, and which are in effect. Call it before you decide again."""
-        with self._access.open(client) as store:
+        with self._access.open(client) as store, clear_messages(store.repository):
             conversation_id, branch = resolve_branch(store.repository, conversation, None)
             name = f"{conversation_id}/{branch}" if "/" in conversation else conversation_id
             more = position(store.repository, conversation_id, branch)
