@@ -49,12 +49,13 @@ _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
-    """The actor and command for the operation log, whether branches need whole names, and the project of `@`."""
+    """Actor and command for the operation log, if branches need whole names, the project of `@`, who signs commits."""
 
     actor: str = "unknown"
     command: str = ""
     full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
+    sign: Callable[[bytes], bytes] = bytes
 
 
 class Objects(Protocol):
@@ -71,11 +72,10 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use;
-    None: there are none. `index_directory` is where what was derived from the store is kept, if the caller has such a
-    place. `report_wrong_graph` gets what is wrong with the commit graph. `committed` describes the last commit, for the
-    message after an interrupt. `command_operations` are the operations of the present command that the next one belongs
-    to; `history.transaction.same_command` sets them.
+    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
+    `index_directory` is where what was derived from the store is kept. `report_wrong_graph` gets what is wrong with the
+    commit graph. `committed` describes the last commit, for the message after an interrupt. `command_operations` are
+    those of the present command that the next one belongs to; `history.transaction.same_command` sets them.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
