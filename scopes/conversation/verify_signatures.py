@@ -54,7 +54,7 @@ def verify_signatures(repository: Repository, directory: str) -> SignatureCheck:
     Raises:
         Corrupt, NotFound: a commit cannot be read.
     """
-    subjects = {commit: subject for commit, subject in _walk(repository)}
+    subjects = dict(_walk(repository))
     settings = read_signing_settings(directory)
     found = check_signatures(repository, subjects, directory, settings)
     rows = tuple(SignedCommit(oid, subjects[oid], *signature) for oid, signature in found.items())

@@ -1599,13 +1599,13 @@ SAMPLES = {
         "signatures": SignatureCheck(
             path="/s.git", commits=1234,
             signatures=(
-                SignedCommit(OID, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),
-                SignedCommit(OID, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
+                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),
+                SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
             ),
         ),
         "signatures-good": SignatureCheck(
             path="/s.git", commits=3,
-            signatures=(SignedCommit(OID, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
+            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
         ),
         "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
         "damaged": Verification(

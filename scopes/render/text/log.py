@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
@@ -62,7 +63,7 @@ def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, fu
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
     *others, signature = _PIPED_COLUMNS
-    view.rows((*others, signature._replace(hidden=not view.options.signatures)), map(_row, entries))
+    view.rows((*others, replace(signature, hidden=not view.options.signatures)), map(_row, entries))
 
 
 def _subject(entry: LogEntry) -> str:
