@@ -39,7 +39,7 @@ from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
-    from scopes.store.signatures import Signature
+    from scopes.model.signature import Signature
 
 _NO_CHANGES: frozenset[str] = frozenset()
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.ids import Oid
+from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
-from scopes.store.signatures import GOOD, UNCHECKED, UNKNOWN_KEY, check_signatures
+from scopes.store.signatures import check_signatures
 from scopes.store.signing_settings import read_signing_settings
 
 _SSH_LIST = "gpg.ssh.allowedsignersfile"

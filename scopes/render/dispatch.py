@@ -113,6 +113,7 @@ WIRE_OF: dict[str, str] = {
     "changes": "operations",
     "log": "message",
     "search": "message",
+    "signatures": "store",
     "stats": "conversation",
     "summarize": "memory",
     "tokens": "context",

@@ -12,18 +12,27 @@ import subprocess
 import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from scopes.ids import Oid
+from scopes.model.signature import (
+    BAD,
+    EXPIRED,
+    EXPIRED_KEY,
+    GOOD,
+    REVOKED_KEY,
+    UNCHECKED,
+    UNKNOWN_KEY,
+    UNTRUSTED,
+    Signature,
+)
 from scopes.sanitize import clean_line, cut
 from scopes.store.git_program import find_git, git_environment
 from scopes.store.repository import Objects, read_data
 from scopes.store.signing import is_signed
 from scopes.store.signing_settings import SigningSettings, read_signing_settings
 
-GOOD, UNTRUSTED, UNKNOWN_KEY, BAD = "good", "untrusted key", "unknown key", "bad"
-EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED = "expired", "expired key", "revoked key", "not checked"
-SIGNATURE_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED)
+_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED)
 _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
 _FIELDS: Final = 5
@@ -32,19 +41,6 @@ _SECONDS_EACH: Final = 20
 _MAX_NAME: Final = 200
 _CONFIG: Final = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
-
-
-class Signature(NamedTuple):
-    """What git says about the signature of a commit; only that of a `good` one is known to be true.
-
-    state: one of SIGNATURE_STATES
-    signer: to whom the key belongs, as the user's own keys say; None if they do not know it
-    key: the key that is said to have signed
-    """
-
-    state: str
-    signer: str | None = None
-    key: str | None = None
 
 
 def check_signatures(

@@ -11,9 +11,10 @@ import time
 import pytest
 
 from scopes.errors import Invalid, Refused
+from scopes.model.signature import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
 from scopes.store.objects import COMMIT, parse_commit, parse_tip
 from scopes.store.repository import read_commit, read_data
-from scopes.store.signatures import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED, check_signatures
+from scopes.store.signatures import check_signatures
 from scopes.store.signing import Signer, add_signature, is_signed
 from scopes.store.signing_settings import read_signing_settings
 from tests.support.signing_keys import allow, configure, make_ssh_key, run, sign_with_ssh, signer, verify_commit

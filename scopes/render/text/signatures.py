@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.signature import BAD, GOOD, REVOKED_KEY
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
-from scopes.store.signatures import BAD, GOOD, REVOKED_KEY
 
 if TYPE_CHECKING:
     from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
+    from scopes.model.signature import Signature
     from scopes.render.color import Style
-    from scopes.store.signatures import Signature
 
 _COLUMNS = (Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True))
 _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
