@@ -32,7 +32,6 @@ from scopes.store.repository import Objects, read_data
 from scopes.store.signing import is_signed
 from scopes.store.signing_settings import SigningSettings, read_signing_settings
 
-_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED)
 _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
 _FIELDS: Final = 5
