@@ -249,7 +249,7 @@ class Invocation:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
         if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
             return bytes
-        choice = load("scopes.store.settings:BOOLEANS").get((config.find("scopes.sign") or "").lower())
+        choice = load("scopes.store.settings:BOOLEANS").get((config.find("scopes.signCommits") or "").lower())
 
         def sign(commit: bytes) -> bytes:
             self._signer = self._signer or load("scopes.store.signing:Signer")(

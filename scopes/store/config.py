@@ -25,7 +25,7 @@ NOT_FROM_STORE = COMMANDS | {
     "scopes.packthreshold",
     "scopes.check.hookfailure",
     "scopes.check.hookunread",
-    "scopes.sign",
+    "scopes.signcommits",
 }
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 MACHINE_ID = "scopes.machineId"
@@ -66,7 +66,7 @@ _VALUES = {
     "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
     "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.secrets.onimport": re.compile("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.sign": re.compile("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.signcommits": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),

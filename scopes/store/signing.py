@@ -23,7 +23,7 @@ _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or
 _MAX_REASON = 300
 _LITERAL_KEYS = ("key::", "ssh-", "ecdsa-", "sk-")
 _CREATED = b"\n[GNUPG:] SIG_CREATED "
-_WITHOUT = "without a signature: SCOPES_SIGN=false"
+_WITHOUT = "without a signature: SCOPES_SIGN_COMMITS=false"
 
 
 class _Done(NamedTuple):

@@ -100,7 +100,7 @@ def test_the_command_line_does_not_merge_what_it_cannot_sign(repository, home):
     run = lambda *words, **env: scopes("--store", repository.path, *words, table=PRODUCT, env=env)  # noqa: E731
     failed = run("merge", "conv-001", "fix", "--target", "main")
     assert (failed.returncode, "nothing was written" in failed.stderr) == (1, True)
-    assert run("merge", "conv-001", "fix", "--target", "main", SCOPES_SIGN="false").returncode == 0
+    assert run("merge", "conv-001", "fix", "--target", "main", SCOPES_SIGN_COMMITS="false").returncode == 0
     assert verify_signatures(repository, str(home)).signatures == ()
 
 

@@ -188,7 +188,7 @@ def fails(home, *words):
 
 def test_a_key_that_does_not_exist_is_named_with_the_cure(home):
     configure(home, commit_gpgsign="true", gpg_format="ssh", user_signingkey=f"{home}/none.pub")
-    fails(home, "none.pub", "SCOPES_SIGN=false", "ssh-add")
+    fails(home, "none.pub", "SCOPES_SIGN_COMMITS=false", "ssh-add")
 
 
 def test_no_key_at_all_is_refused_with_the_cure(home):
