@@ -171,7 +171,7 @@ DOCUMENTS = {
     "bundle import": "fetch",
     "bundle verify": "bundle-content",
     "init": "init",
-    "verify": "verification certificate",
+    "verify": "verification signature-check certificate",
     "check": "check rule-list rule-explained rule-tests run-comparison",
     "repair": "repair",
     "gc": "gc",

@@ -17,7 +17,7 @@ from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from scopes.cli.table import Command
     from scopes.render.output import Output
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scopes.result import Note, Result
     from scopes.store.config import Config, Setting
     from scopes.store.repository import Repository
+    from scopes.store.signing import Signer
 
 PREFIX = "SCOPES_"
 COLOR_VARIABLES = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CLICOLOR")
@@ -59,6 +60,7 @@ class Invocation:
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
+        self._signer: Signer | None = None
         self._notes: tuple[Note, ...] = ()
 
     def refuse_broken_text(self) -> None:
@@ -225,6 +227,7 @@ class Invocation:
                 full_branch_names=self.writes,
                 find_project=lambda: find_project(self.cwd, self.home),
                 find_missing=lambda name: load("scopes.cli.missing:find_missing")(self, opened, name),
+                sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
@@ -242,6 +245,20 @@ class Invocation:
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
+
+    def _find_signer(self, config: Config) -> Callable[[bytes], bytes]:
+        """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
+        if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
+            return bytes
+        choice = load("scopes.store.settings:BOOLEANS").get((config.find("scopes.signCommits") or "").lower())
+
+        def sign(commit: bytes) -> bytes:
+            self._signer = self._signer or load("scopes.store.signing:Signer")(
+                self.cwd, terminal=self.interactive, choice=choice
+            )
+            return self._signer.sign(commit)
+
+        return sign
 
     def open_again(self, *, create: bool) -> Repository:
         """Open the selected store once more, for another thread; raises as `repository` does.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message, retraction_of
-from scopes.history.transaction import append_message
+from scopes.history.transaction import append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
 from scopes.merge.conflict_keys import decoded_key, key_of_path
@@ -126,6 +126,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
         branch.name,
         message,
         state_changes=lambda tip: _withdrawn_claims(repository, tip, old, message),
+        sign=signs_as(repository, message.author),
     )
     notes: tuple[Note, ...] = ()
     claims = stated_claims(old)

@@ -39,6 +39,7 @@ from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
+    from scopes.model.signature import Signature
 
 _NO_CHANGES: frozenset[str] = frozenset()
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
@@ -63,6 +64,7 @@ class LogEntry(Result):
         amended: a later one replaced its text.
         ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
         next_prompts: the prompts that follow it, if it is the last message of its turn.
+        signature: what git says about the signature of its commit, if it has one and that was requested.
     """
 
     head: MessageHeader
@@ -79,6 +81,7 @@ class LogEntry(Result):
     amended: bool = False
     ending: Ending | None = None
     next_prompts: tuple[Oid, ...] | None = None
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

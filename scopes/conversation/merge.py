@@ -295,7 +295,9 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     is_large = len(plan.messages) >= _IN_ONE_PACK
     with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
         state = write_state(objects, plan)
-        message, tip = write_merge_commit(objects, parents, state, plan.messages, plan.conflicts, text)
+        message, tip = write_merge_commit(
+            objects, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign
+        )
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
@@ -332,7 +334,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
     parents = notice, request.source_tip
     state = write_state(repository, plan)
-    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign)
     before = read_active_branch(repository, conversation)
     name = resolution_branch(list_branch_tips(repository, conversation), request.source, target)
     entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
@@ -356,7 +358,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
     parents = request.target_tip, in_progress.tip
     text = merge_text(len(plan.messages))
     state = write_state(repository, plan)
-    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(in_progress.branch, in_progress.tip, tip)
     tx.set_branch_entry(in_progress.branch, _entry_in_progress(in_progress.entry, request, in_progress.before, tip))
@@ -383,7 +385,9 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         text = merge_text(len(plan.messages))
         state = write_state(repository, plan)
         parents = request.target_tip, tip
-        message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+        message, tip = write_merge_commit(
+            repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign
+        )
     tip_message = message_id_of(read_commit(repository, tip))
     tx = Transaction(repository, request.conversation)
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))

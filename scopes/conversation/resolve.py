@@ -17,7 +17,7 @@ from scopes.conversation.rebase import continue_rebase
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_author, read_message, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
-from scopes.history.transaction import Transaction, same_command
+from scopes.history.transaction import Transaction, same_command, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import decoded_key, group_of
@@ -295,7 +295,8 @@ def _write(  # noqa: PLR0917 - the parts of a decision
     state = update_tree(repository, state_of(repository, in_progress.tip), changes)
     blob = write_message_blob(repository, message)
     time = seconds_of(message.time or now())
-    tip = write_commit_over(repository, (in_progress.tip,), message, blob, state, time=time)
+    sign = signs_as(repository, actor)
+    tip = write_commit_over(repository, (in_progress.tip,), message, blob, state, time=time, sign=sign)
     tx = Transaction(repository, in_progress.conversation)
     tx.move_branch(in_progress.branch, in_progress.tip, tip)
     verb = "resolve" if conflict.status == "resolved" else "escalate"

@@ -92,7 +92,7 @@ def reject(repository: Repository, conversation: str, name: str, *, actor: str, 
         changes = FactChanges(store, f"reject {decision.subject} of {conversation_id}")
         changes.propose(store.proposal_change(proposal.key, proposal.id, rejected))
         _record(store, store.read_context(), decision, changes)
-        operation = changes.commit("facts-reject")
+        operation = changes.commit("facts-reject", repository.caller.sign)
     return FactDecided(conversation=conversation_id, decision=decision, proposal=rejected, operation=operation)
 
 
@@ -130,7 +130,7 @@ def decide(
             record = _not_before(record, proposal)
         changes = FactChanges(store, f"decide about {name} of {conversation_id}: {decision}")
         _record(store, context, record, changes)
-        operation = changes.commit("facts-decide")
+        operation = changes.commit("facts-decide", repository.caller.sign)
     return FactDecided(conversation=conversation_id, decision=record, proposal=None, operation=operation)
 
 
@@ -307,7 +307,7 @@ def _promote(store: FactStore, proposal: ProposedFact, decision: HumanDecision |
         changes.add(store.fact_change(fact))
     changes.propose(store.proposal_change(proposal.key, proposal.id, None))
     _record(store, context, decision, changes)
-    operation = changes.commit(f"facts-{verb}")
+    operation = changes.commit(f"facts-{verb}", bytes if decision is None else store.repository.caller.sign)
     return FactPromoted(conversation=store.conversation, fact=fact, decision=decision, operation=operation)
 
 

@@ -291,8 +291,8 @@ class FactChanges:
         """Add a key for all conversations."""
         self._changes[FACTS][f"{_KEYS}/{leaf(key)}"] = b""
 
-    def commit(self, kind: str) -> OperationId:
-        """Write the commits and record the operation."""
+    def commit(self, kind: str, sign: Callable[[bytes], bytes] = bytes) -> OperationId:
+        """Write the commits and record the operation; `sign` signs the commit of the facts, if a person decided."""
         store = self._store
         transaction = RefTransaction(store.repository)
         count = sum(map(len, self._changes.values()))
@@ -301,7 +301,9 @@ class FactChanges:
             for ref, changes in self._changes.items():
                 if changes:
                     previous = store.commits[ref]
-                    transaction.move_ref(ref, previous, write_metadata(objects, previous, changes, self._summary))
+                    signed = sign if ref == FACTS else bytes
+                    commit = write_metadata(objects, previous, changes, self._summary, sign=signed)
+                    transaction.move_ref(ref, previous, commit)
         return transaction.commit(kind, self._summary).id
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -363,12 +363,14 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
     blob: Oid,
     base: str | None = None,
     state_changes: Mapping[str, BlobChange] = NO_CHANGES,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
     """Write the commit of a message on top of `parent`, with the next state; `base` is the cwd of the conversation.
 
-    `state_changes` are changes to the state that are made before the claims of the message.
+    `state_changes` are changes to the state that are made before the claims of the message. `sign` returns the bytes of
+    the commit with a signature.
     """
-    return write_message_over(objects, parent, read_below(objects, parent), message, blob, base, state_changes)[0]
+    return write_message_over(objects, parent, read_below(objects, parent), message, blob, base, state_changes, sign)[0]
 
 
 def read_below(objects: Objects, parent: Oid) -> Below:
@@ -386,16 +388,24 @@ def write_message_over(  # noqa: PLR0917 - the parts of a commit
     blob: Oid,
     base: str | None = None,
     state_changes: Mapping[str, BlobChange] = NO_CHANGES,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> tuple[Oid, Below]:
     """Write the commit of a message on top of `parent`, which has `below`; return it and what the next one needs."""
     state, participants = _next_state(objects, below, message, base, state_changes)
     time = below.time if message.time is None else seconds_of(message.time)
-    commit = write_commit_over(objects, (parent,), message, blob, state, time=time)
+    commit = write_commit_over(objects, (parent,), message, blob, state, time=time, sign=sign)
     return commit, Below(None if state == EMPTY_TREE else state, clamp_time(time), participants)
 
 
 def write_commit_over(
-    objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
+    objects: Objects,
+    parents: Sequence[Oid],
+    message: Message,
+    blob: Oid,
+    state: Oid | None,
+    *,
+    time: int,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
     """Write the commit of a message with the given parents and state; `time` is in seconds."""
     tree = _MESSAGE_ENTRY + bytes.fromhex(blob)
@@ -412,7 +422,7 @@ def write_commit_over(
         subject=message.text.strip() or NO_TEXT,
         trailers=trailers,
     )
-    return objects.write(COMMIT, data)
+    return objects.write(COMMIT, sign(data))
 
 
 def _next_state(

@@ -168,6 +168,7 @@ def write_metadata(
     subject: str,
     *,
     time: int | None = None,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
     """Write the next commit of a metadata chain and return it; `time` is that of the commit, in seconds, or now."""
     tree = None if previous is None else read_commit(objects, previous).tree
@@ -178,7 +179,7 @@ def write_metadata(
         time=now_nanoseconds() // 1_000_000_000 if time is None else time,
         subject=subject,
     )
-    return objects.write(COMMIT, data)
+    return objects.write(COMMIT, sign(data))
 
 
 def title_change(title: str | None) -> dict[str, BlobChange]:

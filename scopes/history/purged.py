@@ -5,12 +5,12 @@
     refs/scopes/local/purged-elsewhere  the same, as remotes say it: nothing is removed until the user accepts it
 
 The ids are hashed, so that the list tells nobody what there was. Two lists are joined by their union. The commit is a
-function of the list, so machines with the same list have the same commit.
+function of the list, so machines with the same list have the same commit, unless the git of a user signs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, TypeAlias
@@ -134,8 +134,8 @@ def _is_number(value: object) -> bool:
     return type(value) is int and 0 <= value <= _MAX_PART
 
 
-def write_purged(objects: Objects, purged: Purged) -> Oid:
-    """Write a list as a commit, which is the same on every machine."""
+def write_purged(objects: Objects, purged: Purged, sign: Callable[[bytes], bytes] = bytes) -> Oid:
+    """Write a list as a commit, which is the same on every machine, but for what `sign` adds."""
     files: dict[str, BlobChange] = {_path_of(MESSAGES, name): _encode(parts) for name, parts in purged.messages.items()}
     files |= {_path_of(CONVERSATIONS, name): _encode(None) for name in purged.conversations}
     data = format_commit(
@@ -145,7 +145,7 @@ def write_purged(objects: Objects, purged: Purged) -> Oid:
         time=0,
         subject=_SUBJECT,
     )
-    return objects.write(COMMIT, data)
+    return objects.write(COMMIT, sign(data))
 
 
 def _encode(parts: Parts) -> bytes:

@@ -29,7 +29,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
 from scopes.model.merge_request import MergeRequest
-from scopes.model.message import Message
+from scopes.model.message import Author, Message
 from scopes.model.operation import LOST_APPENDS, SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.recovery import renamed_branches
@@ -278,6 +278,11 @@ class Transaction(RefTransaction):
         return super().commit(kind, summary, undoes=undoes, details=details)
 
 
+def signs_as(repository: Repository, author: Author) -> Callable[[bytes], bytes]:
+    """Return what signs the commit of a decision: only that of a person; an agent does not sign with a user's key."""
+    return repository.caller.sign if author.kind == "human" else bytes
+
+
 def append_message(
     repository: Repository,
     conversation: ConversationId,
@@ -285,6 +290,7 @@ def append_message(
     message: Message,
     *,
     state_changes: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
     """Append a message without files to a branch and return its commit; no operation is recorded.
 
@@ -302,7 +308,7 @@ def append_message(
         conversation,
         branch,
         message.id,
-        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip)),
+        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip), sign=sign),
     )
 
 

@@ -1,14 +1,15 @@
 """Write the messages that scopes itself adds to a history: the merge, and the notice that begins a resolution.
 
 Their ids, times and bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who
-merged, and when, is in the operation log.
+merged, and when, is in the operation log. Where the user's git signs, the commit has a signature, too: then its message
+has the same id on every machine, and the commit has not.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b32encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -49,8 +50,9 @@ def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
     merged: Iterable[MessageId],
     conflicts: Iterable[Conflict],
     text: str,
+    sign: Callable[[bytes], bytes],
 ) -> tuple[MessageId, Oid]:
-    """Write a merge commit that lists the merged messages and the resolved conflicts."""
+    """Write a merge commit that lists the merged messages and the resolved conflicts; `sign` may add a signature."""
     resolved = [
         {"id": conflict.id, "type": conflict.type, "key": conflict.key, **resolution_document(conflict.resolution)}
         for conflict in conflicts
@@ -61,7 +63,7 @@ def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
     if resolved:
         document["resolved"] = resolved
     times = [read_commit(objects, parent).time for parent in parents]
-    commit = _write(objects, parents, state, message_id, "merge", text, {"merge": document}, max(times))
+    commit = _write(objects, parents, state, message_id, "merge", text, {"merge": document}, max(times), sign)
     return message_id, commit
 
 
@@ -80,8 +82,10 @@ def _write(  # noqa: PLR0917 - the parts of a commit
     text: str,
     extra: Mapping[str, Any],
     time_seconds: int,
+    sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
     message = Message(
         id=message_id, author=SCOPES, parts=text_parts(text), kind=kind, time=format_seconds(time_seconds), extra=extra
     )
-    return write_commit_over(objects, parents, message, write_message_blob(objects, message), state, time=time_seconds)
+    blob = write_message_blob(objects, message)
+    return write_commit_over(objects, parents, message, blob, state, time=time_seconds, sign=sign)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
-from scopes.history.transaction import Transaction
+from scopes.history.transaction import Transaction, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
@@ -20,6 +21,8 @@ from scopes.proposals.state import REVIEW, Located
 from scopes.result import Result
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, find_blob
+
+Signs: TypeAlias = Callable[[Author], Callable[[bytes], bytes]]
 
 TRANSITIONS: Mapping[str, frozenset[str]] = {
     PENDING: frozenset({ACCEPTED, REJECTED, SUPERSEDED, EXPIRED, WITHDRAWN}),
@@ -96,11 +99,14 @@ def removed_claims(objects: Objects, tip: Oid, proposal: Proposal) -> dict[str, 
     }
 
 
-def write_steps(objects: Objects, tip: Oid, steps: Sequence[Step]) -> Oid:
-    """Write the commits of steps on top of a tip and return the last one; no ref is moved."""
+def write_steps(objects: Objects, tip: Oid, steps: Sequence[Step], signs: Signs = lambda _: bytes) -> Oid:
+    """Write the commits of steps on top of a tip and return the last one; no ref is moved.
+
+    `signs` returns what signs the commit of an author.
+    """
     for step in steps:
-        blob = write_message_blob(objects, step.message)
-        tip = write_message_commit(objects, tip, step.message, blob, state_changes=step.changes)
+        blob, sign = write_message_blob(objects, step.message), signs(step.message.author)
+        tip = write_message_commit(objects, tip, step.message, blob, state_changes=step.changes, sign=sign)
     return tip
 
 
@@ -114,7 +120,8 @@ def commit_steps(found: Located, proposal: Proposal, steps: Sequence[Step], deci
     """
     branch = found.branch
     tx = Transaction(branch.repository, branch.conversation.id)
-    tx.move_branch(branch.name, found.tip, write_steps(branch.repository, found.tip, steps))
+    tip = write_steps(branch.repository, found.tip, steps, partial(signs_as, branch.repository))
+    tx.move_branch(branch.name, found.tip, tip)
     operation = tx.commit("review", f"{decision} proposal {proposal.id[:8]} of {branch}")
     return ProposalReviewed(
         conversation=branch.conversation.id,

@@ -171,10 +171,10 @@ def remove(
     _require_possible(repository)
     with exclusive_write(repository):
         known = read_purged(repository)
+        listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         begin(repository, purged)
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
-            listed = write_purged(objects, known.join(purged))
         sources = _source_files(repository, done)
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}

@@ -21,6 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The module that defines a Result: the module in `text` that renders it, where their names differ.
 NOUN_OF: dict[str, str] = {
+    "scopes.conversation.verify_signatures": "signatures",
     "scopes.agents.card": "agents",
     "scopes.agents.delivery": "agents",
     "scopes.agents.inbox": "agents",
@@ -114,6 +115,7 @@ WIRE_OF: dict[str, str] = {
     "changes": "operations",
     "log": "message",
     "search": "message",
+    "signatures": "store",
     "stats": "conversation",
     "summarize": "memory",
     "tokens": "context",

@@ -21,7 +21,12 @@ from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked.
-NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold", "scopes.check.hookfailure", "scopes.check.hookunread"}
+NOT_FROM_STORE = COMMANDS | {
+    "scopes.packthreshold",
+    "scopes.check.hookfailure",
+    "scopes.check.hookunread",
+    "scopes.signcommits",
+}
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 MACHINE_ID = "scopes.machineId"
 _NAMES = {name.lower(): name for name in SETTINGS}
@@ -61,6 +66,7 @@ _VALUES = {
     "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
     "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.secrets.onimport": re.compile("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.signcommits": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),

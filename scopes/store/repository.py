@@ -49,13 +49,14 @@ _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
-    """Actor and command for the operation log, whether branches need whole names, and how other names are found."""
+    """Who calls: actor and command of the log, full names of branches, project, missing names, who signs commits."""
 
     actor: str = "unknown"
     command: str = ""
     full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
     find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
+    sign: Callable[[bytes], bytes] = bytes
 
 
 class Objects(Protocol):
@@ -72,11 +73,10 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use;
-    None: there are none. `index_directory` is where what was derived from the store is kept, if the caller has such a
-    place. `report_wrong_graph` gets what is wrong with the commit graph. `committed` describes the last commit, for the
-    message after an interrupt. `command_operations` are the operations of the present command that the next one belongs
-    to; `history.transaction.same_command` sets them.
+    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
+    `index_directory` is where what was derived from the store is kept. `report_wrong_graph` gets what is wrong with the
+    commit graph. `committed` describes the last commit, for the message after an interrupt. `command_operations` are
+    those of the present command that the next one belongs to; `history.transaction.same_command` sets them.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:

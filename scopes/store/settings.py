@@ -34,6 +34,7 @@ SETTINGS = {
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
     "scopes.retention.<project>.age": "when 'retention run' purges those of a project, or of 'all': 2 years",
+    "scopes.signCommits": "whether merges and decisions are signed (default: as git does; not from the store)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
@@ -62,6 +63,7 @@ CHOICES = {
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
     "scopes.merge.reuse": ("show", "apply", "off"),
     "scopes.secrets.onImport": ("true", "false"),
+    "scopes.signCommits": ("true", "false"),
     "scopes.check.hookFailure": ("closed", "open"),
     "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),

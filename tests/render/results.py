@@ -64,6 +64,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.handover.resume import Resumption
@@ -1595,6 +1596,18 @@ SAMPLES = {
         "init": StoreCreated(path="/home/carol/store.git", created=True),
         "init-again": StoreCreated(path="/home/carol/store.git", created=False),
         "sound": Verification(path="/s.git", conversations=2, branches=1, messages=1234, findings=()),
+        "signatures": SignatureCheck(
+            path="/s.git", commits=1234,
+            signatures=(
+                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),
+                SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
+            ),
+        ),
+        "signatures-good": SignatureCheck(
+            path="/s.git", commits=3,
+            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
+        ),
+        "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
         "damaged": Verification(
             path="/s.git", conversations=2, branches=3, messages=9,
             findings=(

@@ -55,6 +55,9 @@ def log(
     since: Since = None,
     until: Until = None,
     commit: CommitOption = None,
+    show_signature: Annotated[
+        bool, usage.Option("--show-signature", help="Check the signatures of signed messages with git")
+    ] = False,
 ) -> int:
     """Show the messages of a branch.
 
@@ -69,6 +72,9 @@ def log(
     --commit REV shows the turn that made a commit of the project around the current directory and those that wrote
     lines of it, in the conversation with the surest link, or in WHERE; a note says which turn is which. In a pipe the
     rows have the columns above.
+
+    --show-signature adds what git says about the signature of a message with your keys, and whose key it is: good,
+    unknown key, bad. Merges, and resolutions and decisions of people, are signed where git signs (commit.gpgSign).
 
     Examples:
       scopes log
@@ -104,7 +110,11 @@ def log(
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
         digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
-    return invocation.show(result, options=ViewOptions(graph=graph, oneline=oneline, full=full))
+    if show_signature:
+        add = load("scopes.conversation.log_signatures:with_signatures")
+        result = add(invocation.repository(), result, invocation.cwd)
+    options = ViewOptions(graph=graph, oneline=oneline, full=full, signatures=show_signature)
+    return invocation.show(result, options=options)
 
 
 def _split_range(

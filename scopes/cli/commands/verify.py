@@ -9,9 +9,11 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.verify import verify as run_verify
+from scopes.errors import Invalid
 from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
+from scopes.loading import load
 from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
 
@@ -22,6 +24,9 @@ def verify(
         str | None,
         usage.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
     ] = None,
+    signatures: Annotated[
+        bool, usage.Option("--signatures", help="Check instead the signature of every signed commit, with git")
+    ] = False,
 ) -> int:
     """Check the whole store, or one imported transcript.
 
@@ -32,14 +37,26 @@ def verify(
     state record, or a record that is kept unread. If the file has changed since, prints where the difference starts.
     The exit code is 0 if all of the file is in the store, 1 if not, and 4 if it was never imported.
 
+    With --signatures, prints every signed commit with what git says about its signature: good, untrusted key, unknown
+    key, bad, expired, expired key, revoked key, or not checked. git uses your keys: the keyring of gpg, and for ssh the
+    file in gpg.ssh.allowedSignersFile. The exit code is 1 if one is not good. Merges, and resolutions and decisions of
+    people, are signed where git signs (commit.gpgSign); imported messages and those of agents are not.
+
     Examples:
       scopes verify
+      scopes verify --signatures
       scopes verify --json
       scopes verify --source ~/.claude/projects/-home-carol-shop/7c1e.jsonl
       scopes verify --source rollout.jsonl.zst --json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    if signatures:
+        if source is not None:
+            raise Invalid("--signatures and --source cannot be combined", hint="leave out one of them")
+        return invocation.show(
+            load("scopes.conversation.verify_signatures:verify_signatures")(repository, invocation.cwd)
+        )
     if source is not None:
         return invocation.show(verify_source(repository, source, FORMATS))
     return invocation.show(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
@@ -26,6 +27,7 @@ _PIPED_COLUMNS = (
     Column("To", hidden=True),
     Column("Branches", hidden=True),
     Column("Lane", hidden=True),
+    Column("Signature", hidden=True),
 )
 _PIPED_ONELINE = (Column("Line"),)
 
@@ -60,7 +62,8 @@ def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, fu
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
-    view.rows(_PIPED_COLUMNS, map(_row, entries))
+    *others, signature = _PIPED_COLUMNS
+    view.rows((*others, replace(signature, hidden=not view.options.signatures)), map(_row, entries))
 
 
 def _subject(entry: LogEntry) -> str:
@@ -88,4 +91,5 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
         ",".join(head.to),
         ",".join(entry.branches),
         entry.lanes[-1].branch if entry.lanes else "",
+        entry.signature.state if entry.signature is not None else "",
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.lanes import lane_changes
 from scopes.history.messages import display_time
+from scopes.loading import load
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
 from scopes.render.text.phrases import (
@@ -99,15 +100,17 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
         yield _one_line(entry, view, width)
         return
     room = None if width is None else max(width - len(_INDENT.text), _MIN_WIDTH)
-    message = entry.message
+    message, signed = entry.message, _signature(entry)
     is_terse = message is not None and not full and _is_terse(message)
     if entry.head.kind == "compaction":
         yield from _compaction_rule(entry, view, width)
     elif is_terse or entry.head.kind in _BREAKS:
         yield _truncated(_terse_heading(entry, view), width)
+        yield from signed
         yield from ((_INDENT, span) for span in spawn_mark(message))
     else:
         yield from _heading(entry, view)
+        yield from signed
         yield ()
     if message is None or entry.head.title is not None:
         yield _INDENT, *summarize_message(entry.head, message, (), room)
@@ -119,6 +122,13 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     else:
         rows = list(_preview(message, entry.results, room, entry.head.id[:SHORT_ID_LENGTH]))
         yield from rows or [(_INDENT, *summarize_message(entry.head, message, entry.results, room))]
+
+
+def _signature(entry: LogEntry) -> tuple[Line, ...]:
+    """Return the line that says what git thinks of the signature, if it was asked."""
+    if entry.signature is None:
+        return ()
+    return ((Span("Signed: ", "key"), *load("scopes.render.text.signatures:signature_spans")(entry.signature)),)
 
 
 def _is_terse(message: Message) -> bool:

@@ -136,7 +136,8 @@ def format_log_entry(result: LogEntry) -> dict[str, object]:
     changed = without_none(retracted=result.retracted or None, amended=result.amended or None)
     lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
     shape = message_object(result.head, result.message, result.branches, result.ending)
-    return shape | changed | staleness(result.newer) | lane
+    signature = without_none(signature=result.signature and without_none(**result.signature._asdict()))
+    return shape | changed | staleness(result.newer) | lane | signature
 
 
 @to_wire.register

@@ -1,0 +1,45 @@
+"""Render `verify --signatures`, and the signature of a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scopes.model.signature import BAD, GOOD, REVOKED_KEY
+from scopes.render.dispatch import render_text
+from scopes.render.text.phrases import counted
+from scopes.render.view import Column, Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
+    from scopes.model.signature import Signature
+    from scopes.render.color import Style
+
+_COLUMNS = (Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True))
+_STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
+
+
+@render_text.register
+def render_signature_check(result: SignatureCheck, view: View) -> None:
+    """Write every signature and a verdict; in a pipe only the signatures, one row each."""
+    rows = ((r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject) for r in result.signatures)
+    if not view.terminal:
+        view.rows(_COLUMNS, rows)
+        return
+    for row in result.signatures:
+        view.line(Span(row.oid[:8], "id"), " ", *signature_spans(row), "  ", row.subject)
+    good = sum(row.state == GOOD for row in result.signatures)
+    total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
+    verdict = Span("all good: ", "good") if result.all_good else Span(f"{good} good: ", "bad")
+    view.sentence(verdict if result.signatures else Span("none: "), total)
+
+
+def state_span(state: str) -> Span:
+    """Return the state of a signature in its color."""
+    return Span(state, _STYLES.get(state, "warn"))
+
+
+def signature_spans(signature: Signature | SignedCommit) -> tuple[str | Span, ...]:
+    """Return a signature as a phrase: its state, its signer and its key."""
+    by = f" by {signature.signer}" if signature.signer else ""
+    key = f" ({signature.key})" if signature.key else ""
+    return state_span(signature.state), f"{by}{key}"

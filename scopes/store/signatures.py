@@ -1,0 +1,137 @@
+"""Check signatures of commits with git, which sees these commits and nothing else of a store.
+
+A signature is what somebody wrote into a commit. It is good only if git says so with the keys of this user; a key that
+nobody here vouches for is never good. What a key says about its owner is untrusted text, made safe where it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from scopes.ids import Oid
+from scopes.model.signature import (
+    BAD,
+    EXPIRED,
+    EXPIRED_KEY,
+    GOOD,
+    REVOKED_KEY,
+    UNCHECKED,
+    UNKNOWN_KEY,
+    UNTRUSTED,
+    Signature,
+)
+from scopes.sanitize import clean_line, cut
+from scopes.store.git_program import find_git, git_environment
+from scopes.store.repository import Objects, read_data
+from scopes.store.signing import is_signed
+from scopes.store.signing_settings import SigningSettings, read_signing_settings
+
+_STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
+_FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
+_FIELDS: Final = 5
+_AT_ONCE: Final = 200  # commits; git starts a program for each
+_SECONDS_EACH: Final = 20
+_MAX_NAME: Final = 200
+_CONFIG: Final = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
+_SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
+
+
+def check_signatures(
+    objects: Objects, commits: Iterable[Oid], directory: str, settings: SigningSettings | None = None
+) -> dict[Oid, Signature]:
+    """Return what git says about the signatures of commits; those without one are left out.
+
+    directory: where the command runs, for settings of git with a condition
+
+    Raises:
+        Corrupt, NotFound: a commit cannot be read.
+    """
+    signed = {oid: data for oid in commits if is_signed(data := read_data(objects, oid, "commit"))}
+    if not signed:
+        return {}
+    known = read_signing_settings(directory) if settings is None else settings
+    oids = list(signed)
+    found: dict[Oid, Signature] = {}
+    for start in range(0, len(oids), _AT_ONCE):
+        found |= _check({oid: signed[oid] for oid in oids[start : start + _AT_ONCE]}, known)
+    return found
+
+
+def _check(signed: Mapping[Oid, bytes], settings: SigningSettings) -> dict[Oid, Signature]:
+    """Ask git about some commits; one that it says nothing about is not checked."""
+    output = _ask_git(signed, settings)
+    fields = output.decode("utf-8", "replace").split("\0")
+    found = dict.fromkeys(signed, Signature(UNCHECKED))
+    for start in range(0, len(fields) - _FIELDS, _FIELDS):
+        oid, letter, key, fingerprint, signer = fields[start : start + _FIELDS]
+        name = Oid(oid.strip("\n"))
+        if name in found:
+            found[name] = _signature(letter, key or fingerprint, signer, is_ssh=_SSH in signed[name])
+    return found
+
+
+def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature:
+    """Return what git's letter means.
+
+    git calls a signature of an ssh key that no list names good with an unknown validity, as one of a gpg key in the
+    keyring that nobody vouches for. It has no letter for an ssh signature if there is no list.
+    """
+    state = _STATES.get(letter, UNCHECKED)
+    if letter == "U" or (letter == "N" and is_ssh):
+        state = UNKNOWN_KEY if is_ssh else UNTRUSTED
+    who = None if state in {UNKNOWN_KEY, UNCHECKED} else _safe(signer)
+    return Signature(state, who, _safe(key))
+
+
+def _safe(text: str) -> str | None:
+    return cut(clean_line(text), _MAX_NAME) or None
+
+
+def _ask_git(signed: Mapping[Oid, bytes], settings: SigningSettings) -> bytes:
+    """Run git on a repository that has only these commits; return nothing if it fails or takes too long."""
+    program = find_git()
+    if program is None:
+        return b""
+    options = [word for setting in settings.walk_for_checks() for word in ("-c", setting)]
+    with tempfile.TemporaryDirectory(prefix="scopes-signatures-") as directory:
+        for oid, data in signed.items():
+            _write_loose(directory, oid, data)
+        os.makedirs(os.path.join(directory, "refs"))
+        _write(os.path.join(directory, "HEAD"), b"ref: refs/heads/none\n")
+        _write(os.path.join(directory, "config"), _CONFIG.encode())
+        words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
+        try:
+            done = subprocess.run(
+                [program, "--no-pager", *options, *words],
+                cwd=directory,
+                env=git_environment(directory),
+                input="".join(f"{oid}\n" for oid in signed).encode(),
+                capture_output=True,
+                check=False,
+                start_new_session=True,
+                timeout=_SECONDS_EACH * len(signed),
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return b""
+    return done.stdout
+
+
+def _write_loose(directory: str, oid: Oid, data: bytes) -> None:
+    """Write a commit where git finds it; one whose id is not its hash is left out."""
+    raw = b"commit %d\0" % len(data) + data
+    if hashlib.sha1(raw, usedforsecurity=False).hexdigest() != oid:
+        return
+    folder = os.path.join(directory, "objects", oid[:2])
+    os.makedirs(folder, exist_ok=True)
+    _write(os.path.join(folder, oid[2:]), zlib.compress(raw, 1))
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(data)

@@ -1,0 +1,109 @@
+"""`log --show-signature` and `verify --signatures`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.log import log
+from scopes.conversation.log_signatures import with_signatures
+from scopes.conversation.merge import merge
+from scopes.conversation.verify import verify
+from scopes.conversation.verify_signatures import verify_signatures
+from scopes.ids import Oid
+from scopes.store.objects import COMMIT
+from scopes.store.repository import read_data
+from tests.cli.running import PRODUCT, scopes
+from tests.support.history import history
+from tests.support.signing_keys import configure, sign_with_ssh, with_signer
+from tests.support.store import git, move
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, repository):
+    path = tmp_path / "home"
+    path.mkdir(mode=0o700)
+    monkeypatch.setenv("HOME", str(path))
+    sign_with_ssh(path)
+    with_signer(repository, path)
+    return path
+
+
+@pytest.fixture
+def merged(repository, home):
+    history(repository, "main: a b c", "fix@b: d e")
+    return merge(repository, "conv-001", "fix", target="main").tip
+
+
+def states(repository, home):
+    done = with_signatures(repository, log(repository, "conv-001"), str(home))
+    return [None if entry.signature is None else entry.signature.state for entry in done.items]
+
+
+def test_a_log_has_the_signature_of_the_merge_and_none_of_other_messages(repository, home, merged):
+    assert states(repository, home) == ["good", None, None, None, None, None]
+
+
+def test_all_signatures_of_a_store_are_checked(repository, home, merged):
+    done = verify_signatures(repository, str(home))
+    assert [(row.oid, row.state, row.signer) for row in done.signatures] == [(merged, "good", "carol@example.com")]
+    assert (done.exit_code, done.notes) == (0, ())
+
+
+def test_a_signature_that_is_not_good_makes_the_command_fail(repository, home, merged):
+    data = read_data(repository, Oid(merged), COMMIT)
+    forged = repository.write(COMMIT, data.replace(b"Merge 2 messages", b"Merge 3 messages"))
+    move(repository, ("refs/heads/conv-001/forged", None, forged))
+    done = verify_signatures(repository, str(home))
+    assert sorted(row.state for row in done.signatures) == ["bad", "good"]
+    assert done.exit_code == 1
+
+
+def test_without_a_list_of_trusted_keys_a_note_names_it(repository, home, merged):
+    git(repository, "config", "--file", f"{home}/.gitconfig", "--unset", "gpg.ssh.allowedSignersFile")
+    done = verify_signatures(repository, str(home))
+    assert [row.state for row in done.signatures] == ["unknown key"]
+    assert ("allowedSignersFile" in (done.notes[0].hint or ""), done.exit_code) == (True, 1)
+
+
+def test_a_store_without_signatures_passes(repository, home):
+    history(repository, "main: a b")
+    done = verify_signatures(repository, str(home))
+    assert (done.signatures, done.exit_code, done.commits > 1) == ((), 0, True)
+
+
+def test_a_store_with_signatures_is_sound(repository, home, merged):
+    assert verify(repository).sound
+
+
+def test_packed_signatures_are_good_too(repository, home, merged):
+    git(repository, "repack", "-a", "-d", "-q")
+    repository.close()
+    assert states(repository, home)[0] == "good"
+
+
+def test_the_command_line_signs_and_shows_it(repository, home, tmp_path):
+    history(repository, "main: a b c", "fix@b: d e")
+    run = lambda *words, **env: scopes("--store", repository.path, *words, table=PRODUCT, env=env)  # noqa: E731
+    assert run("merge", "conv-001", "fix", "--target", "main").returncode == 0
+    shown = run("log", "conv-001", "-n", "1", "--show-signature", "--json")
+    assert json.loads(shown.stdout)["signature"]["state"] == "good"
+    assert "\tgood" in run("log", "conv-001", "-n", "1", "--show-signature").stdout
+    checked = run("verify", "--signatures", "--json")
+    assert (checked.returncode, len(json.loads(checked.stdout)["signatures"])) == (0, 1)
+
+
+def test_the_command_line_does_not_merge_what_it_cannot_sign(repository, home):
+    history(repository, "main: a b c", "fix@b: d e")
+    configure(home, user_signingkey=f"{home}/none.pub")
+    run = lambda *words, **env: scopes("--store", repository.path, *words, table=PRODUCT, env=env)  # noqa: E731
+    failed = run("merge", "conv-001", "fix", "--target", "main")
+    assert (failed.returncode, "nothing was written" in failed.stderr) == (1, True)
+    assert run("merge", "conv-001", "fix", "--target", "main", SCOPES_SIGN_COMMITS="false").returncode == 0
+    assert verify_signatures(repository, str(home)).signatures == ()
+
+
+def test_both_checks_at_once_are_refused(repository, home):
+    done = scopes("--store", repository.path, "verify", "--signatures", "--source", "x", table=PRODUCT)
+    assert (done.returncode, "cannot be combined" in done.stderr) == (2, True)
