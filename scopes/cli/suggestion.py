@@ -92,7 +92,7 @@ def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[st
     other = next((spellings[name] for name in _IN_GROUPS.get(word, ()) if path and name in spellings), None)
     if other is not None:
         return [other]
-    meant = _GIT_COMMANDS.get(word)
+    meant = _GIT_COMMANDS.get(word) if path in {(), table.default} else None
     first = meant.partition(" ")[0] if meant is not None else ""
     if meant is not None and (first in table.aliases or (first,) in table.commands):
         return [f"scopes {meant}"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from shlex import quote
 
 from scopes.code_links.project_git import check_repository, unusable_files
 from scopes.errors import Inaccessible, NotFound, Refused
@@ -40,10 +41,19 @@ def find_hooks(environment: HookEnvironment) -> tuple[Worktree, str]:
         )
     path = os.path.join(worktree.directory, os.fsdecode(done.stdout.rstrip(b"\n")))
     if os.path.lexists(path) and not os.path.isdir(path):
-        raise Refused(
-            f"git has no directory for hooks: core.hooksPath is {path}", hint="see: git config core.hooksPath"
-        )
+        raise _no_directory(path)
     return worktree, path
+
+
+def _no_directory(path: str) -> Refused:
+    """Return the error for a path at which git looks for hooks and which is no directory, with its cure."""
+    if os.path.islink(path) and not os.path.exists(path):
+        target = os.path.realpath(path)
+        return Refused(
+            f"git has no directory for hooks: {path} is a link to {target}, which does not exist",
+            hint=f"delete the link: rm {quote(path)}; or, if hooks are meant to be there: mkdir -p {quote(target)}",
+        )
+    return Refused(f"git has no directory for hooks: core.hooksPath is {path}", hint="see: git config core.hooksPath")
 
 
 def require_own(environment: HookEnvironment, worktree: Worktree, directory: str) -> None:

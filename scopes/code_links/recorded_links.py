@@ -18,6 +18,7 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.link import LINK_LEVELS, CodeLink, CommitId, Evidence, LinkLevel
 from scopes.code_links.pending_commits import list_pending
 from scopes.code_links.record_commits import pending_records
+from scopes.code_links.turn_calls import TurnCall, TurnCalls
 from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_body, read_body_bytes
@@ -67,6 +68,7 @@ class RecordedCommits:
         self._names = NamesOfUuids(repository)
         self._sessions: dict[str, tuple[ConversationId, tuple[Oid, ...]] | None] = {}
         self._turns: dict[tuple[Oid, ...], list[TurnMessage]] = {}
+        self._turn_calls = TurnCalls(repository)
 
     def links_of_commit(self, commit: CommitId, identity: str | None = None) -> RecordedLinks:
         """Return what is recorded of a commit, also of the commits that git rewrote as it; the surest link first.
@@ -152,18 +154,21 @@ class RecordedCommits:
             return None
         conversation, tips = session
         message = self._find_message(tips, record)
+        call_id, has_call = record.call_id, False
         if record.recorded_by == "hook":
-            text = f"recorded in a shell of this session{found.detour}"
+            text = "recorded in a shell of this session"
         else:
-            text = f"recorded in this turn, in which HEAD moved to it{found.detour}"
+            text = "recorded in this turn, in which HEAD moved to it"
+            call = None if message is None else self._find_turn_call(tips, message, record)
+            call_id, has_call = (None, False) if call is None else (call.call_id, True)
         return CodeLink(
             commit=commit,
             conversation=conversation,
             message=None if message is None else message.head.id,
             turn=None if message is None else message.number,
             role="made",
-            level=_level(record, has_hook=has_hook),
-            evidence=(Evidence("recorded", text, record.call_id),),
+            level=_level(record, has_hook=has_hook, has_call=has_call),
+            evidence=(Evidence("recorded", f"{text}{found.detour}", call_id),),
         )
 
     def _resolve(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
@@ -175,11 +180,7 @@ class RecordedCommits:
 
     def _find_message(self, tips: tuple[Oid, ...], record: CommitRecord) -> TurnMessage | None:
         """Return the message that a record names, the one with its call, or the last one before the commit."""
-        if tips not in self._turns:
-            self._turns[tips] = []
-            with suppress(NotFound, Corrupt):
-                self._turns[tips] = list_turn_messages(self._repository, tips)
-        messages = self._turns[tips]
+        messages = self._list_messages(tips)
         if record.message is not None:
             return next((each for each in messages if each.head.id == record.message), None)
         with suppress(NotFound, Corrupt):
@@ -194,6 +195,19 @@ class RecordedCommits:
                 if each.head.author_kind == "agent" and self._calls_before(each, latest or 0):
                     return each
         return by_time[-1] if by_time else None
+
+    def _find_turn_call(self, tips: tuple[Oid, ...], message: TurnMessage, record: CommitRecord) -> TurnCall | None:
+        """Return the call of the turn of a message that made a commit, as far as there is evidence."""
+        with suppress(NotFound, Corrupt):
+            return self._turn_calls.find(self._list_messages(tips), message, record)
+        return None
+
+    def _list_messages(self, tips: tuple[Oid, ...]) -> list[TurnMessage]:
+        if tips not in self._turns:
+            self._turns[tips] = []
+            with suppress(NotFound, Corrupt):
+                self._turns[tips] = list_turn_messages(self._repository, tips)
+        return self._turns[tips]
 
     def _calls_before(self, message: TurnMessage, latest: int) -> bool:
         """Return True if a message has tool calls and was written before a time; commits have whole seconds only."""
@@ -245,13 +259,14 @@ def _find_branch_at(repository: Repository, tips: frozenset[Oid]) -> Conversatio
     return None
 
 
-def _level(record: CommitRecord, *, has_hook: bool) -> LinkLevel:
+def _level(record: CommitRecord, *, has_hook: bool, has_call: bool) -> LinkLevel:
     """Return how sure a record is.
 
-    A hook knows its session. At the end of a turn a commit is there that a person may have made in the same worktree.
+    A hook knows its session. At the end of a turn a commit is there that a person may have made in the same worktree:
+    it is one of the turn if a call in it may have made it, and no hook says that it was another session.
     """
     if record.recorded_by == "turn":
-        return "candidate" if has_hook else "likely"
+        return "likely" if has_call and not has_hook else "candidate"
     if record.is_shared or not record.is_new_commit:
         return "likely"
     return "certain"

@@ -67,5 +67,5 @@ def _last_turn(messages: list[TurnMessage]) -> list[TurnMessage]:
     begins = [each for each in messages if each.begin == each.head.oid]
     if not begins:
         return []
-    begin = max(begins, key=lambda each: each.head.time)
+    begin = max(reversed(begins), key=lambda each: each.head.time)  # of one second the last one: parents come first
     return [each for each in messages if each.begin == begin.head.oid]

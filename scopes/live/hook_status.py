@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
-from scopes.hosts.hook_target import HookEnvironment, HookState
+from scopes.hosts.hook_target import HookEnvironment, HookState, HookTarget
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.live.hook_failures import last_events
 from scopes.live.hook_targets import TARGETS, find_target
@@ -32,10 +33,20 @@ def hooks_status(environment: HookEnvironment, state_directory: str, names: tupl
     repository = None if worktree is None else worktree.shared
     states = []
     for target in targets:
-        state = target.status(environment)
+        state = _state_of(target, environment)
         run, failed = last_events(events.events, target.name, repository)
         if failed is not None and state.condition != "missing":
             problem, is_unusable = str(failed.details.get("error")), failed.details.get("unusable") is True
             state = state._replace(problem=problem, unusable=is_unusable)
         states.append(state if run is None else state._replace(last=run.time))
     return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)
+
+
+def _state_of(target: HookTarget, environment: HookEnvironment) -> HookState:
+    """Return how the hooks of a target are; hooks without a store of their own follow SCOPES_STORE, as agents do."""
+    state = target.status(environment)
+    given = environment.environ.get("SCOPES_STORE")
+    if state.condition == "outdated" and given is not None and environment.store == os.path.abspath(given):
+        following = target.status(environment._replace(store=None))
+        return following if following.condition == "installed" else state
+    return state

@@ -20,9 +20,9 @@ MAY_CHANGE_UNNAMED = re.compile(
 )
 """What the stored bytes of a message have if a command in it may change a file that it does not name."""
 MAX_COMMAND = 100_000  # characters that are parsed
-_MAX_LEVELS = 8  # of scripts in scripts
+MAX_LEVELS = 8  # of scripts in scripts
 _BEGIN, _END = "*** Begin Patch\n", "*** End Patch"
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _WRAPPERS = frozenset(
     [
         "sudo",
@@ -62,7 +62,7 @@ def read_actions(command: str, directory: str = "") -> tuple[Action, ...]:
 
 def _read_script(script: str, directory: str, level: int) -> Iterator[Action]:
     try:
-        commands = split_command(script) if level <= _MAX_LEVELS else None
+        commands = split_command(script) if level <= MAX_LEVELS else None
     except (Unreadable, RecursionError):
         commands = None
     if commands is None:
@@ -125,8 +125,8 @@ class _Script:
 
     def _read_words(self, words: Sequence[str], command: SimpleCommand, directory: str, level: int) -> Iterator[Action]:
         names: tuple[str, ...] = ()
-        words, is_fed = _unwrap(list(words))
-        if not words or level > _MAX_LEVELS:
+        words, is_fed = unwrap(list(words))
+        if not words or level > MAX_LEVELS:
             return
         if is_fed:
             words, names = [*words, ANY], self._found
@@ -135,7 +135,7 @@ class _Script:
         written = [self._scripts[name] for word in words if (name := posixpath.basename(word)) in self._scripts]
         if written and program not in READERS and program not in {"rm", "chmod", "git"}:
             yield Action(cause=program, text="\n".join(written), directory=directory)
-        if program in _SHELLS or program == "eval":
+        if program in SHELLS or program == "eval":
             script = next((rest[at + 1] for at, word in enumerate(rest[:-1]) if word in {"-c", "-lc", "-ec"}), None)
             script = " ".join(rest) if program == "eval" else script
             for text in filter(None, (script, texts)):
@@ -182,7 +182,7 @@ def _names_found(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[at + 1] for at, word in enumerate(words[:-1]) if word == "-name")
 
 
-def _unwrap(words: list[str]) -> tuple[list[str], bool]:
+def unwrap(words: list[str]) -> tuple[list[str], bool]:
     """Return the command that `sudo`, `xargs`, `uv run` and the like run, and whether it gets operands of a pipe."""
     is_fed = False
     while words:

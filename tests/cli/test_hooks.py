@@ -89,6 +89,18 @@ def test_another_store_makes_the_hooks_outdated(target, tmp_path):
     assert row_of(target)["condition"] == "outdated"
 
 
+@each_target
+def test_hooks_without_a_store_of_their_own_follow_the_variable(target, monkeypatch):
+    """The agent gives SCOPES_STORE to its hook, so they are not outdated where it is set."""
+    store = os.environ["SCOPES_STORE"]
+    monkeypatch.delenv("SCOPES_STORE")
+    run("hooks", "install", target)
+    monkeypatch.setenv("SCOPES_STORE", store)
+    assert row_of(target)["condition"] == "installed"
+    checks = {check["name"]: check for check in json.loads(run("doctor", "--json").stdout)["checks"]}
+    assert checks[f"hooks of {target}"]["state"] == "ok"
+
+
 def test_the_status_lists_every_target_and_only_those_that_are_named():
     rows = read_json("hooks", "status", kind="hooks-status")["hooks"]
     assert [row["target"] for row in rows] == list(TARGETS)

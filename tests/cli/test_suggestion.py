@@ -134,3 +134,9 @@ def test_an_error_that_is_no_mistake_of_the_user_keeps_its_hint():
     error = Busy("busy", hint="as it was")
     suggest_member(TABLE, ["mcp", "instal"], error)
     assert error.hint == "as it was"
+
+
+def test_a_word_of_git_suggests_no_command_of_another_group():
+    """`skills status` is not `show`."""
+    assert hint("skills", "status") == "see: scopes help skills"
+    assert hint("conv", "status") == hint("status") == "did you mean scopes show?"

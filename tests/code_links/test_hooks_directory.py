@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -38,6 +39,21 @@ def link(project, target, where=".git/hooks"):
 def installed(project):
     changed = project.target.install(project.place())
     return {os.path.realpath(os.path.dirname(change.file)) for change in changed.changes}, changed.advice
+
+
+def test_a_link_to_nothing_is_refused_with_commands_that_help(project, tmp_path):
+    """Such as one to a directory of another machine."""
+    target = str(tmp_path / "gone away" / "hooks")
+    path = link(project, target)
+    with pytest.raises(Refused, match="which does not exist") as error:
+        project.target.install(project.place())
+    assert error.value.message.endswith(f"{path} is a link to {target}, which does not exist")
+    delete, make = (part.split(": ")[-1] for part in error.value.hint.split("; "))
+    subprocess.run(["sh", "-c", make], check=True)
+    assert os.path.isdir(path)
+    os.rmdir(target)
+    subprocess.run(["sh", "-c", delete], check=True)
+    assert installed(project)[0] == {os.path.dirname(path) + "/hooks"}
 
 
 def test_a_link_out_of_the_repository_is_refused_and_nothing_is_written_through_it(project, shared):

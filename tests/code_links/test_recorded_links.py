@@ -146,17 +146,35 @@ def two_conversations(project, session, tmp_path):
     return other
 
 
-def test_a_commit_in_the_time_of_a_turn_is_likely_of_it(project, session):
+def levels_of_turn(project, session, work):
+    """Return the levels of the links of a commit that is recorded at the end of a turn, without hooks."""
     session.prompt("Add one")
+    before = begin_turn(project.directory, 0)
+    work()
     session.say("Yes.")
     session.import_now(project.repository)
-    turn_of(project, "conv-001", lambda: project.commit("one"))
+    message = next(StoreHandle(project.repository).conversation("conv-001").branch().messages())
+    record_turn(project.repository, read_uuid(project.repository, "conv-001"), message.id, before.end())
+    return [link.level for link in links_of(project, project.head()).links]
+
+
+def test_a_commit_by_a_call_of_a_turn_is_likely_of_it(project, session):
+    assert levels_of_turn(project, session, lambda: session.commit("one function")) == ["likely"]
     (link,) = links_of(project, project.head()).links
-    assert (link.level, link.turn, link.evidence[0].text) == (
-        "likely",
-        1,
-        "recorded in this turn, in which HEAD moved to it",
-    )
+    assert (link.turn, link.evidence[0].text) == (1, "recorded in this turn, in which HEAD moved to it")
+    assert link.evidence[0].call_id.startswith("toolu_")
+
+
+def test_a_commit_of_a_person_while_an_agent_works_is_no_more_than_a_candidate(project, session):
+    def work():
+        session.shell("ls")
+        session.edit("two.py", "TWO = 'of the agent'\n")
+        project.commit("by hand")
+        session.shell("git log -1")
+
+    assert levels_of_turn(project, session, work) == ["candidate"]
+    project.record()
+    assert levels_of_turn(project, session, lambda: project.commit("without a call")) == ["candidate"]
 
 
 def test_a_commit_in_the_time_of_two_turns_is_of_neither_for_sure(project, session, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from jsonschema import Draft202012Validator
 
+from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
 from scopes.errors import NotFound
 from scopes.exporters.agent_trace import export_traces, note_traces
@@ -200,3 +201,15 @@ def test_a_commit_that_was_replaced_has_no_record(project, repository, session, 
     project.git("commit", "-q", "--amend", "-m", "two functions, amended")
     records = records_of(export_traces(repository, CommitRequest("conv-001", **places)))
     assert old not in [record["vcs"]["revision"] for record in records]
+
+
+def test_a_commit_of_a_person_while_the_agent_worked_is_not_exported_as_the_agents(
+    project, session, repository, places
+):
+    session.prompt("What is there?")
+    session.shell("ls")
+    by_hand = project.commit("by hand", path="by_hand.py")
+    session.import_now(repository)
+    assert record_last_turn(repository, "claude-code", session.session, project.directory) is not None
+    exported = export_traces(repository, CommitRequest(conversation="conv-001", **places))
+    assert by_hand not in {record["vcs"]["revision"] for record in records_of(exported)}

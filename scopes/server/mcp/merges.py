@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -20,10 +21,10 @@ _MERGE = "merge"
 
 
 class Sides(NamedTuple):
-    """A merge as a tool names it; `target` is None for the active branch."""
+    """A merge as a tool names it; `source` is None for the one in progress, `target` for the active branch."""
 
     conversation: ConversationId
-    source: str
+    source: str | None
     target: str | None
 
 
@@ -34,11 +35,12 @@ def abort_own(repository: Repository, sides: Sides, agent: str) -> MergeAborted:
         NotFound: this merge is not in progress.
         Refused: somebody else began it.
     """
-    found = _find(repository, sides)
+    found = _find(repository, sides, agent)
     if found is None:
+        what = "merge" if sides.source is None else f"merge of {sides.source}"
         raise NotFound(
-            f"no merge of {sides.source} into {sides.target or 'the active branch'} is in progress",
-            hint="give the conversation, source and target of the merge; conversation_show has what is in progress",
+            f"no {what} into {sides.target or 'the active branch'} is in progress",
+            hint="give the conversation and the target of the merge; conversation_show has what is in progress",
         )
     if _began_by(repository, found) != agent:
         raise Refused(f"another one began this merge, on {found.branch}", hint=_for_user(found))
@@ -51,18 +53,26 @@ def hinted_for_agent(repository: Repository, sides: Sides, agent: str) -> Iterat
     try:
         yield
     except Refused as error:
-        found = _find(repository, sides)
+        found = _find(repository, sides, agent)
         if found is not None:
-            own = "take it back with abort=true, or " if _began_by(repository, found) == agent else ""
+            own = f"take it back: {_abort_call(found)}, or " if _began_by(repository, found) == agent else ""
             error.hint = f"{own}{_for_user(found)}"
         raise
 
 
-def _find(repository: Repository, sides: Sides) -> InProgress | None:
+def _abort_call(found: InProgress) -> str:
+    """Return the call that takes a merge back, as an agent may repeat it."""
+    arguments = {"conversation": found.conversation, "source": found.source, "target": found.target}
+    given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+    return f"conversation_merge({given}, abort=true)"
+
+
+def _find(repository: Repository, sides: Sides, agent: str) -> InProgress | None:
+    """Return a merge that is in progress; without a source that of the agent, else another one into the target."""
     target = sides.target or read_active_branch(repository, sides.conversation)
-    wanted = (_MERGE, sides.source, target)
-    found = list_in_progress(repository, sides.conversation)
-    return next((each for each in found if (each.kind, each.source, each.target) == wanted), None)
+    every = [each for each in list_in_progress(repository, sides.conversation) if each.kind == _MERGE]
+    found = [each for each in every if each.target == target and sides.source in {None, each.source}]
+    return next((each for each in found if _began_by(repository, each) == agent), found[0] if found else None)
 
 
 def _began_by(repository: Repository, found: InProgress) -> str | None:

@@ -126,7 +126,9 @@ class WritingTools:
         self,
         client: Client,
         conversation: Where,
-        source: Annotated[str, Field(description="The branch to merge: its name, or conv-001/NAME")],
+        source: Annotated[
+            str | None, Field(description="The branch to merge: its name, or conv-001/NAME; not needed with abort")
+        ] = None,
         target: Annotated[
             str | None,
             Field(description="The branch that receives it (default: that of conversation, else the active)"),
@@ -149,12 +151,14 @@ class WritingTools:
             repository = store.repository
             conversation_id, named = resolve_branch(repository, conversation, None)
             default = named if "/" in conversation else None
+            if source is None and not abort:
+                raise Invalid("a merge needs a source", hint="give the branch to merge: source=NAME")
             sides = Sides(
                 conversation_id,
-                without_conversation(repository, conversation_id, source),
+                None if source is None else without_conversation(repository, conversation_id, source),
                 default if target is None else without_conversation(repository, conversation_id, target),
             )
-            if abort:
+            if abort or sides.source is None:
                 return written_answer(result_document(abort_own(repository, sides, self._access.name_of(client))))
             with hinted_for_agent(repository, sides, self._access.name_of(client)):
                 outcome = merge(

@@ -188,7 +188,9 @@ def test_an_unfinished_merge_is_taken_back_by_the_agent_that_began_it(store, age
     branch = agent.get("conversation_merge", **merge)["resolution_branch"]
     refused = agent.refused("conversation_merge", **merge)
     assert "in progress" in refused
-    assert "abort=true, or ask the user" in refused
+    assert (
+        'take it back: conversation_merge(conversation="conv-001", source="try", target="main", abort=true)' in refused
+    )
     assert f"scopes merge conv-001 --branch {branch} --continue (or --abort)" in refused
     assert agent.get("conversation_merge", **merge, abort=True)["branch"] == branch
     assert branch not in list_branch_tips(open_store(store), "conv-001")
@@ -203,6 +205,24 @@ def test_an_unfinished_merge_of_somebody_else_is_left_to_the_user(store, agent, 
     assert "another one began this merge" in refused
     assert "ask the user" in refused
     assert branch in list_branch_tips(open_store(store), "conv-001")
+
+
+def test_a_merge_is_taken_back_without_its_source(store, agent, conversation):
+    merge = disagree(agent, conversation)
+    branch = agent.get("conversation_merge", **merge)["resolution_branch"]
+    assert agent.get("conversation_merge", conversation="conv-001/main", abort=True)["branch"] == branch
+    assert "no merge into main is in progress" in agent.refused(
+        "conversation_merge", conversation="conv-001", target="main", abort=True
+    )
+    Agent(store, "gemini").get("conversation_merge", **merge)
+    refused = agent.refused("conversation_merge", conversation="conv-001", target="main", abort=True)
+    assert "another one began this merge" in refused
+
+
+def test_a_merge_needs_a_source_and_says_how_to_name_it(agent, conversation):
+    refused = agent.refused("conversation_merge", conversation="conv-001")
+    assert "a merge needs a source" in refused
+    assert "source=NAME" in refused
 
 
 def test_a_merge_that_is_not_in_progress_cannot_be_taken_back(agent, conversation):
