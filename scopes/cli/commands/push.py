@@ -32,11 +32,12 @@ def push(
 ) -> int:
     """Send conversations to a remote.
 
-    What the remote has already is not sent again. All branches, titles, tags and merge requests are sent, and with
-    the first commit the directory in which the conversation began; not the operation log, facts, memory, registered
-    agents and a directory that was set later. The last message of a session that may still grow waits for the next
-    push. Where somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that
-    are not in it here is left as it is, and the exit code is 1: fetch and merge, or give --force.
+    What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
+    operation log, facts, memory and registered agents. The directory in which an imported session began is part of
+    its first commit and leaves with it; that of another conversation stays here. The last message of a session that
+    may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched first. A
+    branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch and
+    merge, or give --force.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
