@@ -121,8 +121,11 @@ class Gate:
             SecretsFound: there is one.
         """
         if self._leaks:
-            count, leaks = len(self._leaks), list(dict.fromkeys(self._leaks))
-            named = "; ".join(map(str, leaks[:_MAX_NAMED])) + ("; ..." if len(leaks) > _MAX_NAMED else "")
+            leaks = list(dict.fromkeys(self._leaks))
+            count = len(leaks)
+            named = "; ".join(map(str, leaks[:_MAX_NAMED])) + (
+                f"; and {count - _MAX_NAMED} more" if count > _MAX_NAMED else ""
+            )
             what = "a possible secret" if count == 1 else f"{count} possible secrets"
             raise SecretsFound(f"{what} would leave the store: {named}", hint=_HINT)
 

@@ -35,8 +35,8 @@ TRIES: Final = 5
 _GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
-    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
-    "let them pass this time: scopes push --allow-secrets",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
+    "which scopes redact CONV makes; let them pass this time: scopes push --allow-secrets",
 )
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
 

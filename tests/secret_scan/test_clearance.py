@@ -112,7 +112,7 @@ def test_one_error_names_all_leaks():
         "7 possible secrets would leave the store: message 0, line 2: aws-access-key"
     )
     assert refusal.value.message.count("message ") == 5
-    assert refusal.value.message.endswith("; ...")
+    assert refusal.value.message.endswith("; and 2 more")
 
 
 def test_a_name_is_refused_for_the_beginning_of_a_secret_that_it_cuts():
@@ -167,3 +167,17 @@ def test_placeholders_are_counted_once_for_each_secret():
 
 def test_without_a_store_a_placeholder_names_the_rule_alone():
     assert without_store().clear_text(f"use {TOKEN}", "x") == "use [redacted:github-token]"
+
+
+@pytest.mark.parametrize(("different", "end"), [(1, ""), (5, ""), (7, "; and 2 more")])
+def test_a_refusal_counts_what_it_names_and_says_how_many_more_there_are(different, end):
+    """The same secret at the same place, as in a title that two files have, is one."""
+    gate = Gate("refuse", lambda _rule, value: value[:4])
+    for number in [*range(different), *range(different)]:
+        gate.inspect_text(KINDS[1][1], f"message {number}")
+    with pytest.raises(SecretsFound) as caught:
+        gate.refuse_leaks()
+    message = caught.value.message
+    named = message.partition(": ")[2].removesuffix(end).split("; ")
+    assert message.startswith("a possible secret" if different == 1 else f"{different} possible secrets")
+    assert (message.endswith(end), len(named)) == (True, min(different, 5))

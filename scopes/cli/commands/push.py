@@ -33,10 +33,11 @@ def push(
     """Send conversations to a remote.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory, registered agents, and the directory of the conversation. The last message of a
-    session that may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched
-    first. A branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch
-    and merge, or give --force.
+    operation log, facts, memory and registered agents. The directory in which an imported session began is part of
+    its first commit and leaves with it; that of another conversation stays here. The last message of a session that
+    may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched first. A
+    branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch and
+    merge, or give --force.
 
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
