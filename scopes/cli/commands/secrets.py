@@ -35,7 +35,8 @@ def secrets_scan(
 
     Not found are secrets in hex, in HTML entities, compressed, encrypted, or encoded twice (base64 of base64, %2570);
     those that line breaks divide, or that are in parts in two texts; those directly behind an ASCII letter or digit
-    of another word; values behind names such as password= of fewer than 20 characters, or without a letter and a
+    of another word; keys of a fixed length directly before - or _ (of Google, Telegram and SendGrid); keys of SSH2 with
+    four dashes; values behind names such as password= of fewer than 20 characters, or without a letter and a
     digit (the reports of check and acp --redact hide many of those too, but not those in a list of arguments); and
     kinds without a fixed form. So it lowers the risk and does not remove it: revoke a key that an agent has seen.
 
