@@ -14,6 +14,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -27,15 +28,18 @@ OTHER_FORM = re.compile(
 _NO_TEST = "  - no test yet"
 
 
-def walk_docstrings(path: Path, pattern: re.Pattern[str] = NUMBER) -> Iterator[tuple[str, str]]:
-    """Yield the name and the docstring of a module, its classes and its functions; "" is the module's own name.
+@cache
+def walk_docstrings(path: Path, pattern: re.Pattern[str] = NUMBER) -> list[tuple[str, str]]:
+    """Return the name and the docstring of a module, its classes and its functions; "" is the module's own name.
 
     A file whose text does not contain the pattern is not parsed.
     """
     text = path.read_text(encoding="utf-8")
-    for node in _walk_statements(ast.parse(text)) if pattern.search(text) else ():
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
-            yield getattr(node, "name", ""), text
+    return [
+        (getattr(node, "name", ""), docstring)
+        for node in (_walk_statements(ast.parse(text)) if pattern.search(text) else ())
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (docstring := ast.get_docstring(node))
+    ]
 
 
 def _walk_statements(tree: ast.Module) -> Iterator[ast.AST]:

@@ -225,7 +225,7 @@ def test_sarif_keeps_the_most_severe_results_and_states_how_many_were_left_out(r
     checked = judge(repository, run_of(repository, shell("pytest", 1), edit("a.py")))
     (only,) = checked.runs
     verdict = next(each for each in only.verdicts if each.findings)
-    notes = tuple(verdict.findings[0]._replace(level="note", fingerprint=f"{n}") for n in range(26_000))
+    notes = tuple(verdict.findings[0]._replace(level="note", fingerprint=f"{n}") for n in range(MAX_RESULTS + 1_000))
     many = replace(checked, runs=(replace(only, verdicts=(verdict._replace(findings=notes), *only.verdicts)),))
     (run,) = json.loads(write_sarif(many, "1.0"))["runs"]
     assert len(run["results"]) == MAX_RESULTS

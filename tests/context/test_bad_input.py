@@ -47,6 +47,7 @@ def test_a_huge_budget_is_accepted(repository, exact, tmp_path, tokens):
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\t", " \n", "\u3000", "\xa0"])
+@pytest.mark.cases(1)
 def test_a_turn_with_very_many_blanks_fits_the_budget(repository, exact, tmp_path, blank):
     """Tiktoken itself panics on this number of blanks."""
     new(repository)

@@ -12,8 +12,9 @@ from tests.faults.seed import todays_seed
 from tests.faults.sweep import COMMAND_SEED
 from tests.faults.sync_order import EXPENDABLE, find_unsynced
 from tests.faults.verbs import VERBS
+from tests.support.examples import amount
 
-VERBS_IN_A_SAMPLE = 4
+VERBS_IN_A_SAMPLE = amount(4, 1)
 # What git moves out of its packs because nothing refers to it, and the reflogs that it cuts, may be lost.
 EXPENDABLE_IN_GC = (*EXPENDABLE, "logs/", *(f"objects/{number:02x}" for number in range(256)))
 UNSAFE = [
@@ -35,7 +36,7 @@ def disk(tmp_path_factory):
 
 @pytest.mark.needs_gcc
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 def test_everything_is_synced_before_it_is_referenced(sandbox, templates, verb):
     """P1: objects before the ref, packs before the refs, and all of it before the command returns."""
     sandbox.restore(templates[verb.template])

@@ -20,6 +20,7 @@ from scopes.store.expire import expire
 from scopes.store.maintenance import pack
 from scopes.store.operation_log import walk_operations
 from scopes.store.transactions import exclusive_write
+from tests.support.examples import amount
 from tests.support.store import (
     MAIN,
     assert_sound,
@@ -171,7 +172,7 @@ def test_every_flipped_bit_of_a_pack_is_found(repository):
     """P10."""
     path = packed(repository)
     sound = read_bytes(path)
-    for _ in range(100):
+    for _ in range(amount(100, 20)):
         flip(path, random.randrange(len(sound)), random.randrange(8))
         assert [f for f in verify(open_store(repository)).findings if f.where.endswith(".pack")]
         write_bytes(path, sound)

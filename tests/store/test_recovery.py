@@ -18,6 +18,7 @@ from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
 from scopes.store.reflog import walk_moves
 from scopes.store.transactions import append, commit_operation, exclusive_write
+from tests.support.examples import amount
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -218,11 +219,11 @@ while True:
 
 
 def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
-    """P3, P4: SIGKILL at six arbitrary times."""
+    """P3, P4: SIGKILL at arbitrary times."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number}" for number in range(8)]
     move(repository, *((name, None, one) for name in names))
-    for _ in range(6):
+    for _ in range(amount(6, 3)):
         tip = repository.find_ref(names[0])
         writer = Process(ENDLESS, repository.path, tip, two if tip == one else one)
         assert writer.read_line() == "go"

@@ -11,6 +11,7 @@ from scopes.live.event_log import EventLog
 from scopes.server.acp.lines import LineWriter
 from scopes.server.acp.proxy import Proxy
 from tests.support.acp_client import lines_of, prompt_params
+from tests.support.examples import amount
 
 
 def assert_transparent(desk, editor):
@@ -63,10 +64,11 @@ def test_what_is_no_message_is_taken_out_of_the_output_of_the_agent(desk):
     assert len(desk.events("noise")) == 5
 
 
-def test_a_prompt_of_32_megabytes_passes(desk):
-    editor = desk.run("x" * (32 << 20))
+def test_a_prompt_of_megabytes_passes(desk):
+    size = amount(32, 4) << 20
+    editor = desk.run("x" * size)
     assert_transparent(desk, editor)
-    assert len(desk.messages()[0].text) == 32 << 20
+    assert len(desk.messages()[0].text) == size
 
 
 def test_a_line_over_the_limit_ends_the_connection_and_is_logged(desk):

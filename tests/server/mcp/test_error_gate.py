@@ -105,7 +105,7 @@ def test_any_error_of_a_request_leaves_as_one_of_the_protocol_without_a_secret(e
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_an_error_in_any_form_of_a_text_is_cleared(form):
     for kind, secret in KINDS:
         with pytest.raises(MCPError) as failed:

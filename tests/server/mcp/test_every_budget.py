@@ -166,6 +166,7 @@ def test_a_merge_with_an_impossible_budget_is_not_made(tmp_path, budget):
 
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 1_000])
+@pytest.mark.cases(2)
 def test_a_merge_that_was_made_is_always_answered(tmp_path, budget):
     """The conflicts that have no room are in a dry run with more tokens."""
     store = make_store(tmp_path / "store")

@@ -99,6 +99,7 @@ def test_the_last_page_names_no_next_one(store, agent):
 
 
 @pytest.mark.parametrize("options", [{"limit": 1}, {"limit": 2}, {"limit": 500, "max_tokens": 400}])
+@pytest.mark.cases(2)
 def test_pages_of_merged_branches_have_each_message_once(store, agent, options):
     """A message of one side has the other side neither before nor after it: a range would give it again and again."""
     history(store, "main: a b", "fix@b: d e f", "try@b: g h")
