@@ -122,7 +122,7 @@ def walk_bytes(repository: Repository, source: StoredSource) -> Iterator[bytes]:
         Refused: parts of it were purged.
     """
     if source.record.purged:
-        raise Refused(f"parts of {source.label} were purged", hint="export the messages: scopes export --format jsonl")
+        raise Refused(f"parts of {source.label} were purged", hint="export the messages: --format jsonl")
     digest = sha256()
     for chunk in walk_chunks(repository, source.commit):
         digest.update(chunk)

@@ -263,7 +263,7 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
     if not files:
         return ()
     text = f"{len(files)} {plural(len(files), 'file')} outside of the store may still have it: {', '.join(files[:5])}"
-    return (Note(text, "delete them yourself, or change them: scopes does not change what is not its own"),)
+    return (Note(text, "delete them yourself, or change them: only files of the store are changed"),)
 
 
 class _Found(NamedTuple):

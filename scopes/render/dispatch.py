@@ -115,7 +115,6 @@ WIRE_OF: dict[str, str] = {
     "changes": "operations",
     "log": "message",
     "search": "message",
-    "signatures": "store",
     "stats": "conversation",
     "summarize": "memory",
     "tokens": "context",

@@ -184,7 +184,10 @@ def test_the_table_has_every_command_that_writes():
     writing = {path: each.section for path, each in TABLE.commands.items() if not each.pages}
     names = {" ".join(path) for path, section in writing.items() if section in {AGENTS, PROPOSE, FACTS, SECRETS}}
     names |= {" ".join(path[1:]) for path in writing if "conflicts" in path} | {"inbox"}
-    assert {name for name in names if not any(step[0].startswith(f"{name} ") for step in STEPS)} == set()
+    without_undo = {"purge", "retention run"}  # what they remove is to be nowhere, so they change no earlier row
+    copies = {"redact"}  # makes another conversation
+    done = {name for name in names if any(step[0].startswith(f"{name} ") for step in STEPS)}
+    assert names - done == without_undo | copies
 
 
 def test_every_command_leaves_the_rows_of_what_it_changed(log):

@@ -28,6 +28,7 @@ import scopes.live
 import scopes.memory
 import scopes.merge
 import scopes.proposals
+import scopes.purge
 import scopes.search
 import scopes.secrets
 import scopes.server
@@ -69,6 +70,7 @@ MODULES = [
         scopes.server.mcp,
         scopes.hosts,
         scopes.sync,
+        scopes.purge,
     )
     for module in pkgutil.iter_modules(package.__path__)
 ]
