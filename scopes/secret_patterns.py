@@ -163,6 +163,7 @@ KEY_WORDS = ("key", "secret", "token", "password", "passwd")
 _BEHIND_KEY = compile_lazily(r"\\{0,7}[\"']?[ \t]{0,3}[=:]")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _UUID = compile_lazily(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SAMPLE_KEY = 200  # characters of a private key from which on it is no sample; a real one has more
 _PLACEHOLDER = compile_lazily(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
 
 # Only for redaction: values that log in somewhere, however short they are and whatever they look like.
@@ -312,8 +313,9 @@ def _walk_prefixes(text: str) -> Iterator[Secret]:
             for at in places.get(anchor, ()):
                 match = match_at(rule, text, at) if at >= end else None
                 if match is not None:
-                    end, group = match.end(), match.lastindex or 0
-                    if not is_placeholder(match[group]):
+                    group = match.lastindex or 0
+                    if not is_sample(rule.kind, match[group]):
+                        end = match.end()
                         yield Secret(rule.kind, match.start(group), match.end(group))
 
 
@@ -400,6 +402,14 @@ def walk_keys(text: str) -> Iterator[tuple[int, int]]:
             if behind is not None:
                 yield at, behind.end()
             at = lower.find(word, at + len(word))
+
+
+def is_sample(kind: str, value: str) -> bool:
+    """Return True if a value stands for a secret in an example; of private keys only a short text can be one.
+
+    A real key may have a comment such as `alice@example.com`, and by chance "xxxx" among its letters.
+    """
+    return is_placeholder(value) and (kind != "private-key" or len(value) < _SAMPLE_KEY)
 
 
 def is_placeholder(text: str) -> bool:

@@ -21,7 +21,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The module that defines a Result: the module in `text` that renders it, where their names differ.
 NOUN_OF: dict[str, str] = {
-    "scopes.conversation.verify_signatures": "signatures",
     "scopes.agents.card": "agents",
     "scopes.agents.delivery": "agents",
     "scopes.agents.inbox": "agents",

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.secret_patterns import Rule, find_anchors, is_placeholder, match_at, walk_keys
+from scopes.secret_patterns import Rule, find_anchors, is_placeholder, is_sample, match_at, walk_keys
 from scopes.secret_scan.cut_patterns import ASSIGNED, MARKS, PLACE, cut_rules, is_general
 from scopes.secret_scan.decoding import decode_base64, decode_escapes
 from scopes.secret_scan.scan import Found
@@ -65,7 +65,7 @@ def _find_at(rule: Rule, text: str, at: int, anchor: str) -> Found | None:
         return None
     group = match.lastindex or 0
     value = match[group] if group else text[at + len(anchor) : match.end()]
-    if is_placeholder(value):
+    if is_sample(rule.kind, value):
         return None
     if is_general(rule.kind):
         is_random = rule.kind == "url-password" or _RANDOM.search(value) is not None

@@ -44,7 +44,7 @@ _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", 
 _SECRETS: Final = Note(
     "what may have a secret is not in the bundle",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
-    "let them pass this time: scopes bundle create --allow-secrets",
+    "let them pass this time: --allow-secrets",
 )
 
 
