@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.open_tips import closed_tip
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
@@ -22,17 +21,21 @@ from scopes.store.graph import is_ancestor
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import receive_metadata
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
 
 Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
-BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "open", "deleted"]
+BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "grown", "deleted"]
 _NUMBER = len("conv-")
 
 
 class FetchedBranch(NamedTuple):
-    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there."""
+    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there.
+
+    state: `grown` if the last message here was that of an earlier import, which the one of the remote has replaced
+    """
 
     name: BranchName
     local: BranchName | None
@@ -165,7 +168,7 @@ class _Joined:
             else:
                 local = _free_branch_name(names.get(key, name), taken)
                 taken.add(local)
-            if local is not None and state in {"created", "moved"}:
+            if local is not None and state in {"created", "moved", "grown"}:
                 tips[local] = tip
             yield FetchedBranch(name, local, state, count)
         self._move_branches(tips, {self._names[key]: name for key, name in after.items()})
@@ -188,8 +191,8 @@ class _Joined:
             return "moved"
         if is_ancestor(self._repository, theirs, ours):
             return "ahead"
-        closed = closed_tip(self._repository, ours)
-        return "open" if closed != ours and is_ancestor(self._repository, closed, theirs) else "diverged"
+        longer = find_grown(self._repository, ours, theirs)
+        return "diverged" if longer is None else "ahead" if longer == "ours" else "grown"
 
     def _activate(self) -> None:
         """Choose the active branch of a conversation that is new here."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import SecretsFound
+from scopes.history.open_tips import OpenTips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, Result, plural
@@ -44,6 +45,7 @@ class PushedConversation(NamedTuple):
     status: `refused` by the remote or by scopes, for the `reason`
     messages: how many were sent
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    held_back: how many messages were not sent, because their session may still grow
     """
 
     conversation: ConversationId
@@ -53,6 +55,12 @@ class PushedConversation(NamedTuple):
     messages: int = 0
     diverged: tuple[BranchName, ...] = ()
     reason: str | None = None
+    held_back: int = 0
+
+    @property
+    def is_shown(self) -> bool:
+        """Return True if there is something to say about it."""
+        return self.status != "unchanged" or bool(self.diverged or self.held_back)
 
 
 class _Planned(NamedTuple):
@@ -85,12 +93,13 @@ def push(
     *,
     force: bool = False,
     allow_secrets: bool = False,
+    include_open: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote.
 
-    The last message of an imported session that still grows is not sent. With `force` branches of the remote are moved
-    to where they are here, even if that leaves out messages; the history of the manifest keeps them. A conversation
-    that may have a secret is refused, unless secrets are allowed.
+    The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
+    branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
+    manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -98,15 +107,16 @@ def push(
         Corrupt: what it sent after it had moved is not acceptable.
     """
     chosen = choose_local(repository, selection)
-    run = _Push(repository, remote, connection, force=force, allow_secrets=allow_secrets)
+    mode: Mode = "allow" if allow_secrets else "refuse"
+    run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.run(chosen)
-    shown = tuple(rows[each] for each in chosen if rows[each].status != "unchanged" or rows[each].diverged)
+    shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
-        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote)),
+        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_note_held(shown), *_notes(shown, remote)),
     )
 
 
@@ -114,13 +124,21 @@ class _Push:
     """One push; `rows` has what became of each conversation so far."""
 
     def __init__(
-        self, repository: Repository, remote: Remote, connection: Connection, *, force: bool, allow_secrets: bool
+        self,
+        repository: Repository,
+        remote: Remote,
+        connection: Connection,
+        mode: Mode,
+        *,
+        force: bool,
+        include_open: bool,
     ) -> None:
         self._repository = repository
         self._remote = remote
         self._connection = connection
         self._force = force
-        self._mode: Mode = "allow" if allow_secrets else "refuse"
+        self._open_tips = OpenTips(repository, include_open=include_open)
+        self._mode = mode
         self.has_found_secrets = False
         self._rows: dict[ConversationId, PushedConversation] = {}
 
@@ -179,7 +197,14 @@ class _Push:
 
     def _plan(self, conversation: ConversationId, objects: Objects) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
-        outgoing = plan_push(self._repository, self._remote.name, conversation, objects, force=self._force)
+        outgoing = plan_push(
+            self._repository,
+            self._remote.name,
+            conversation,
+            objects,
+            force=self._force,
+            open_tips=self._open_tips,
+        )
         if not outgoing.is_new:
             self._note(outgoing, "unchanged")
             return None
@@ -200,6 +225,7 @@ class _Push:
             outgoing.new_messages if status in {"new", "updated"} else 0,
             outgoing.diverged,
             reason,
+            outgoing.held_back,
         )
 
     def _remember(self, updates: Sequence[RefUpdate]) -> None:
@@ -237,6 +263,18 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
             waiting = [each for each in (with_others[:middle], with_others[middle:]) if each] + waiting
             statuses = [status for status in statuses if status.reason is None or not status.with_others]
         yield statuses
+
+
+def _note_held(rows: Sequence[PushedConversation]) -> tuple[Note, ...]:
+    held = [row for row in rows if row.held_back]
+    if not held:
+        return ()
+    number = sum(row.held_back for row in held)
+    names = ", ".join(row.conversation for row in held[:5])
+    text = (
+        f"{number} {plural(number, 'message')} {'is' if number == 1 else 'are'} held back: the session may still grow"
+    )
+    return (Note(f"{text} ({names})", f"push it now: scopes push {held[0].conversation} --include-open"),)
 
 
 def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:

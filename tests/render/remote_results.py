@@ -23,7 +23,7 @@ _UPDATED = FetchedConversation(
     (
         FetchedBranch("a/b", "a-b", "created", 1), FetchedBranch("gone", None, "deleted", 2),
         FetchedBranch("main", "main", "diverged", 3), FetchedBranch("next", "next", "moved", 4),
-        FetchedBranch("open", "open", "open", 5), FetchedBranch("same", "same", "same", 6),
+        FetchedBranch("longer", "longer", "grown", 5), FetchedBranch("same", "same", "same", 6),
         FetchedBranch("top", "top", "ahead", 7),
     ),
     metadata=True,
@@ -52,6 +52,7 @@ REMOTE_SAMPLES = {
         conversations=(
             PushedConversation("conv-001", _ROOT, "new", 2, 12),
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
+            PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
         ),
     ),

@@ -50,6 +50,7 @@ def format_pushed(result: Pushed) -> dict[str, object]:
                 branches=row.branches,
                 messages=row.messages,
                 diverged=list(row.diverged),
+                held_back=row.held_back,
                 reason=row.reason,
             )
             for row in result.conversations
