@@ -16,7 +16,7 @@ from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.conversation import branch_id
+from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id
 from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
@@ -40,6 +40,7 @@ class Outgoing(NamedTuple):
     new_messages: how many the remote does not have
     diverged: branches whose messages on the remote are not in the local branch
     held_back: how many messages may still grow, so that they are not sent
+    behind: branches that end below the remote's
     """
 
     conversation: ConversationId
@@ -51,6 +52,7 @@ class Outgoing(NamedTuple):
     new_messages: int
     diverged: tuple[BranchName, ...]
     held_back: int
+    behind: tuple[BranchName, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -125,7 +127,9 @@ def plan_push(
         branches=branches,
     )
     new = _count_new(repository, manifest.branches, there)
-    return Outgoing(conversation, name, previous, manifest, meta, time, new, chosen.diverged, chosen.held_back)
+    return Outgoing(
+        conversation, name, previous, manifest, meta, time, new, chosen.diverged, chosen.held_back, chosen.behind
+    )
 
 
 class _Chosen(NamedTuple):
@@ -134,6 +138,7 @@ class _Chosen(NamedTuple):
     tips: dict[str, tuple[BranchName, Oid]]
     diverged: tuple[BranchName, ...]
     held_back: int
+    behind: tuple[BranchName, ...]
 
 
 def _choose_tips(
@@ -147,20 +152,26 @@ def _choose_tips(
     entries = read_metadata(repository, conversation).branches
     chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
     diverged: list[BranchName] = []
+    behind: list[BranchName] = []
     held: set[Oid] = set()
     for name, tip in list_branch_tips(repository, conversation).items():
-        key, shared = branch_id(name, entries.get(name)), open_tips.shared_tip(tip)
+        entry = entries.get(name)
+        if entry is not None and entry.purpose == CONFLICT_RESOLUTION:
+            continue
+        key, shared = branch_id(name, entry), open_tips.shared_tip(tip)
         before = None if key not in there else there[key].tip
         held |= _list_held(repository, tip, {shared, before})
         if before is None or force or is_ancestor(repository, before, shared):
             chosen[key] = (name, shared)
+        elif is_ancestor(repository, tip, before):
+            behind += [name] if tip != before else []
         elif not is_ancestor(repository, shared, before):
             longer = find_grown(repository, shared, before)
             if longer == "ours":
                 chosen[key] = (name, shared)
             elif longer is None:
                 diverged.append(name)
-    return _Chosen(chosen, tuple(diverged), len(held))
+    return _Chosen(chosen, tuple(diverged), len(held), tuple(behind))
 
 
 def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) -> set[Oid]:

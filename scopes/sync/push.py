@@ -19,9 +19,10 @@ from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.fetch import new_objects, receive
+from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 from scopes.sync.local_conversations import Selection, choose_local
 from scopes.sync.names import RemoteName, tracking_ref
@@ -31,6 +32,7 @@ from scopes.sync.remotes import Remote
 
 BATCH: Final = 200
 TRIES: Final = 5
+_CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
@@ -45,6 +47,7 @@ class PushedConversation(NamedTuple):
     status: `refused` by the remote or by scopes, for the `reason`
     messages: how many were sent
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    behind: branches that have newer messages on the remote, such as after a rewind
     held_back: how many messages were not sent, because their session may still grow
     """
 
@@ -56,11 +59,12 @@ class PushedConversation(NamedTuple):
     diverged: tuple[BranchName, ...] = ()
     reason: str | None = None
     held_back: int = 0
+    behind: tuple[BranchName, ...] = ()
 
     @property
     def is_shown(self) -> bool:
         """Return True if there is something to say about it."""
-        return self.status != "unchanged" or bool(self.diverged or self.held_back)
+        return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
 
 
 class _Planned(NamedTuple):
@@ -116,7 +120,13 @@ def push(
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
-        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_note_held(shown), *_notes(shown, remote)),
+        notes=(
+            *((_SECRETS,) if run.has_found_secrets else ()),
+            *_note_held(shown),
+            *_note_behind(shown, remote),
+            *_notes(shown, remote),
+            *_note_fetched(run.fetched, remote),
+        ),
     )
 
 
@@ -140,6 +150,7 @@ class _Push:
         self._open_tips = OpenTips(repository, include_open=include_open)
         self._mode = mode
         self.has_found_secrets = False
+        self.fetched: list[FetchedConversation] = []
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -166,6 +177,7 @@ class _Push:
         with quarantine_of(self._repository) as quarantine:
             specs = [refspec_of(name) for name in names]
             rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+        self.fetched += rows
         return {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
@@ -226,6 +238,7 @@ class _Push:
             outgoing.diverged,
             reason,
             outgoing.held_back,
+            outgoing.behind,
         )
 
     def _remember(self, updates: Sequence[RefUpdate]) -> None:
@@ -277,10 +290,38 @@ def _note_held(rows: Sequence[PushedConversation]) -> tuple[Note, ...]:
     return (Note(f"{text} ({names})", f"push it now: scopes push {held[0].conversation} --include-open"),)
 
 
+def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
+    """Yield what a push has changed here, because the remote had moved."""
+    for row in rows:
+        changed = [f"{each.local} {each.state}" for each in row.branches if each.state in _CHANGED and each.local]
+        changed += ["metadata changed"] if row.metadata else []
+        if changed and row.conversation is not None:
+            text = f"{remote.name} had moved, so {row.conversation} was fetched first: {', '.join(changed)}"
+            yield Note(text, "take it back here: scopes undo")
+    yield from describe_changes(rows, remote)
+
+
+def _note_behind(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
+    behind = [f"{row.conversation}/{name}" for row in rows for name in row.behind]
+    if not behind:
+        return ()
+    number = len(behind)
+    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
+    conversation, _, branch = behind[0].partition("/")
+    get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
+    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force"
+    return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+
+
 def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
     diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
     if not diverged:
         return ()
     number = len(diverged)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", "get them first: scopes fetch, then merge; or: push --force"),)
+    return (
+        Note(
+            f"{text}: {', '.join(diverged[:5])}",
+            "get them: scopes pull; or leave them out there: scopes push CONV --force",
+        ),
+    )

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from itertools import permutations
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scopes.history import open_tips
 from scopes.history.revisions import list_branch_tips
@@ -15,8 +20,9 @@ from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
+from tests.support.examples import examples
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, connection, fetch_from, machine, push_to
+from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
 
 OLD = 1_700_000_000
@@ -59,7 +65,7 @@ def test_a_session_that_was_still_for_an_hour_is_sent_to_its_last_message(alice,
     assert main_of(bob) == main_of(alice)
 
 
-def test_the_last_message_of_a_session_whose_file_has_just_changed_is_held_back_and_said_to_be(alice, tmp_path):
+def test_the_last_message_of_a_session_whose_file_has_just_changed_is_held_back_with_a_note(alice, tmp_path):
     import_words(alice, tmp_path, "a b", age=None)
     pushed = push_to(alice)
     assert [(row.status, row.messages, row.held_back) for row in pushed.conversations] == [("new", 1, 1)]
@@ -123,7 +129,7 @@ def test_an_earlier_import_does_not_replace_a_later_one(alice, bob, tmp_path):
     assert fetch_from(alice).conversations == ()
 
 
-def test_a_pull_merges_what_others_said_before_the_message_that_was_held_back(alice, bob, tmp_path):
+def test_a_pull_merges_what_others_wrote_before_the_message_that_was_held_back(alice, bob, tmp_path):
     import_words(alice, tmp_path, "a b", age=None)
     push_to(alice)
     fetch_from(bob)
@@ -134,7 +140,7 @@ def test_a_pull_merges_what_others_said_before_the_message_that_was_held_back(al
     assert {"say b", "from bob"} <= set(texts(alice, "conv-001"))
 
 
-def test_what_others_said_after_an_open_message_is_merged_with_a_longer_one(alice, bob, tmp_path):
+def test_what_others_wrote_after_an_open_message_is_merged_with_a_longer_one(alice, bob, tmp_path):
     import_words(alice, tmp_path, "a b")
     push_to(alice)
     fetch_from(bob)
@@ -162,3 +168,43 @@ def test_every_order_of_joins_ends_at_the_same_import(repository, tmp_path):
             current = tip if side == "theirs" else current
         assert current == tips[-1]
     assert open_tips.closed_tip(repository, tips[-1]) != tips[-1]
+
+
+ACTIONS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(("import", "import", "push", "fetch", "pull"))),
+    min_size=3,
+    max_size=10,
+)
+
+
+@given(ACTIONS)
+@settings(max_examples=examples(60), deadline=None)
+def test_machines_that_import_cuts_of_one_session_in_any_order_end_equal(actions):
+    """P18: whoever imports, pushes and fetches first, all have the longest import, and nothing was to be merged."""
+    directory = Path(tempfile.mkdtemp())
+    try:
+        bare = make_bare(directory / "bare.git")
+        stores = [machine(directory / str(number), bare) for number in range(3)]
+        cut = 1
+        for number, action in [
+            (0, "import"),
+            *actions,
+            *((n, a) for _ in "12" for n in range(3) for a in ("pull", "push")),
+        ]:
+            if action == "import":
+                cut += 1
+                import_words(stores[number], directory, " ".join("abcdefghijklm"[:cut]))
+            elif action == "push":
+                assert {each.status for each in push_to(stores[number]).conversations} <= {"new", "updated"}
+            elif action == "fetch":
+                fetch_from(stores[number])
+            else:
+                assert [row.state for row in pull_to(stores[number]).branches] == []
+        for store in stores:
+            fetch_from(store)
+        tips = [list_branch_tips(store, "conv-001") for store in stores]
+        assert tips[0] == tips[1] == tips[2]
+        longest = max(tips[0], key=lambda name: len(texts(stores[0], f"conv-001/{name}")))
+        assert len(texts(stores[0], f"conv-001/{longest}")) == cut
+    finally:
+        shutil.rmtree(directory)

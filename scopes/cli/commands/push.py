@@ -31,9 +31,9 @@ def push(
     """Send conversations to a remote.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory, registered agents, and the directory of the conversation. Where somebody else has
-    pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it here is left as it
-    is, and the exit code is 1: pull, or give --force.
+    operation log, facts, memory, registered agents, branches of conflicts, and the directory of the conversation. Where
+    somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it
+    here is left as it is, and the exit code is 1: pull, or give --force.
 
     The last message of an imported session is open: the session may still grow, and its next import may bring a longer
     message in its place. An open message is held back, and said to be, until the session has been still for an hour;

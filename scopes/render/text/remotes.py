@@ -98,6 +98,7 @@ def render_pushed(result: Pushed, view: View) -> None:
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left = [f"left as they are: {', '.join(row.diverged)}"] if row.diverged else []
     left += [f"{row.held_back} held back"] if row.held_back else []
+    left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     reason = row.reason or "; ".join(left)
     return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
 
