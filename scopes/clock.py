@@ -44,6 +44,11 @@ def now_nanoseconds() -> int:
     return read_clock()
 
 
+def now_milliseconds() -> int:
+    """Return milliseconds since 1970-01-01T00:00:00Z."""
+    return read_clock() // 1_000_000
+
+
 def now() -> str:
     """Return the current time as RFC 3339 in UTC with milliseconds: `2026-11-21T08:30:00.123Z`."""
     return format_time(read_clock())

@@ -21,6 +21,9 @@ Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversa
 OfProject: TypeAlias = Annotated[
     str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
 ]
+IncludeOpen: TypeAlias = Annotated[
+    bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")
+]
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
 AsBranches: TypeAlias = Annotated[

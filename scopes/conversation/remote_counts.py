@@ -1,7 +1,7 @@
 """How many messages a remote lacks, and how many only it has, for every conversation of a list.
 
 A manifest has the tips of its branches as parents. So a conversation of which the remote has everything costs one
-commit more, and only others are compared by their histories. No message is read, but the last one if it may still grow.
+commit more, and only others are compared by their histories. No message is read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from scopes.conversation.list_rows import ConversationRefs
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_directory_and_fork, read_metadata
-from scopes.history.open_tips import closed_tip
 from scopes.history.remote_branches import read_manifest_branches
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId, Oid
@@ -24,7 +23,7 @@ from scopes.store.objects import parse_commit
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import REMOTES
 from scopes.store.remote_file import choose_default, read_addresses
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 
 class RemoteCounts(NamedTuple):
@@ -78,7 +77,7 @@ class _Comparison:
 
     def compare(self, refs_of: ConversationRefs) -> RemoteCounts | None:
         """Return the counts; None if the remote does not have the conversation."""
-        tips = {tip if tip in self._by_tip else self._closed(tip) for tip in refs_of.tips.values()}
+        tips = set(refs_of.tips.values())
         manifest = self._by_tip.get(next(iter(tips)))
         if manifest is not None:
             parents = self._parents[manifest]
@@ -86,11 +85,6 @@ class _Comparison:
                 return _EVEN
         found = self._manifests.get(self._find_root(refs_of) or Oid(""))
         return None if found is None else self._count(refs_of, found)
-
-    def _closed(self, tip: Oid) -> Oid:
-        """Return the tip without a message that may still grow, if the remote has what is below it."""
-        parents = read_commit(self._repository, tip).parents
-        return closed_tip(self._repository, tip) if len(parents) == 1 and parents[0] in self._by_tip else tip
 
     def _find_root(self, refs_of: ConversationRefs) -> Oid | None:
         if refs_of.meta is not None:
@@ -107,7 +101,7 @@ class _Comparison:
         for name, tip in refs_of.tips.items():
             other = there.get(branch_id(name, entries.get(name)))
             if other is None or other.tip != tip:
-                ahead |= self._list_new(closed_tip(self._repository, tip), manifest)
+                ahead |= self._list_new(tip, manifest)
             if other is not None and other.tip != tip:
                 behind |= self._list_new(other.tip, tip)
         return RemoteCounts(len(ahead), len(behind))

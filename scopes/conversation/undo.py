@@ -17,10 +17,12 @@ from typing import NoReturn
 from scopes.conversation.undo_metadata import restore_shared_metadata
 from scopes.conversation.undo_refusals import (
     LIST_OPERATIONS,
+    PUSH,
     append_moved,
     check_redo,
     check_undo,
     final_operation,
+    final_push,
     moved_since,
     refuse_others,
 )
@@ -140,7 +142,7 @@ def redo(
                 continue
             if record.kind == UNDO and record.id not in canceled:
                 return _reverse(repository, record, redo=True, dry_run=dry_run, conversation=limit)
-            if record.kind not in (UNDO, REDO):
+            if record.kind not in (UNDO, REDO, PUSH):
                 break
         return _nothing(REDO)
 
@@ -187,7 +189,8 @@ def _find_newest(
 ) -> tuple[Operation, tuple[Note, ...]]:
     """Return the newest operation or append of the caller that was not undone, and a note if their last was an undo.
 
-    An expire or a purge cannot be undone. Once the caller has undone something older by its id, it stops no more.
+    A push is none, because the remote has what it sent. An expire or a purge cannot be undone. Once the caller has
+    undone something older by its id, it no longer stops them.
     """
     canceled: set[OperationId] = set()
     seen: set[OperationId] = set()
@@ -197,7 +200,7 @@ def _find_newest(
         seen.add(record.id)
         is_own = record.actor == repository.caller.actor
         last = record if last is None and is_own else last
-        skipped = record.kind in (UNDO, REDO) or record.id in canceled
+        skipped = record.kind in (UNDO, REDO, PUSH) or record.id in canceled
         if skipped or not (any_actor or is_own):
             continue
         if record.kind not in FINAL:
@@ -220,13 +223,15 @@ def _reverse(
 ) -> Undone:
     if target.kind in FINAL:
         raise final_operation(target)
+    if target.kind == PUSH:
+        raise final_push(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)
     for each in (target, *also):
         if conversation is not None:
             refuse_others(repository, each, conversation)
         for change in each.changes:
-            if change.ref not in SHARED:
+            if change.ref not in SHARED and not _is_seen_since(repository, change):
                 _require_unmoved(repository, each, change, tx)
                 tx.move_ref(change.ref, change.new, change.old)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
@@ -256,6 +261,11 @@ def _reverse(
         active_branch=active,
         notes=notes,
     )
+
+
+def _is_seen_since(repository: Repository, change: RefChange) -> bool:
+    """Return True for what a remote had, if it was seen to have something else since: that is still true."""
+    return change.ref.startswith(refs.REMOTES) and repository.find_ref(change.ref) != change.new
 
 
 def _summary(target: Operation, also: Sequence[Operation]) -> str:

@@ -21,6 +21,7 @@ from scopes.store.repository import Repository
 LIST_OPERATIONS = "see: scopes operations list"
 RESOLVE = "resolve"
 IMPORT = "import"
+PUSH = "push"
 
 
 def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
@@ -91,6 +92,12 @@ def final_operation(record: Operation) -> Refused:
         f"{'purge' if record.kind == PURGE else 'gc --expire'} cannot be undone: {record.summary}",
         hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
     )
+
+
+def final_push(record: Operation) -> Refused:
+    """Return the error for a push: it changed nothing here, and the remote keeps what it has."""
+    hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
+    return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
 
 
 def append_moved(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:

@@ -2,9 +2,11 @@
 
 A register is a file of the metadata, such as `title`, or a branch: the entry of a branch belongs to the id of the
 branch, because its name can change. Beside the files is `clocks/<file>`, for a branch `clocks/branches/<id>`, with one
-line: the clock and the machine. A register without a clock has clock 0 and no machine: an import wrote it, an older
-version, or the command that created its conversation or branch, which nobody else can have written. A clock without a
-value means that the value was removed.
+line: the clock and the machine. A change has the time in milliseconds since 1970 as its clock, or that of the change
+before plus 1 if that is greater: so the newest change counts if the clocks of the machines are right, and one that has
+seen another in any case. A register without a clock has clock 0 and no machine: an import wrote it, an
+older version, or the command that created its conversation or branch, which nobody else can have written. A clock
+without a value means that the value was removed.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import NamedTuple
 
+from scopes.clock import now_milliseconds
 from scopes.errors import Corrupt
 from scopes.ids import BranchName, Oid
 from scopes.lazy_patterns import compile_lazily
@@ -27,7 +30,10 @@ _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
 
 
 class Clock(NamedTuple):
-    """How often a register was changed, and the machine that did it last; empty if no machine is known."""
+    """When a register was changed, in milliseconds, and the machine that did it last; empty if no machine is known.
+
+    Older versions counted the changes instead. Their clocks are less than those of any change since.
+    """
 
     number: int
     machine: str
@@ -124,7 +130,7 @@ def clocks_of_edit(
         data = None if tree is None else find_blob(objects, tree, file)
         if data is not None or is_edit:
             before = _decode_any_clock(data)
-            written[file] = encode_clock(Clock(before.number + 1, machine()))
+            written[file] = encode_clock(Clock(max(before.number + 1, now_milliseconds()), machine()))
     return written
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root
-from scopes.history.open_tips import closed_tip
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.manifest import MANIFEST_FILE, ManifestBranch, decode_manifest
@@ -26,8 +25,8 @@ from scopes.store.trees import find_blob
 class RemoteState(NamedTuple):
     """A branch of a remote, as `origin/main`, compared with the local one.
 
-    ahead: how many messages only the local branch has, without one that may still grow; behind: how many only that of
-        the remote
+    ahead: how many messages only the local branch has, also one that a push holds back
+    behind: how many only that of the remote has
     """
 
     name: str
@@ -93,8 +92,8 @@ def compare_with_remotes(
     states: list[RemoteState] = []
     for remote, there in branches.items():
         if key in there and repository.has(there[key].tip):
-            other, closed = there[key].tip, closed_tip(repository, tip)
-            ahead, behind = (_count(repository, *pair) for pair in ((closed, other), (other, tip)))
+            other = there[key].tip
+            ahead, behind = (_count(repository, *pair) for pair in ((tip, other), (other, tip)))
             states.append(RemoteState(f"{remote}/{there[key].name}", ahead, behind))
     return tuple(states)
 

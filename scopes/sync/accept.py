@@ -10,38 +10,55 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.metadata import read_metadata
-from scopes.history.open_tips import closed_tip
+from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
 from scopes.model.conversation import branch_id
 from scopes.model.manifest import ManifestBranch
+from scopes.model.path_encoding import decode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
+from scopes.store.machine import find_machine_id
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import ReceivedConversation
-from scopes.sync.join import receive_metadata
+from scopes.sync.grown_tips import find_grown
+from scopes.sync.join import Replaced, receive_metadata
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
 
 Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
-BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "open", "deleted"]
+BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "grown", "deleted"]
 _NUMBER = len("conv-")
+TAGS = "tags"
+_SHOWN = (TITLE, f"{TAGS}/")
 
 
 class FetchedBranch(NamedTuple):
-    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there."""
+    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there.
+
+    state: `grown` if the last message here was that of an earlier import, which the one of the remote has replaced
+    new: of a branch that was deleted here, how many messages the remote did not have when it was last seen
+    """
 
     name: BranchName
     local: BranchName | None
     state: BranchState
     messages: int
+    new: int = 0
+
+
+class ReplacedValue(NamedTuple):
+    """A title, or the tag with a name, that was set here and is another one now; `after` is None if it was removed."""
+
+    tag: str | None
+    before: str
+    after: str | None
 
 
 class FetchedConversation(NamedTuple):
-    """What became of a conversation of the remote.
+    """What became of a conversation of the remote; `replaced` are values that were set on this machine.
 
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
@@ -54,6 +71,7 @@ class FetchedConversation(NamedTuple):
     branches: tuple[FetchedBranch, ...] = ()
     metadata: bool = False
     reason: str | None = None
+    replaced: tuple[ReplacedValue, ...] = ()
 
 
 class Acceptance:
@@ -94,7 +112,9 @@ class Acceptance:
             return FetchedConversation(root, conversation, "refused", title, reason=error.message)
         self.transaction.include(done.transaction)
         self.transaction.move_ref(ref, before, newest.oid)
-        return FetchedConversation(root, done.conversation, status, title, done.branches, done.has_new_metadata)
+        return FetchedConversation(
+            root, done.conversation, status, title, done.branches, done.has_new_metadata, None, done.replaced
+        )
 
     def _take_number(self) -> ConversationId:
         number = self._next_number
@@ -126,6 +146,7 @@ class _Joined:
     ) -> None:
         self._repository, self._objects = acceptance.repository, acceptance.objects
         self._known = known
+        self.replaced: tuple[ReplacedValue, ...] = ()
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
@@ -147,7 +168,11 @@ class _Joined:
         newest = received.newest
         if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
             return ours, {}
-        return receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
+        found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
+        machine = find_machine_id(self._repository)
+        own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
+        self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))
+        return found.commit, found.names
 
     def _add_branches(
         self, branches: Mapping[str, ManifestBranch], names: Mapping[str, BranchName]
@@ -168,9 +193,10 @@ class _Joined:
             else:
                 local = _free_branch_name(names.get(key, name), taken)
                 taken.add(local)
-            if local is not None and state in {"created", "moved"}:
+            if local is not None and state in {"created", "moved", "grown"}:
                 tips[local] = tip
-            yield FetchedBranch(name, local, state, count)
+            new = max(0, count - before[key].messages) if state == "deleted" else 0
+            yield FetchedBranch(name, local, state, count, new)
         self._move_branches(tips, {self._names[key]: name for key, name in after.items()})
 
     def _move_branches(self, tips: Mapping[BranchName, Oid], names: Mapping[BranchName, BranchName]) -> None:
@@ -192,8 +218,8 @@ class _Joined:
             return "moved"
         if is_ancestor(self._repository, theirs, ours):
             return "ahead"
-        closed = closed_tip(self._repository, ours)
-        return "open" if closed != ours and is_ancestor(self._repository, closed, theirs) else "diverged"
+        longer = find_grown(self._repository, ours, theirs)
+        return "diverged" if longer is None else "ahead" if longer == "ours" else "grown"
 
     def _activate(self) -> None:
         """Choose the active branch of a conversation that is new here."""
@@ -202,6 +228,12 @@ class _Joined:
             active = MAIN if MAIN in created else created[0]
             target = refs.SYMBOLIC + refs.branch_ref(self.conversation, active)
             self.transaction.move_ref(refs.active_ref(self.conversation), None, target)
+
+
+def _describe(replaced: Replaced) -> ReplacedValue:
+    folder, _, name = replaced.register.partition("/")
+    after = None if replaced.after is None else decode_line(replaced.after)
+    return ReplacedValue(decode_component(name) if folder == TAGS else None, decode_line(replaced.before), after)
 
 
 def _free_branch_name(name: BranchName, taken: RefNameConflicts) -> BranchName:

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
+from scopes.history.open_tips import OpenTips
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
@@ -120,8 +121,9 @@ def create_bundle(
     rows: list[BundledConversation] = []
     manifests: dict[str, Oid] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
+        open_tips = OpenTips(repository)
         for conversation in chosen:
-            outgoing = plan_push(repository, None, conversation, objects)
+            outgoing = plan_push(repository, None, conversation, objects, open_tips=open_tips)
             reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
             rows.append(_describe(outgoing, reason))
     size = None

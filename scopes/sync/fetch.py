@@ -19,7 +19,7 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
-from scopes.sync.accept import Acceptance, FetchedConversation
+from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
@@ -31,6 +31,7 @@ from scopes.sync.unpacked_bundles import unpacked
 
 _FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
+_SHORT_OID = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,12 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         conversations=shown,
         unchanged=len(rows) - len(shown),
         operation=receipt.operation,
-        notes=(*_notes(rows, remote), *_note_foreign(receipt.refused), *note_offers(repository)),
+        notes=(
+            *_note_diverged(rows, remote),
+            *describe_changes(rows, remote),
+            *_note_foreign(receipt.refused),
+            *note_offers(repository),
+        ),
     )
 
 
@@ -160,7 +166,7 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
 
 
-def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
+def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
     diverged = [
         f"{row.conversation}/{branch.local}" for row in rows for branch in row.branches if branch.state == "diverged"
     ]
@@ -174,3 +180,29 @@ def _notes(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, .
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else "merge them: scopes pull"
     return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
+
+
+def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Iterator[Note]:
+    """Yield a note for each value of this machine that was replaced, and for news of a branch that was deleted here."""
+    for row in rows:
+        for value in row.replaced:
+            yield _note_replaced(row.conversation or "", value)
+        for branch in row.branches:
+            if branch.new:
+                news = f"{branch.new} new {plural(branch.new, 'message')}"
+                text = f"{row.conversation}/{branch.name} (deleted here) has {news}"
+                start = f"{remote.name}/{branch.name}"
+                yield Note(text, f"get it: scopes branch {row.conversation} {branch.name} --from {start}")
+
+
+def _note_replaced(conversation: str, value: ReplacedValue) -> Note:
+    if value.tag is None:
+        title = "has no title now" if value.after is None else f"is {value.after!r} now"
+        return Note(
+            f"{conversation}: the title that you gave, {value.before!r}, was replaced: it {title}",
+            f"to have it again: scopes rename {conversation} TITLE",
+        )
+    old = value.before[:_SHORT_OID]
+    what = "was removed" if value.after is None else f"is at {value.after[:_SHORT_OID]} now"
+    hint = f"to have it again: scopes tag {conversation} NAME {old}"
+    return Note(f"{conversation}: the tag {value.tag} that you set at {old} {what}", hint)

@@ -6,12 +6,14 @@ A join of joins is the join of all of them, so machines that have the same commi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scopes.history.registers import BRANCHES, register_of_branch
+from scopes.clock import now_milliseconds
+from scopes.errors import Corrupt
+from scopes.history.registers import BRANCHES, Clock, register_of_branch
 from scopes.ids import BranchName, Oid
-from scopes.model.conversation import branch_id
+from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id, decode_branch_entry
 from scopes.model.path_encoding import decode_component
 from scopes.store.objects import COMMIT, Commit, Identity, format_commit
 from scopes.store.repository import Objects, read_commit, read_commit_stub
@@ -35,19 +37,39 @@ _RECEIVED: Final = "metadata from a remote"
 _LOCAL_NAMES: Final = "names of branches on this machine"
 
 
+class Replaced(NamedTuple):
+    """A value that a newer one has replaced; `clock` is that of the older one, `after` is None if it was removed."""
+
+    register: str
+    clock: Clock
+    before: bytes
+    after: bytes | None
+
+
 class JoinedMetadata(NamedTuple):
-    """The metadata after a join, and the names that its branches have here, by id."""
+    """The metadata after a join, the names that its branches have here, by id, and what has another value now."""
 
     commit: Oid
     names: Mapping[str, BranchName]
+    replaced: tuple[Replaced, ...] = ()
 
 
 def shared_tree(objects: Objects, metadata: Oid) -> Oid:
     """Return the metadata as it goes to other machines: without local names of branches and what is only of here.
 
-    That is the directory, and `local_fields` of the entries of branches.
+    That is the directory, `local_fields` of the entries of branches, and the branches of conflicts.
     """
-    return write_state(objects, without_registers(read_state(objects, _tree_of(objects, metadata)), LOCAL))
+    state = read_state(objects, _tree_of(objects, metadata))
+    working = {each for each, change in state.items() if each.startswith(BRANCHES) and _is_working_state(change.value)}
+    return write_state(objects, without_registers(state, {*LOCAL, *working}))
+
+
+def _is_working_state(entry: bytes | None) -> bool:
+    """Return True for the entry of a branch of conflicts, which only the machine that resolves them has."""
+    try:
+        return entry is not None and decode_branch_entry(entry).purpose == CONFLICT_RESOLUTION
+    except Corrupt:
+        return False
 
 
 def write_received(objects: Objects, tree: Oid, time: int) -> Oid:
@@ -95,7 +117,7 @@ def receive_metadata(
     """
     known = {} if ours is None else read_state(objects, _tree_of(objects, ours))
     received = without_registers(read_state(objects, theirs), LOCAL)
-    refuse_clock_jumps(known, received)
+    refuse_clock_jumps(known, received, now_milliseconds())
     local = {} if ours is None else read_local_branches(objects, _tree_of(objects, ours))
     here = {register: branch.name for register, branch in local.items()}
     without_entry = {*branches} - {*here.values()}
@@ -107,11 +129,18 @@ def receive_metadata(
     tree = write_state(objects, state, _with_names(local, names))
     if ours is not None and tree == _tree_of(objects, ours):
         return JoinedMetadata(ours, _by_branch(names))
+    replaced = tuple(_list_replaced(known, state))
     commit = write_received(objects, write_state(objects, received), time)
     joined = commit if ours is None else join_metadata(objects, ours, commit)
     if tree != _tree_of(objects, joined):
         joined = _write(objects, tree, (joined,), read_commit(objects, joined).time, _LOCAL_NAMES)
-    return JoinedMetadata(joined, _by_branch(names))
+    return JoinedMetadata(joined, _by_branch(names), replaced)
+
+
+def _list_replaced(known: State, state: State) -> Iterator[Replaced]:
+    for register, (clock, value, _) in sorted(known.items()):
+        if value is not None and not register.startswith(BRANCHES) and state[register].value != value:
+            yield Replaced(register, clock, value, state[register].value)
 
 
 def _keep_entries(state: State, known: State, registers: Iterable[str]) -> State:

@@ -6,17 +6,17 @@ the caller forces it; one that does not exist here stays, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata
-from scopes.history.open_tips import closed_tip
+from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.conversation import branch_id
+from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id
 from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
@@ -24,6 +24,7 @@ from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import EMPTY_TREE, Commit
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
+from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
@@ -38,6 +39,8 @@ class Outgoing(NamedTuple):
     meta: the tree of the metadata; None if there is none
     new_messages: how many the remote does not have
     diverged: branches whose messages on the remote are not in the local branch
+    held_back: how many messages may still grow, so that they are not sent
+    behind: branches that end below the remote's
     """
 
     conversation: ConversationId
@@ -48,6 +51,8 @@ class Outgoing(NamedTuple):
     time: int
     new_messages: int
     diverged: tuple[BranchName, ...]
+    held_back: int
+    behind: tuple[BranchName, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -85,11 +90,14 @@ def plan_push(
     *,
     force: bool = False,
     local: Mapping[BranchName, Oid] | None = None,
+    open_tips: OpenTips | None = None,
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
 
     remote: None if the other side has nothing
     local: the tips of the branches here, if they are known
+    force: also move branches of the remote that have other messages
+    open_tips: which last messages may leave
 
     Raises:
         Refused: the conversation has too many branches.
@@ -103,7 +111,8 @@ def plan_push(
     meta = None if metadata is None else shared_tree(objects, Oid(metadata))
     meta = None if meta == EMPTY_TREE else meta
     local = list_branch_tips(repository, conversation) if local is None else local
-    tips, diverged = _choose_tips(repository, conversation, local, there, force=force)
+    chosen = _choose_tips(repository, conversation, local, there, open_tips or OpenTips(repository), force=force)
+    tips = chosen.tips
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
         raise Refused(
@@ -126,7 +135,18 @@ def plan_push(
         branches=branches,
     )
     new = _count_new(repository, manifest.branches, there)
-    return Outgoing(conversation, name, previous, manifest, meta, time, new, diverged)
+    return Outgoing(
+        conversation, name, previous, manifest, meta, time, new, chosen.diverged, chosen.held_back, chosen.behind
+    )
+
+
+class _Chosen(NamedTuple):
+    """Name and tip of every branch by id, the local branches that differ from the remote's, and what is held back."""
+
+    tips: dict[str, tuple[BranchName, Oid]]
+    diverged: tuple[BranchName, ...]
+    held_back: int
+    behind: tuple[BranchName, ...]
 
 
 def _choose_tips(
@@ -134,21 +154,42 @@ def _choose_tips(
     conversation: ConversationId,
     local: Mapping[BranchName, Oid],
     there: Mapping[str, ManifestBranch],
+    open_tips: OpenTips,
     *,
     force: bool,
-) -> tuple[dict[str, tuple[BranchName, Oid]], tuple[BranchName, ...]]:
-    """Return name and tip of every branch by id, and the local branches that differ from the remote's."""
+) -> _Chosen:
     entries = read_metadata(repository, conversation).branches
     chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
     diverged: list[BranchName] = []
+    behind: list[BranchName] = []
+    held: set[Oid] = set()
     for name, tip in local.items():
-        key, closed = branch_id(name, entries.get(name)), closed_tip(repository, tip)
-        before = there.get(key)
-        if before is None or force or is_ancestor(repository, before.tip, closed):
-            chosen[key] = (name, closed)
-        elif not is_ancestor(repository, closed, before.tip):
-            diverged.append(name)
-    return chosen, tuple(diverged)
+        entry = entries.get(name)
+        if entry is not None and entry.purpose == CONFLICT_RESOLUTION:
+            continue
+        key, shared = branch_id(name, entry), open_tips.shared_tip(tip)
+        before = None if key not in there else there[key].tip
+        held |= _list_held(repository, tip, {shared, before})
+        if before is None or force or is_ancestor(repository, before, shared):
+            chosen[key] = (name, shared)
+        elif is_ancestor(repository, tip, before):
+            behind += [name] if tip != before else []
+        elif not is_ancestor(repository, shared, before):
+            longer = find_grown(repository, shared, before)
+            if longer == "ours":
+                chosen[key] = (name, shared)
+            elif longer is None:
+                diverged.append(name)
+    return _Chosen(chosen, tuple(diverged), len(held), tuple(behind))
+
+
+def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) -> set[Oid]:
+    """Return the commits from a tip down to what others have or get."""
+    found: set[Oid] = set()
+    while tip not in ends:
+        found.add(tip)
+        tip = read_commit(repository, tip).parents[0]
+    return found
 
 
 class _Counts:

@@ -11,7 +11,6 @@ from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, M
 from scopes.conversation.rebase import rebase
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.open_tips import closed_tip
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import same_command
@@ -19,10 +18,10 @@ from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
-from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.grown_tips import has_diverged
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
 from scopes.sync.remotes import Remote
 
@@ -96,9 +95,7 @@ def _walk_diverged(
         entries = read_metadata(repository, conversation).branches if there else {}
         for name, tip in list_branch_tips(repository, conversation).items() if there else ():
             other = there.get(branch_id(name, entries.get(name)))
-            if other is None or is_ancestor(repository, other.tip, tip):
-                continue
-            if not is_ancestor(repository, closed_tip(repository, tip), other.tip):
+            if other is not None and has_diverged(repository, tip, other.tip):
                 yield conversation, name, f"{remote.name}/{other.name}"
 
 

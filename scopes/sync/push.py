@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import NotFound, SecretsFound
+from scopes.history.open_tips import OpenTips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.unfinished import refuse_unfinished
@@ -19,9 +20,10 @@ from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.fetch import new_objects, receive
+from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
@@ -33,6 +35,7 @@ from scopes.sync.remotes import Remote
 BATCH: Final = 200
 TRIES: Final = 5
 _GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
+_CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
@@ -47,6 +50,8 @@ class PushedConversation(NamedTuple):
     status: `refused` by the remote or by scopes, for the `reason`
     messages: how many were sent
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    behind: branches that have newer messages on the remote, such as after a rewind
+    held_back: how many messages were not sent, because their session may still grow
     """
 
     conversation: ConversationId
@@ -56,6 +61,13 @@ class PushedConversation(NamedTuple):
     messages: int = 0
     diverged: tuple[BranchName, ...] = ()
     reason: str | None = None
+    held_back: int = 0
+    behind: tuple[BranchName, ...] = ()
+
+    @property
+    def is_shown(self) -> bool:
+        """Return True if there is something to say about it."""
+        return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
 
 
 class _Planned(NamedTuple):
@@ -88,14 +100,16 @@ def push(
     *,
     force: bool = False,
     allow_secrets: bool = False,
+    include_open: bool = False,
     purged: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote.
 
-    The last message of an imported session that still grows is not sent. With `force` branches of the remote are moved
-    to where they are here, even if that leaves out messages; the history of the manifest keeps them. A conversation
-    that may have a secret is refused, unless secrets are allowed. What the remote still has of what was purged here is
-    replaced with the conversation; with `purged` all of that is, and conversations that were purged are deleted there.
+    The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
+    branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
+    manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
+    still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
+    that were purged are deleted there.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -104,16 +118,24 @@ def push(
     """
     refuse_unfinished(repository)
     chosen = list_purged(repository, remote.name) if purged else choose_local(repository, selection)
-    run = _Push(repository, remote, connection, force=force, allow_secrets=allow_secrets)
+    mode: Mode = "allow" if allow_secrets else "refuse"
+    run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.run(chosen)
     deleted = run.finish(purged=purged)
-    shown = tuple(rows[each] for each in chosen if rows[each].status != "unchanged" or rows[each].diverged)
+    shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
-        notes=(*((_SECRETS,) if run.has_found_secrets else ()), *_notes(shown, remote), *deleted),
+        notes=(
+            *((_SECRETS,) if run.has_found_secrets else ()),
+            *_note_held(shown),
+            *_note_behind(shown, remote),
+            *_notes(shown, remote),
+            *_note_fetched(run.fetched, remote),
+            *deleted,
+        ),
     )
 
 
@@ -121,15 +143,24 @@ class _Push:
     """One push; `rows` has what became of each conversation so far."""
 
     def __init__(
-        self, repository: Repository, remote: Remote, connection: Connection, *, force: bool, allow_secrets: bool
+        self,
+        repository: Repository,
+        remote: Remote,
+        connection: Connection,
+        mode: Mode,
+        *,
+        force: bool,
+        include_open: bool,
     ) -> None:
         self._repository = repository
         self._remote = remote
         self._connection = connection
         self._force = force
-        self._mode: Mode = "allow" if allow_secrets else "refuse"
+        self._open_tips = OpenTips(repository, include_open=include_open)
+        self._mode = mode
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(repository, remote.name)
+        self.fetched: list[FetchedConversation] = []
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -163,6 +194,7 @@ class _Push:
                 gone = {name.root: _GONE for name in names if name.ref not in there}
                 specs = [refspec_of(name) for name in names if name.ref in there]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+        self.fetched += rows
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
@@ -198,8 +230,15 @@ class _Push:
 
     def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
-        name = self._remote.name
-        outgoing = plan_push(self._repository, name, conversation, objects, force=self._force, local=local)
+        outgoing = plan_push(
+            self._repository,
+            self._remote.name,
+            conversation,
+            objects,
+            force=self._force,
+            local=local,
+            open_tips=self._open_tips,
+        )
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
@@ -224,6 +263,8 @@ class _Push:
             outgoing.new_messages if status in {"new", "updated"} else 0,
             outgoing.diverged,
             reason,
+            outgoing.held_back,
+            outgoing.behind,
         )
 
     def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
@@ -274,10 +315,50 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
         yield statuses
 
 
+def _note_held(rows: Sequence[PushedConversation]) -> tuple[Note, ...]:
+    held = [row for row in rows if row.held_back]
+    if not held:
+        return ()
+    number = sum(row.held_back for row in held)
+    names = ", ".join(row.conversation for row in held[:5])
+    text = (
+        f"{number} {plural(number, 'message')} {'is' if number == 1 else 'are'} held back: the session may still grow"
+    )
+    return (Note(f"{text} ({names})", f"push it now: scopes push {held[0].conversation} --include-open"),)
+
+
+def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
+    """Yield what a push has changed here, because the remote had moved."""
+    for row in rows:
+        changed = [f"{each.local} {each.state}" for each in row.branches if each.state in _CHANGED and each.local]
+        changed += ["metadata changed"] if row.metadata else []
+        if changed and row.conversation is not None:
+            text = f"{remote.name} had moved, so {row.conversation} was fetched first: {', '.join(changed)}"
+            yield Note(text, "take it back here: scopes undo")
+    yield from describe_changes(rows, remote)
+
+
+def _note_behind(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
+    behind = [f"{row.conversation}/{name}" for row in rows for name in row.behind]
+    if not behind:
+        return ()
+    number = len(behind)
+    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
+    conversation, _, branch = behind[0].partition("/")
+    get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
+    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force"
+    return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+
+
 def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
     diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
     if not diverged:
         return ()
     number = len(diverged)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", "get them first: scopes fetch, then merge; or: push --force"),)
+    return (
+        Note(
+            f"{text}: {', '.join(diverged[:5])}",
+            "get them: scopes pull; or leave them out there: scopes push CONV --force",
+        ),
+    )

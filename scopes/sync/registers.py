@@ -30,7 +30,7 @@ from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, read_blob, update_tree
 from scopes.sync.local_fields import LocalFields, add_local_fields, split_entry
 
-MAX_CLOCK_JUMP = 1_000_000
+MAX_CLOCK_AHEAD = 24 * 3_600_000  # milliseconds
 _SHORT_ID = 6
 
 
@@ -191,19 +191,18 @@ def branch_names(state: State) -> dict[str, BranchName]:
     return {decode_component(each[len(BRANCHES) :]): BranchName(state[each].name) for each in branches}
 
 
-def refuse_clock_jumps(known: State, received: State) -> None:
-    """Refuse a received state with a clock so high that no number of changes can have led to it.
-
-    It would keep everybody from ever changing the value again.
+def refuse_clock_jumps(known: State, received: State, now: int) -> None:
+    """Refuse a received state with a clock of the future: until then nobody could change the value.
 
     Raises:
-        Refused: the clock of a register is more than MAX_CLOCK_JUMP above the highest one that is known of it.
+        Refused: the clock of a register is above the one that is known of it, and more than MAX_CLOCK_AHEAD above
+            `now`, in milliseconds.
     """
     for register, change in received.items():
         before = known[register].clock.number if register in known else 0
-        if change.clock.number > before + MAX_CLOCK_JUMP:
-            hint = "the store that it came from is damaged, or was changed to do harm"
-            raise Refused(f"the clock of {register!a} in the received metadata is not possible", hint=hint)
+        if change.clock.number > max(before, now + MAX_CLOCK_AHEAD):
+            hint = "the clock of this machine is wrong, or that of the one that wrote it; or it was changed to do harm"
+            raise Refused(f"{register!a} in the received metadata was changed more than a day from now", hint=hint)
 
 
 def without_registers(state: State, registers: Iterable[str]) -> dict[str, Register]:

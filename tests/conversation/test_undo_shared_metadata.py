@@ -10,6 +10,7 @@ from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Refused
+from scopes.history import registers
 from scopes.history.metadata import read_metadata
 from scopes.history.registers import read_clocks
 from scopes.history.revisions import find_root_commit, list_branch_tips
@@ -47,6 +48,12 @@ def fetched(repository, tree):
     joined = receive_metadata(repository, metadata_of(repository), tree, 0, branches).commit
     git(repository, "update-ref", refs.meta_ref(CONV), joined)
     return read_metadata(repository, CONV).title
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch):
+    """Let the clock of the machine stand at 1970: then clocks count the changes."""
+    monkeypatch.setattr(registers, "now_milliseconds", lambda: 0)
 
 
 @pytest.fixture

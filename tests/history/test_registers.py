@@ -15,6 +15,7 @@ from scopes.conversation.repair import repair
 from scopes.conversation.tag import delete_tag, tag
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, Invalid
+from scopes.history import registers
 from scopes.history.metadata import read_metadata, write_metadata
 from scopes.history.registers import Clock, decode_clock, encode_clock, read_clocks
 from scopes.history.transaction import Transaction
@@ -31,6 +32,12 @@ from tests.support.store import git, make_store, open_store
 __all__ = ["spread_ids"]
 CONV = "conv-001"
 MACHINE = re.compile(r"[0-9a-f]{12}")
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch):
+    """Let the clock of the machine stand at 1970: then clocks count the changes."""
+    monkeypatch.setattr(registers, "now_milliseconds", lambda: 0)
 
 
 def clocks(repository):
@@ -64,6 +71,17 @@ def test_every_further_change_counts_the_clock_of_its_register_alone(repository)
     rename_title(repository, CONV, "three")
     tag(repository, CONV, "v1")
     assert clocks(repository) == {"title": 2, "tags/v1": 1}
+
+
+def test_a_clock_is_the_time_of_the_change_and_greater_than_the_one_before(repository, monkeypatch):
+    moments = iter((5_000, 7_000, 3_000))
+    monkeypatch.setattr(registers, "now_milliseconds", lambda: next(moments))
+    new(repository, title="one")
+    seen = []
+    for title in ("two", "three", "four"):
+        rename_title(repository, CONV, title)
+        seen.append(clocks(repository)["title"])
+    assert seen == [5_000, 7_000, 7_001]
 
 
 def test_a_removed_value_leaves_its_clock(repository):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.result import Note
-from scopes.sync.accept import FetchedBranch, FetchedConversation
+from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned, ManifestsCloned
@@ -23,12 +23,12 @@ _NEW = FetchedConversation(
 _UPDATED = FetchedConversation(
     _ROOT[::-1], "conv-001", "updated", None,
     (
-        FetchedBranch("a/b", "a-b", "created", 1), FetchedBranch("gone", None, "deleted", 2),
+        FetchedBranch("a/b", "a-b", "created", 1), FetchedBranch("gone", None, "deleted", 2, 1),
         FetchedBranch("main", "main", "diverged", 3), FetchedBranch("next", "next", "moved", 4),
-        FetchedBranch("open", "open", "open", 5), FetchedBranch("same", "same", "same", 6),
+        FetchedBranch("longer", "longer", "grown", 5), FetchedBranch("same", "same", "same", 6),
         FetchedBranch("top", "top", "ahead", 7),
     ),
-    metadata=True,
+    metadata=True, replaced=(ReplacedValue(None, "Login", "Logout"), ReplacedValue("v1", "ab" * 20, None)),
 )  # fmt: skip
 _DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
 _REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")
@@ -59,6 +59,7 @@ REMOTE_SAMPLES = {
         conversations=(
             PushedConversation("conv-001", _ROOT, "new", 2, 12),
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
+            PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1, behind=("fix",)),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
         ),
     ),

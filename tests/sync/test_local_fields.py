@@ -105,7 +105,8 @@ def test_an_unfinished_merge_does_not_leave(stopped, theirs, bare):
     fetch_from(theirs)
     name = read_active_branch(stopped, "conv-001")
     assert WAITING in entry_of(stopped, name).extra
-    assert WAITING not in entry_of(theirs, name).extra
+    assert name not in read_metadata(theirs, "conv-001").branches
+    assert name not in list_branch_tips(theirs, "conv-001")
     assert list_in_progress(theirs, "conv-001") == []
     assert '"waiting"' not in everything_of(bare)
 

@@ -32,6 +32,11 @@ def fetch(
     stays, and the other side is called REMOTE/BRANCH, as in origin/main, until you merge it. What was deleted here does
     not come back. One undo takes back the whole fetch.
 
+    The branches of a conversation are counted by what became of them: created; moved, forward to new messages; grown,
+    where the last message was that of an earlier import of the session and the remote has the later one; ahead, with
+    messages here that the remote lacks; diverged, with messages on both sides; deleted, here. And metadata: the title,
+    tags, merge requests or entries of branches have changed.
+
     Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
     into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
     are taken, and the exit code is 7.

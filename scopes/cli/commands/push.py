@@ -8,7 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import Everything, OfProject, OfYear, ToRemote, ToSend
+from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend
 from scopes.errors import Invalid
 from scopes.sync.push import push as run_push
 from scopes.sync.remotes import resolve_remote
@@ -28,16 +28,21 @@ def push(
     purged: Annotated[
         bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
     ] = False,
+    include_open: IncludeOpen = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:
     """Send conversations to a remote.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory and registered agents. The directory in which an imported session began is part of
-    its first commit and leaves with it; that of another conversation stays here. The last message of a session that
-    may still grow waits for the next push. Where somebody else has pushed meanwhile, that is fetched first. A
-    branch with messages on the remote that are not in it here is left as it is, and the exit code is 1: fetch and
-    merge, or give --force.
+    operation log, facts, memory, registered agents and branches of conflicts. The directory in which an imported
+    session began is part of its first commit and leaves with it; that of another conversation stays here. Where
+    somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it
+    here is left as it is, and the exit code is 1: pull, or give --force.
+
+    The last message of an imported session is open: the session may still grow, and its next import may bring a longer
+    message in its place. An open message is held back, and said to be, until the session has been still for an hour;
+    --include-open sends it at once. If it grows after it was sent, the next push replaces it on the remote, and every
+    fetch replaces it here; the history of the remote keeps the earlier one.
 
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
@@ -67,6 +72,13 @@ def push(
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
         result = run_push(
-            repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets, purged=purged
+            repository,
+            chosen,
+            selection,
+            connection,
+            force=force,
+            allow_secrets=allow_secrets,
+            include_open=include_open,
+            purged=purged,
         )
     return invocation.show(result)

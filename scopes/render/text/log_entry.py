@@ -128,7 +128,7 @@ def _signature(entry: LogEntry) -> tuple[Line, ...]:
     """Return the line that says what git thinks of the signature, if it was asked."""
     if entry.signature is None:
         return ()
-    return ((Span("Signed: ", "key"), *load("scopes.render.text.signatures:signature_spans")(entry.signature)),)
+    return ((Span("Signed: ", "key"), *load("scopes.render.text.verify_signatures:signature_spans")(entry.signature)),)
 
 
 def _is_terse(message: Message) -> bool:

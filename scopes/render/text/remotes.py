@@ -109,7 +109,10 @@ def render_pushed(result: Pushed, view: View) -> None:
 
 
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
-    reason = row.reason or (f"left as they are: {', '.join(row.diverged)}" if row.diverged else "")
+    left = [f"left as they are: {', '.join(row.diverged)}"] if row.diverged else []
+    left += [f"{row.held_back} held back"] if row.held_back else []
+    left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
+    reason = row.reason or "; ".join(left)
     return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
 
 
@@ -248,7 +251,7 @@ def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:
 
 def _describe_branches(row: FetchedConversation) -> Iterator[str]:
     """Yield how many branches are in each state, but not those that are as they were."""
-    for state in ("created", "moved", "ahead", "diverged", "open"):
+    for state in ("created", "moved", "grown", "ahead", "diverged"):
         number = sum(branch.state == state for branch in row.branches)
         if number:
             yield f"{number} {state}"

@@ -52,6 +52,8 @@ def format_pushed(result: Pushed) -> dict[str, object]:
                 branches=row.branches,
                 messages=row.messages,
                 diverged=list(row.diverged),
+                held_back=row.held_back,
+                behind=list(row.behind),
                 reason=row.reason,
             )
             for row in result.conversations
@@ -154,9 +156,16 @@ def _conversation(row: FetchedConversation) -> dict[str, Any]:
         status=row.status,
         title=row.title,
         branches=[
-            without_none(name=branch.name, local=branch.local, state=branch.state, messages=branch.messages)
+            without_none(
+                name=branch.name,
+                local=branch.local,
+                state=branch.state,
+                messages=branch.messages,
+                new=branch.new or None,
+            )
             for branch in row.branches
         ],
         metadata=row.metadata,
+        replaced=[without_none(**each._asdict()) for each in row.replaced],
         reason=row.reason,
     )
