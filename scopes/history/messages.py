@@ -336,15 +336,20 @@ def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, s
     if participants:
         claims: dict[str, BlobChange] = dict(participant_claim(name, kind) for name, kind in participants.items())
         entries.append(TreeEntry(STATE_DIRECTORY, update_tree(objects, None, claims), is_tree=True))
-    data = format_commit(
-        tree=objects.write(TREE, format_tree(entries)),
+    tree = objects.write(TREE, format_tree(entries))
+    return objects.write(COMMIT, format_root_commit(tree, seconds_of(root.created)))
+
+
+def format_root_commit(tree: Oid, time: int) -> bytes:
+    """Format the root commit of a conversation."""
+    return format_commit(
+        tree=tree,
         parents=(),
         author=identity_of("scopes", "system"),
-        time=seconds_of(root.created),
+        time=time,
         subject=ROOT_SUBJECT,
         trailers=[(KIND_TRAILER, ROOT_KIND)],
     )
-    return objects.write(COMMIT, data)
 
 
 def write_message_blob(objects: Objects, message: Message) -> Oid:
@@ -411,18 +416,22 @@ def write_commit_over(
     tree = _MESSAGE_ENTRY + bytes.fromhex(blob)
     if state is not None and state != EMPTY_TREE:
         tree += _STATE_ENTRY + bytes.fromhex(state)
+    return objects.write(COMMIT, sign(format_message_commit(objects.write(TREE, tree), parents, message, time)))
+
+
+def format_message_commit(tree: Oid, parents: Sequence[Oid], message: Message, time: int) -> bytes:
+    """Format the commit of a message; all of it but tree, parents and time is what the message gives."""
     trailers = [(ID_TRAILER, message.id), (KIND_TRAILER, message.kind)]
     if message.to:
         trailers.append((TO_TRAILER, ", ".join(message.to)))
-    data = format_commit(
-        tree=objects.write(TREE, tree),
+    return format_commit(
+        tree=tree,
         parents=parents,
         author=identity_of(message.author.name, message.author.kind),
         time=time,
         subject=message.text.strip() or NO_TEXT,
         trailers=trailers,
     )
-    return objects.write(COMMIT, sign(data))
 
 
 def _next_state(

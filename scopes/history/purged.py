@@ -138,14 +138,13 @@ def write_purged(objects: Objects, purged: Purged, sign: Callable[[bytes], bytes
     """Write a list as a commit, which is the same on every machine, but for what `sign` adds."""
     files: dict[str, BlobChange] = {_path_of(MESSAGES, name): _encode(parts) for name, parts in purged.messages.items()}
     files |= {_path_of(CONVERSATIONS, name): _encode(None) for name in purged.conversations}
-    data = format_commit(
-        tree=update_tree(objects, None, files),
-        parents=(),
-        author=Identity("scopes", "scopes@systems.scopes"),
-        time=0,
-        subject=_SUBJECT,
-    )
-    return objects.write(COMMIT, sign(data))
+    return objects.write(COMMIT, sign(format_list_commit(update_tree(objects, None, files))))
+
+
+def format_list_commit(tree: Oid) -> bytes:
+    """Format the commit of a list."""
+    author = Identity("scopes", "scopes@systems.scopes")
+    return format_commit(tree=tree, parents=(), author=author, time=0, subject=_SUBJECT)
 
 
 def _encode(parts: Parts) -> bytes:

@@ -78,7 +78,11 @@ def decode(data: bytes) -> Message:
     Raises:
         Corrupt: the bytes are not a message.
     """
-    document: Any = encoding.load(data)
+    return decode_document(encoding.load(data))
+
+
+def decode_document(document: Any) -> Message:
+    """Decode the document of a stored message, which is changed by it; raises as `decode` does."""
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         raise Corrupt("a stored message is damaged", hint="see: scopes verify")
     usual = _decode_usual(document)

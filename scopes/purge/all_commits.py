@@ -8,10 +8,10 @@ from scopes.errors import NotFound
 from scopes.history.messages import is_root
 from scopes.ids import Oid
 from scopes.store.objects import COMMIT, Commit, parse_commit
+from scopes.store.operation_log import is_operation
 from scopes.store.repository import Objects
 
 _OWN_EMAIL = "scopes@systems.scopes"
-_OPERATION = "Scopes-Operation"
 
 
 def walk_all_commits(objects: Objects, tips: Iterable[Oid]) -> Iterator[tuple[Commit, bytes]]:
@@ -52,6 +52,15 @@ def is_history(commit: Commit) -> bool:
     return commit.message_id is not None or is_root(commit) or commit.author.email != _OWN_EMAIL
 
 
-def is_operation(commit: Commit) -> bool:
-    """Return True for a commit of the operation log."""
-    return _OPERATION in commit.trailers
+def list_operations(objects: Objects, newest: Oid | None) -> set[Oid]:
+    """Return the commits of the operation log, from the newest one: no other commit is an operation, whatever it says.
+
+    The first parent of an operation is the one before it. The log ends at one that is missing.
+    """
+    listed: set[Oid] = set()
+    found = None if newest is None else _find(objects, newest)
+    while found is not None and is_operation(found[0]):
+        commit = found[0]
+        listed.add(commit.oid)
+        found = _find(objects, commit.parents[0]) if commit.parents else None
+    return listed

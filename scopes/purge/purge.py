@@ -1,8 +1,8 @@
 """`purge`: remove messages, what they hold of a file, or conversations for good, from everything in and beside a store.
 
-In this order, under the exclusive lock: what is to go is recorded (`unfinished`); every commit above it is written
-again; the refs move in one operation; then reflogs, objects, indexes, caches and logs follow, and it is proven that
-nothing is left. Killed before the operation, nothing has happened; killed after it, `continue_purge` does the rest.
+In this order, under the exclusive lock: every commit above what is to go is written again; what is to go is recorded
+(`unfinished`); the refs move in one operation; then reflogs, objects, indexes, caches and logs follow, and it is proven
+that nothing is left. Killed before the operation, nothing has changed; killed after it, `continue_purge` does the rest.
 Nothing of this can be undone.
 """
 
@@ -172,10 +172,10 @@ def remove(
     with exclusive_write(repository):
         known = read_purged(repository)
         listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
-        begin(repository, purged)
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
         sources = _source_files(repository, done)
+        begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
         reflogs = ReflogRewriter(

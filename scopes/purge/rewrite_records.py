@@ -54,7 +54,8 @@ class RecordRewriter:
             self.commits[commit.oid] = None
             return
         parents = [self.commits.get(parent) or parent for parent in commit.parents]
-        subject = PURGED_TEXT if self._histories.quotes.are_in(commit.subject) else None
+        is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
+        subject = PURGED_TEXT if is_quoted else None
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:

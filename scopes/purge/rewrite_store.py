@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from scopes.history.purged import Purged
 from scopes.history.source_paths import SUBJECT as PATHS
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import RefChange
-from scopes.purge.all_commits import is_history, is_operation, walk_all_commits
+from scopes.purge.all_commits import is_history, list_operations, walk_all_commits
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_operations import OperationRewriter
 from scopes.purge.rewrite_records import RecordRewriter
@@ -49,18 +49,20 @@ def rewrite_store(
     histories = HistoryRewriter(objects, purged)
     records = RecordRewriter(objects, histories, purged.has_message)
     operations = OperationRewriter(objects, histories, records)
+    newest = values.get(refs.OPERATIONS)
+    log = list_operations(objects, None if newest is None else Oid(newest))
     others: list[tuple[Commit, bytes]] = []
     everything: list[Oid] = []
     for number, (commit, data) in enumerate(walk_all_commits(objects, tips)):
         on_progress(number)
         everything.append(commit.oid)
-        if is_operation(commit) or not is_history(commit):
+        if commit.oid in log or not is_history(commit):
             others.append((commit, data))
         else:
             histories.rewrite(commit, data)
     if histories.commits:
-        for commit, data in sorted(others, key=lambda other: _rank(other[0])):
-            (operations if is_operation(commit) else records).rewrite(commit, data)
+        for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
+            (operations if commit.oid in log else records).rewrite(commit, data)
     commits = histories.commits
     kept = frozenset(new for oid in everything if (new := commits.get(oid, oid)) is not None)
     changes = _list_changes(values, commits)
@@ -72,9 +74,9 @@ def rewrite_store(
     return RewrittenStore(changes, histories, operations, kept, tuple(gone))
 
 
-def _rank(commit: Commit) -> int:
+def _rank(commit: Commit, log: Collection[Oid]) -> int:
     """Return the order of rewriting: paths of sources come after sources, operations after all that they move."""
-    return 2 if is_operation(commit) else 1 if commit.subject == PATHS else 0
+    return 2 if commit.oid in log else 1 if commit.subject == PATHS else 0
 
 
 def _list_changes(values: Mapping[str, str], commits: Mapping[Oid, Oid | None]) -> tuple[RefChange, ...]:

@@ -12,6 +12,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit, read_operation
 
 MIN_PREFIX_LENGTH = 4
+_TRAILER = "Scopes-Operation"
 _LIST = "list them: scopes operations list"
 
 
@@ -36,6 +37,11 @@ def walk_operation_commits(repository: Repository) -> Iterator[Commit]:
     while commit is not None:
         yield commit
         commit = _read_previous(repository, commit)
+
+
+def is_operation(commit: Commit) -> bool:
+    """Return True if a commit says that it is an operation, and nothing else; a forged one may be none."""
+    return commit.trailers.keys() == {_TRAILER}
 
 
 def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
@@ -63,4 +69,4 @@ def _read_previous(repository: Repository, commit: Commit) -> Commit | None:
     if not commit.parents:
         return None
     parent = read_commit(repository, commit.parents[0])
-    return parent if "Scopes-Operation" in parent.trailers else None
+    return parent if is_operation(parent) else None

@@ -7,6 +7,7 @@ other callers, such as agents behind the MCP server, it changes nothing.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
 _MAX_REASON = 300
 _LITERAL_KEYS = ("key::", "ssh-", "ecdsa-", "sk-")
+_SIGNATURE = re.compile(  # the last line of a header
+    rb"\ngpgsig -----BEGIN ([A-Z ]+)-----\n(?: [\x20-\x7e]*\n)* -----END \1-----\Z"
+)
 _CREATED = b"\n[GNUPG:] SIG_CREATED "
 _WITHOUT = "without a signature: SCOPES_SIGN_COMMITS=false"
 
@@ -157,6 +161,13 @@ def add_signature(commit: bytes, signature: bytes) -> bytes:
     end = commit.index(b"\n\n") + 1
     lines = signature.replace(b"\r\n", b"\n").strip(b"\n").split(b"\n")
     return commit[:end] + HEADER + b"\n ".join(lines) + b"\n" + commit[end:]
+
+
+def without_signature(commit: bytes) -> bytes:
+    """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
+    head, gap, body = commit.partition(b"\n\n")
+    found = _SIGNATURE.search(head)
+    return commit if found is None else head[: found.start()] + gap + body
 
 
 def is_signed(commit: bytes) -> bool:

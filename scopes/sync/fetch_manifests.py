@@ -18,6 +18,7 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.exact_commits import check_manifest_commit
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
 from scopes.sync.manifest import read_manifest
@@ -116,6 +117,7 @@ def _fetch(
     for name, oid in changed.items():
         try:
             stored = read_manifest(received, oid)
+            check_manifest_commit(received, oid)
         except (Corrupt, NotFound) as error:
             refused[name.root] = error.message
             continue

@@ -11,10 +11,17 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
-from scopes.history.messages import STATE_DIRECTORY, identity_of, is_root, split_message_tree
+from scopes.history.messages import (
+    STATE_DIRECTORY,
+    format_message_commit,
+    format_root_commit,
+    identity_of,
+    is_root,
+    split_message_tree,
+)
 from scopes.history.purged import read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.model.codec import read_head
+from scopes.model.codec import decode_document, read_head
 from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.tombstone import purge_message
@@ -34,6 +41,7 @@ from scopes.store.objects import (
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
+from scopes.sync.exact_commits import check_exact, check_manifest_commit
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 
@@ -120,7 +128,7 @@ class FormatCheck:
         if self._received.read(oid)[0] != COMMIT:
             raise Corrupt(f"{oid} is not a commit")
         stored = read_manifest(self._received, oid)
-        commit = read_commit(self._received, oid)
+        commit = check_manifest_commit(self._received, oid)
         tree = self._read_tree(commit.tree)
         self._unclaimed.difference_update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
         return stored
@@ -131,7 +139,8 @@ class FormatCheck:
 
     def _check_history(self, root: Oid, tips: Iterable[Oid], known: Collection[Oid]) -> Commit:
         """Check every new commit below the tips, and that all history begins with the root; return the root."""
-        seen, new = set(known), []
+        seen = set(known)
+        new: list[tuple[Commit, bytes]] = []
         waiting = list(tips)
         while waiting:
             oid = waiting.pop()
@@ -147,21 +156,21 @@ class FormatCheck:
             if len(commit.parents) > MAX_PARENTS:
                 raise Corrupt(f"commit {oid} has more than {MAX_PARENTS} parents")
             if oid in self._unclaimed:
-                new.append(commit)
+                new.append((commit, data))
             waiting += commit.parents
         found = read_commit(self._received, root) if known or root in seen else None
         if found is None or found.parents or not is_root(found):
             raise Corrupt("its history does not begin with the root that its name says")
-        for commit in reversed(new):  # parents come first as a rule, so that their states are known
-            self._check_commit(commit)
+        for commit, data in reversed(new):  # parents come first as a rule, so that their states are known
+            self._check_commit(commit, data)
         return found
 
-    def _check_commit(self, commit: Commit) -> None:
+    def _check_commit(self, commit: Commit, stored: bytes) -> None:
         if is_manifest(commit) or (is_root(commit) and commit.parents):
             raise Corrupt(f"commit {commit.oid} is not a message")
         message, state = self._split_tree(commit)
         self._unclaimed.difference_update((commit.oid, commit.tree, message))
-        self._check_message(commit, read_data(self._received, message, BLOB))
+        self._check_message(commit, stored, read_data(self._received, message, BLOB))
         self._states[commit.oid] = state
         before = self._read_state(commit.parents[0]) if commit.parents else None
         if state is not None and state != before:
@@ -175,11 +184,12 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
         return found
 
-    def _check_message(self, commit: Commit, data: bytes) -> None:
-        """Check the document of a message, and that commit and document say the same about it."""
+    def _check_message(self, commit: Commit, stored: bytes, data: bytes) -> None:
+        """Check the document of a message, and that the commit says what the document gives, and nothing else."""
         document = load_shallow(data)
         if is_root(commit):
             decode_root(data)
+            check_exact(commit.oid, stored, format_root_commit(commit.tree, commit.time))
             return
         head = read_head(document)
         email = identity_of(*head.author).email
@@ -188,6 +198,8 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(head.id) and purge_message(data, self._purged.parts_of(head.id)) != data:
             raise Corrupt(f"message {head.id[:8]} in it was purged here; {_PURGED}")
+        written = format_message_commit(commit.tree, commit.parents, decode_document(document), commit.time)
+        check_exact(commit.oid, stored, written)
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

@@ -7,6 +7,7 @@ subject are functions of these, so two machines that push the same make the same
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
@@ -39,15 +40,14 @@ def write_manifest(objects: Objects, manifest: Manifest, meta: Oid | None, previ
     if meta is not None:
         entries.append(TreeEntry(META, meta, is_tree=True))
     before = () if previous is None else (previous,)
-    data = format_commit(
-        tree=objects.write(TREE, format_tree(entries)),
-        parents=(*before, *tips_of(manifest.branches)),
-        author=_AUTHOR,
-        time=time,
-        subject=SUBJECT,
-        trailers=[(_KIND_TRAILER, KIND)],
-    )
-    return objects.write(COMMIT, data)
+    tree = objects.write(TREE, format_tree(entries))
+    return objects.write(COMMIT, format_manifest_commit(tree, (*before, *tips_of(manifest.branches)), time))
+
+
+def format_manifest_commit(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:
+    """Format the commit of a manifest."""
+    trailers = [(_KIND_TRAILER, KIND)]
+    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=SUBJECT, trailers=trailers)
 
 
 def is_manifest(commit: Commit) -> bool:

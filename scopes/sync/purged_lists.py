@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import Final
 
 from scopes.errors import Corrupt
-from scopes.history.purged import Purged, is_entry, read_purged_tree
+from scopes.history.purged import Purged, format_list_commit, is_entry, read_purged_tree
 from scopes.ids import Oid
 from scopes.purge.accept import find_offered, read_offered
 from scopes.result import Note, plural
 from scopes.store.objects import COMMIT, TREE, list_modes, parse_commit, parse_tree
 from scopes.store.refs import LOCAL, PURGED
 from scopes.store.repository import Objects, Repository, read_data
+from scopes.sync.exact_commits import check_exact
 from scopes.sync.git_transport import INCOMING, GitTransport, RefUpdate
 
 ON_REMOTE: Final = "refs/scopes/v1/purged/"
@@ -42,6 +43,7 @@ def check_list(objects: Objects, commit: Oid) -> tuple[Purged, set[Oid]]:
     kind, data = objects.read(commit)
     if kind != COMMIT or (parsed := parse_commit(commit, data)).parents:
         raise Corrupt("a list of what was purged is no commit without parents", hint="see who wrote it to the remote")
+    check_exact(commit, data, format_list_commit(parsed.tree))
     found: set[Oid] = {commit}
     waiting = [("", parsed.tree, 0)]
     while waiting:

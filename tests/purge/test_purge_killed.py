@@ -115,7 +115,7 @@ def interrupt(repository, monkeypatch, name, request, places):
 
 
 @pytest.mark.parametrize(
-    "name", ["rewrite_store", "ReflogRewriter", "drop_unreachable", "delete_in_store", "prove", "end"]
+    "name", ["add_values", "ReflogRewriter", "drop_unreachable", "delete_in_store", "prove", "end"]
 )
 def test_a_purge_that_broke_off_is_found_by_verify_and_refuses_another_one(
     repository, drawn, places, monkeypatch, name
@@ -128,6 +128,15 @@ def test_a_purge_that_broke_off_is_found_by_verify_and_refuses_another_one(
     assert continue_purge(repository, places).left == ()
     assert list(walk_purge_defects(repository)) == []
     assert [each.problem for each in verify(repository).findings if each.severity == "error"] == []
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_purge_that_cannot_rewrite_the_store_has_not_begun(repository, drawn, places, monkeypatch):
+    before, request = repository.list_refs(), PurgeRequest(conversation="conv-001", messages=(drawn.ids[WORD],))
+    interrupt(repository, monkeypatch, "rewrite_store", request, places)
+    assert (find_unfinished(repository.path), list(walk_purge_defects(repository))) == (None, [])
+    assert repository.list_refs() == before
+    assert purge(repository, request, places).left == ()
     assert find_word(WORD, repository.path) == []
 
 
