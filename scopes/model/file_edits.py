@@ -101,7 +101,15 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
 
 def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     """Return what a call did to files, from its arguments and the structured result, if there is one."""
-    return _edits_of_arguments(call, structured) or list(_read_diffs(structured))
+    edits = _edits_of_arguments(call, structured)
+    if any(edit.op not in {"edit", "create"} or _has_text(edit) for edit in edits):
+        return edits
+    return list(_read_diffs(structured)) or edits  # arguments may only name the file
+
+
+def _has_text(edit: FileEdit) -> bool:
+    """Return True if it is known what an edit wrote."""
+    return edit.after is not None or bool(edit.replacements) or bool(edit.hunks)
 
 
 def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:

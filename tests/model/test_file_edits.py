@@ -441,6 +441,12 @@ def test_the_arguments_of_a_call_say_more_than_its_diffs():
     assert [each[:2] for each in edit.replacements] == [("a", "b")]
 
 
+def test_arguments_that_only_name_the_file_do_not_hide_its_diffs():
+    """An agent may send `rawInput: {"file_path": ...}` and the change as a diff."""
+    (edit,) = diffs_of({"path": "/shop/a.py", "oldText": "a", "newText": "b"}, file_path="/shop/a.py")
+    assert edit == FileEdit("/shop/a.py", "edit", replacements=(Replacement("a", "b"),))
+
+
 @pytest.mark.parametrize("diffs", [None, 7, {}, "x", [7, None, {}, {"path": 7, "newText": "x"}, {"path": "/a"}]])
 def test_diffs_of_another_form_are_no_edits(diffs):
     result = Part("tool_result", {"call_id": "c1", "structured": {"diffs": diffs}})

@@ -224,9 +224,12 @@ def tips_of(store: Repository) -> dict[str, dict[str, str]]:
 
 
 def tips_by_id(store: Repository, conversation: ConversationId) -> dict[str, str]:
-    """Return the tips of a conversation by the ids of the branches."""
+    """Return the tips of a conversation by the ids of the branches; those of conflicts stay on their machine."""
     entries = read_metadata(store, conversation).branches
-    return {branch_id(name, entries.get(name)): tip for name, tip in list_branch_tips(store, conversation).items()}
+    tips = {
+        name: tip for name, tip in list_branch_tips(store, conversation).items() if not name.startswith("conflict-")
+    }
+    return {branch_id(name, entries.get(name)): tip for name, tip in tips.items()}
 
 
 def metadata_of(store: Repository) -> dict[str, str]:
