@@ -179,3 +179,18 @@ def test_a_claim_an_entry_of_a_branch_and_a_manifest_with_a_key_twice_are_refuse
     refuse(victim, "has a key twice")
     forger.publish(manifest=json.dumps(forger.manifest).replace('"v": 1', '"v": 1, "v": 1').encode())
     refuse(victim, "has a key twice")
+
+
+def test_a_subject_may_have_masks_where_the_text_has_something_else(forger, victim):
+    data = new_message(forger)
+    for subject, is_taken in (
+        ("APPROVED [redacted:github-token]", False),
+        ("text [redacted:x] harmless", False),
+        ("harmless [redacted:github-token] boss", False),
+        ("harmless [redacted:github-token]", True),
+    ):
+        forger.publish(forger.write(COMMIT, data.replace(HARMLESS.encode(), subject.encode())))
+        if is_taken:
+            assert [row.status for row in fetch_from(victim).conversations] == ["updated"]
+        else:
+            refuse(victim, "not as scopes writes it")
