@@ -89,7 +89,15 @@ def dump(value: Json) -> bytes:
         return _write(_join_surrogates(value)).encode("utf-8", "backslashreplace")
 
 
-def load(data: bytes) -> Json:
+def load_distinct(data: bytes) -> Json:
+    """Decode a stored document that another program may have written; raises as `load`, also for a key twice.
+
+    Other readers take another one of the two values, so the document would not say the same to all.
+    """
+    return load(data, _DISTINCT)
+
+
+def load(data: bytes, decoder: json.JSONDecoder | None = None) -> Json:
     """Decode a stored document; foreign subtrees keep their key order, but are plain values.
 
     Raises:
@@ -98,7 +106,7 @@ def load(data: bytes) -> Json:
     """
     try:
         text = data.decode()
-        document = _load_line(text)
+        document = _load_line(text, decoder or _STORED)
     except json.JSONDecodeError as error:
         raise _damaged(f"invalid JSON at character {error.pos}") from error
     except UnicodeDecodeError as error:
@@ -110,16 +118,16 @@ def load(data: bytes) -> Json:
     return document
 
 
-def _load_line(text: str) -> Json:
+def _load_line(text: str, decoder: json.JSONDecoder) -> Json:
     """Decode a document as `dump` writes it; any other text is decoded again, or its errors are found."""
     try:
         document: Json
-        document, end = _STORED.raw_decode(text)
+        document, end = decoder.raw_decode(text)
         if text[end:] == "\n":
             return document
     except json.JSONDecodeError:
         pass
-    document = _STORED.decode(text)
+    document = decoder.decode(text)
     return document
 
 
@@ -325,7 +333,17 @@ def _read_distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _damaged("an object has a key twice")
+    return members
+
+
 _STORED: Final = json.JSONDecoder(parse_float=_read_finite, parse_constant=_refuse_constant)
+_DISTINCT: Final = json.JSONDecoder(
+    object_pairs_hook=_refuse_duplicates, parse_float=_read_finite, parse_constant=_refuse_constant
+)
 _FOREIGN: Final = json.JSONDecoder(
     object_pairs_hook=_read_distinct,
     parse_float=_read_exact_float,

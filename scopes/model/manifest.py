@@ -70,7 +70,7 @@ def decode_manifest(data: bytes) -> Manifest:
         TooNew: a newer version of scopes wrote it.
         Corrupt: it is damaged, or a name in it is not allowed.
     """
-    document: Any = encoding.load(data)
+    document: Any = encoding.load_distinct(data)
     if isinstance(document, dict) and isinstance(document.get("v"), int) and document["v"] > VERSION:
         raise TooNew("a newer version of scopes wrote the manifest of a conversation", hint="update scopes")
     match document:

@@ -27,18 +27,17 @@ _FOLDERS: Final = frozenset({"tags", "branches", "merge-requests", "dismissed-de
 
 
 def check_depth(data: bytes) -> None:
-    """Check that a JSON document is nested no deeper than scopes can write it.
+    """Check that a JSON document is nested no deeper than scopes can write it, and has no key twice in an object.
 
     Raises:
-        Corrupt: it is deeper, or not JSON.
+        Corrupt: it is deeper, not JSON, or has a key twice.
     """
-    if data.count(b"[") + data.count(b"{") > _FEW_BRACKETS:
-        check_levels(encoding.load(data))
+    load_shallow(data)
 
 
 def load_shallow(data: bytes) -> Any:
     """Decode a JSON document that is not too deep; raises as `check_depth` does."""
-    document = encoding.load(data)
+    document = encoding.load_distinct(data)
     if data.count(b"[") + data.count(b"{") > _FEW_BRACKETS:
         check_levels(document)
     return document

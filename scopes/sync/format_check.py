@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import (
     STATE_DIRECTORY,
-    format_message_commit,
     format_root_commit,
     identity_of,
     is_root,
@@ -41,7 +40,7 @@ from scopes.store.objects import (
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
-from scopes.sync.exact_commits import check_exact, check_manifest_commit
+from scopes.sync.exact_commits import check_exact, check_manifest_commit, check_message_commit
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 
@@ -198,8 +197,7 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(head.id) and purge_message(data, self._purged.parts_of(head.id)) != data:
             raise Corrupt(f"message {head.id[:8]} in it was purged here; {_PURGED}")
-        written = format_message_commit(commit.tree, commit.parents, decode_document(document), commit.time)
-        check_exact(commit.oid, stored, written)
+        check_message_commit(commit, stored, decode_document(document))
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

@@ -15,7 +15,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model.encoding import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign, without_none
+from scopes.model.encoding import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    Foreign,
+    dump,
+    exact_or_text,
+    load,
+    load_distinct,
+    parse_foreign,
+    without_none,
+)
 
 VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "canonical.json")
 with open(VECTORS_PATH, encoding="ascii") as vector_file:
@@ -324,3 +334,25 @@ def test_a_document_is_read_in_one_line_as_with_blanks_around_it(before, documen
             load(text.encode())
     else:
         assert load(text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1,"a":1}', '{"a":{"b":1,"b":2}}', '[{"a":1,"\\u0061":2}]', '{"a":1, "a" : ":"}'], ids=str
+)
+def test_a_key_twice_is_refused_if_another_program_may_have_written_it(text):
+    with pytest.raises(Corrupt, match="has a key twice"):
+        load_distinct(text.encode() + b"\n")
+    assert load(text.encode() + b"\n")
+
+
+@pytest.mark.parametrize("text", ['{"a":{"a":1},"b":"a"}', '[{"a":1},{"a":1}]', '"a"', "1.5", "{}"], ids=str)
+def test_a_document_without_a_key_twice_is_read_as_any_other(text):
+    assert load_distinct(text.encode() + b"\n") == load(text.encode() + b"\n") == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"\xff", b"[NaN]", b"[1e999]", b"[" * 100_000, b"9" * 5000], ids=lambda d: str(d[:6])
+)
+def test_what_cannot_be_read_is_refused_with_distinct_keys_too(data):
+    with pytest.raises(Corrupt, match="stored data cannot be read"):
+        load_distinct(data)

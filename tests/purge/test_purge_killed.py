@@ -131,7 +131,7 @@ def test_a_purge_that_broke_off_is_found_by_verify_and_refuses_another_one(
     assert find_word(WORD, repository.path) == []
 
 
-def test_a_purge_that_fails_before_it_changes_refs_is_not_unfinished(repository, drawn, places, monkeypatch):
+def test_a_purge_that_fails_before_any_ref_moves_leaves_nothing_to_finish(repository, drawn, places, monkeypatch):
     before, request = repository.list_refs(), PurgeRequest(conversation="conv-001", messages=(drawn.ids[WORD],))
     interrupt(repository, monkeypatch, "rewrite_store", request, places)
     assert (find_unfinished(repository.path), list(walk_purge_defects(repository))) == (None, [])

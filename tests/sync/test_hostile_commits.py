@@ -148,3 +148,49 @@ def test_only_what_signing_adds_is_taken_away(forger):
     assert without_signature(signed) == data
     assert without_signature(data) == data
     check_exact(parse_commit("0" * 40, data).oid, signed, data)
+
+
+DUPLICATES = {
+    "parts": ('"parts":', '"parts":[{"type":"text","text":"hidden"}],"parts":'),
+    "a field of the author": ('"name":', '"name":"boss","name":'),
+    "a field of a part": ('"text":', '"text":"hidden","text":'),
+    "an unknown field": ('"parts":', '"x":{"y":1,"y":2},"parts":'),
+    "the same value": ('"v":', '"v":1,"v":'),
+    "a key in two forms": ('"v":', '"\\u0076":1,"v":'),
+}
+
+
+@pytest.mark.parametrize("case", DUPLICATES)
+def test_a_message_with_a_key_twice_is_refused(forger, victim, case):
+    stored = json.loads(git_bytes(forger.bare, "cat-file", "blob", f"{forger.tip}:message.json"))
+    text = json.dumps(stored, separators=(",", ":"))
+    body = git_bytes(forger.bare, "cat-file", "commit", forger.tip).partition(b"\n\n")[2]
+    changed = text.replace(*DUPLICATES[case], 1)
+    assert changed != text
+    forger.publish(forger.child(forger.message_tree(message=changed.encode() + b"\n"), body=body))
+    refuse(victim, "has a key twice")
+
+
+def test_a_claim_an_entry_of_a_branch_and_a_manifest_with_a_key_twice_are_refused(forger, victim):
+    body = git_bytes(forger.bare, "cat-file", "commit", forger.tip).partition(b"\n\n")[2]
+    forger.publish(forger.child(forger.state_tree(b"decisions", b"x=", content=b'{"a":1,"a":2}\n'), body=body))
+    refuse(victim, "has a key twice")
+    forger.publish(meta=forger.meta_tree(b"branches", b"main", content=b'{"v":1,"v":1}\n'))
+    refuse(victim, "has a key twice")
+    forger.publish(manifest=json.dumps(forger.manifest).replace('"v": 1', '"v": 1, "v": 1').encode())
+    refuse(victim, "has a key twice")
+
+
+def test_a_subject_may_have_masks_where_the_text_has_something_else(forger, victim):
+    data = new_message(forger)
+    for subject, is_taken in (
+        ("APPROVED [redacted:github-token]", False),
+        ("text [redacted:x] harmless", False),
+        ("harmless [redacted:github-token] boss", False),
+        ("harmless [redacted:github-token]", True),
+    ):
+        forger.publish(forger.write(COMMIT, data.replace(HARMLESS.encode(), subject.encode())))
+        if is_taken:
+            assert [row.status for row in fetch_from(victim).conversations] == ["updated"]
+        else:
+            refuse(victim, "not as scopes writes it")
