@@ -20,6 +20,8 @@ from tests.check.made_runs import DENIED, FAILED, OK, edit, make_run, shell, wri
 from tests.check.sessions import run_check, write_session
 from tests.render.results import COMPARED
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 STEPS = st.lists(st.sampled_from([shell("ls"), shell("pytest"), edit("a.py"), edit("b.py")]), max_size=6)
 
 

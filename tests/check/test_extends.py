@@ -20,6 +20,8 @@ from tests.check.sessions import run_check, write_session
 from tests.check.test_hook import hook_input
 from tests.check.test_hook import run as run_hook
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 TEST_RULE = "order/tests-after-last-edit"
 OWN = '[[rule]]\nid = "ours/x"\nexpect = "never run({})"\n'
 SUPPRESSION = '[[suppress]]\nrule = "{}"\nreason = "why"\nuntil = 2099-03-31\n'

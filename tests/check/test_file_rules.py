@@ -13,6 +13,8 @@ from scopes.history.messages import plain_message
 from scopes.model.message import Author, Part
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 OUTSIDE, PROTECTED, WEAKENED, CHANGES = (
     "files/outside-workspace",
     "files/protected",

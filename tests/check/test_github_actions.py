@@ -12,6 +12,8 @@ from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from tests.check.made_runs import checked
 from tests.cli.conversation import Conversation
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 HOSTILE = "pytest # ##[add-mask]mask\n::set-output name=x::y\n\u2003::stop-commands::z\n```" + "`" * 200
 
 

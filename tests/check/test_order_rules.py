@@ -9,6 +9,8 @@ from scopes.check.policy import Policy
 from scopes.model.file_edits import FileEdit, Replacement
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 REFUSED = {"output": "Permission to use Bash has been denied.", "is_error": True}
 AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "order/push-after-tests"
 
@@ -288,7 +290,7 @@ def test_a_push_after_tests_whose_exit_code_is_not_known_is_unknown(repository):
         ("pytest || make help", 2, "fail"),
     ],
 )
-@pytest.mark.cases(16)
+@pytest.mark.cases(32)
 def test_only_an_exit_code_that_is_that_of_the_tests_decides(repository, command, code, status):
     assert verdict_of(judge(repository, run_of(repository, shell(command, code))), PASSED)[0] == status
 

@@ -14,6 +14,8 @@ from scopes.cli.table import TABLE
 from scopes.errors import Invalid
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 
 def parse(text):
     return parse_policy(text, "scopes-check.toml", PARAMETERS)

@@ -21,6 +21,8 @@ from scopes.render.reports.junit import write_junit
 from scopes.render.reports.sarif import MAX_RESULTS, write_sarif
 from tests.check.runs import edit, judge, run_of, shell
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 jsonschema = pytest.importorskip("jsonschema")
 SARIF = os.environ.get("SCOPES_TEST_SARIF", "")  # read before the environment of a test is sealed
 JUNIT = os.environ.get("SCOPES_TEST_JUNIT", "")

@@ -15,6 +15,8 @@ from scopes.render.reports.markdown import write_markdown
 from scopes.render.reports.sarif import write_sarif
 from tests.check.runs import edit, judge, run_of, shell
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 HOSTILE = f"pytest -q # {TOKEN} ::set-output name=x::y\n```\n</system-out>]]>\x1b[31m\u202e"
 

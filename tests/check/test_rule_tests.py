@@ -9,6 +9,8 @@ import pytest
 from tests.check.runs import edit, shell
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 PUSH = [shell("pytest -q"), shell("git push --force origin main")]  # the push is in line 4
 FOUND = '[[expect]]\nrule = "shell/force-push"\nat = 4\nstatus = "ruleid"\n'
 

@@ -8,6 +8,8 @@ from tests.check.made_runs import DENIED, messages, shell
 from tests.check.marked_runs import bash, prepare
 from tests.check.test_shell_rules import broken
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 SETUP = """
 git init -q && echo one > a && git add a && git commit -qm one && git branch merged && echo two > a && git commit -qam two
 git init -q --bare ../remote && git remote add origin ../remote && git push -q origin main main:old
@@ -70,7 +72,7 @@ def holds_after(prepared, line, condition, tmp_path):
 
 
 @pytest.mark.parametrize("line", LOSING)
-@pytest.mark.cases(16)
+@pytest.mark.cases(32)
 def test_a_line_with_which_git_loses_work_is_a_loss_of_history(prepared, tmp_path, line):
     assert not holds_after(prepared, line, KEPT, tmp_path)
     assert "history-loss" in broken(line)

@@ -13,6 +13,8 @@ from scopes.model.message import Author, Part
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.test_program_lines import NO_SECRETS, SECRETS
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 IN_TRANSCRIPT, READ = "secrets/in-transcript", "secrets/read"
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 OTHER = TOKEN[:-4] + "Zz9Y"
@@ -142,7 +144,7 @@ def test_deeply_nested_input_is_read_to_its_end(repository):
         'echo "key: ${DB_PASSWORD}"',
     ],
 )
-@pytest.mark.cases(16)
+@pytest.mark.cases(32)
 def test_a_command_that_reads_secrets_is_a_finding(repository, command):
     (finding, *_) = findings_of(judge(repository, run_of(repository, shell(command))), READ)
     assert finding.level == "warning"

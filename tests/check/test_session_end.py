@@ -17,6 +17,8 @@ from tests.check import headless_runs as made
 from tests.check.headless_runs import codex_rollout, codex_stream, gemini_session, lines
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 KINDS = {"agent": "answer", "human": "prompt", "system": "meta"}
 STEPS = (("patch",), ("run", "python3 -m unittest", 0), ("text", "Done."))
 UNREAD = "the session file ends with a tool result that the agent did not read: the run was cut off, or still goes on"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.check.marked_runs import prepare, reads_of, runs_mark
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 RUNS = {  # lines in which the program runs `mark`
     "tar": [
         "tar cf t.tar a; tar xf t.tar --to-command=mark",

@@ -25,6 +25,8 @@ from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.shell_lines import DELETION, EFFECTS, GIT, HOSTS, OPAQUE
 from tests.importers.reading import TRANSCRIPTS
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 WORKSPACE = "/home/carol/shop"
 SHORT = {
     **{name: f"shell/{name}" for name in ("force-push", "no-verify", "history-loss", "pipe-to-shell", "privilege")},

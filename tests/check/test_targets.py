@@ -18,6 +18,8 @@ from tests.check.headless_runs import codex_rollout, codex_stream
 from tests.check.sessions import run_check, write_session
 from tests.cli.running import PRODUCT, scopes
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

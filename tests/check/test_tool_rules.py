@@ -8,6 +8,8 @@ from scopes.check.policy import Policy
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 UNDECLARED = "tools/undeclared"
 
 

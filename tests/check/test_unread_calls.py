@@ -16,6 +16,8 @@ from tests.check.headless_runs import codex_rollout, gemini_session, gemini_stre
 from tests.check.runs import judge, run_of
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 BAD, GOOD = "rm -rf /home/other/victim", "ls"
 DELETION = "shell/recursive-delete"
 PUSH, FORCED = "git push --force origin main", "shell/force-push"  # a rule that needs no workspace

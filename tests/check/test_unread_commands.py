@@ -10,6 +10,8 @@ from scopes.check.calls import command_line_of, has_unread_command
 from scopes.model.message import Part
 from tests.check.sessions import run_check, write_session
 
+pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
+
 BAD = "rm -rf /home/other/victim"
 
 

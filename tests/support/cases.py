@@ -13,7 +13,7 @@ from zlib import crc32
 
 from tests.support.examples import is_thorough
 
-WITH_FILES = 3
+WITH_FILES = 2
 NOT_ORDINARY = ("sweep", "realagents")
 
 
