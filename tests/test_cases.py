@@ -36,10 +36,10 @@ ALL = {"test_that_computes": 40, "test_that_writes": 40, "test_with_a_number_of_
 PROGRAM = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
 
 
-def collected(tmp_path, *words, **environment):
+def collected(tmp_path, *words, tables=TABLES, **environment):
     """Return how many items are made of each test, and whether any of them was deselected."""
     file = tmp_path / "test_tables.py"
-    file.write_text(TABLES)
+    file.write_text(tables)
     options = [
         "--rootdir",
         tmp_path,
@@ -68,6 +68,18 @@ def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
         "test_with_a_large_case": 1,
     }
     assert collected(tmp_path, "FILE") == (few, False)
+
+
+def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
+    tables = f"{TABLES}\npytestmark = pytest.mark.cases(9)\n"
+    few = {
+        "test_that_computes": 40,
+        "test_that_writes": 9,
+        "test_with_a_number_of_its_own": 7,
+        "test_that_needs_all": 40,
+        "test_with_a_large_case": 1,
+    }
+    assert collected(tmp_path, "FILE", tables=tables) == (few, False)
 
 
 @pytest.mark.every_case("each is another way to ask for all cases")

@@ -65,7 +65,7 @@ def in_workspace(repository, *steps):
 
 
 @pytest.mark.parametrize(("command", "status"), [*((h, "fail") for h in HITS), *((m, "pass") for m in MISSES)])
-@pytest.mark.cases(16)
+@pytest.mark.cases(32)
 def test_a_directory_above_protected_files_is_protected(repository, command, status):
     checked = judge(repository, in_workspace(repository, shell(command)))
     assert verdict_of(checked, PROTECTED)[0] == status

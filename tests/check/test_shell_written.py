@@ -200,7 +200,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.mark.parametrize("line", RUNS)
-@pytest.mark.cases(16)
+@pytest.mark.cases(32)
 def test_a_program_in_a_file_that_the_line_writes_is_found_or_the_line_is_opaque(prepared, tmp_path, line):
     if not runs_mark(prepared, line, tmp_path):
         pytest.skip("this system does not run it")

@@ -2,7 +2,8 @@
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
 This holds for tests that create files; a test that only computes has all its cases, which together take as long as one
-that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, `@pytest.mark.every_case(REASON)` all cases.
+that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
+`@pytest.mark.every_case(REASON)` gives it all cases.
 """
 
 from __future__ import annotations
@@ -44,10 +45,14 @@ def _values(parameters: Mapping[str, object]) -> dict[str, int]:
 
 
 def _find_limit(metafunc: Any, all_cases: int) -> int:
-    if mark := metafunc.definition.get_closest_marker("cases"):
-        return int(mark.args[0])
-    is_limited = "tmp_path" in metafunc.fixturenames and not metafunc.definition.get_closest_marker("every_case")
-    return WITH_FILES if is_limited else all_cases
+    definition = metafunc.definition
+    if definition.get_closest_marker("every_case"):
+        return all_cases
+    creates_files = "tmp_path" in metafunc.fixturenames
+    for node, mark in definition.iter_markers_with_node("cases"):
+        if creates_files or node is definition:
+            return int(mark.args[0])
+    return WITH_FILES if creates_files else all_cases
 
 
 def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:
