@@ -114,8 +114,8 @@ COPIED_AFTER = 16, 22, 24  # the merge that stops, the append after the compacti
 
 
 def outcome(done):
-    """Return the exit code and the output of a command, without times such as `2m ago`, which go on."""
-    return done.returncode, re.sub(r"^\[(?:just now|\d+\w+ ago)\] ", "", done.stdout, flags=re.MULTILINE)
+    """Return the exit code and the output of a command, without times such as `2m ago` and `in 1m`, which go on."""
+    return done.returncode, re.sub(r"^\[(?:just now|in \d+\w+|\d+\w+ ago)\] ", "", done.stdout, flags=re.MULTILINE)
 
 
 def make_conversation(path, patch):

@@ -77,7 +77,7 @@ def test_every_blob_is_json_or_one_line(used_store):
     assert {len(blob.strip()) for blob in blobs if not blob.startswith("{")} <= {
         40,
         len("A title\nwith lines"),
-        len("1 0123456789ab"),  # a clock
+        len("1767225600000 0123456789ab"),  # a clock
     }
     kinds = {document.get("kind") for document in documents}
     assert {"root", "plain", "decision", "notice", "rewind", "undo"} <= kinds
