@@ -6,7 +6,6 @@ import errno
 import hmac
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -57,17 +56,25 @@ def run_http(access: StoreAccess, port: int, token: str, on_start: Callable[[str
     """
     with listen(port) as listening:
         served = build_server(access).streamable_http_app(host=HOST, streamable_http_path=PATH)
-        _end_cleanly()
+        server = uvicorn.Server(uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False))
+        _end_cleanly(server)
         on_start(f"http://{HOST}:{listening.getsockname()[1]}{PATH}")
-        config = uvicorn.Config(RequireToken(served, token), log_level="warning", access_log=False)
-        uvicorn.Server(config).run([listening])
+        server.run([listening])
 
 
-def _end_cleanly() -> None:
-    """Let TERM end the process with 0: the server raises it once more when it has ended."""
+def _end_cleanly(server: uvicorn.Server) -> None:
+    """Let TERM end the server and the process with 0, also before it serves.
+
+    The handler raises nothing: an exception in the middle of the start of an event loop may be lost. The server has its
+    own handler while it serves, and raises the signal once more when it has ended.
+    """
+
+    def end(_signal: int, _frame: object) -> None:
+        server.should_exit = True
+
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, end)
 
 
 def listen(port: int) -> socket.socket:

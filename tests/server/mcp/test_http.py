@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -130,3 +132,17 @@ def test_a_term_signal_ends_the_server_with_0(store):
         server.stdout.readline()
         server.send_signal(signal.SIGTERM)
         assert (server.wait(30), server.stdout.read()) == (0, b"")
+
+
+def test_a_term_signal_before_the_server_serves_ends_it_with_0(store):
+    program = (
+        "import signal, sys\n"
+        "from scopes.server.mcp.access import StoreAccess\n"
+        "from scopes.server.mcp.http import run_http\n"
+        "run_http(StoreAccess(sys.argv[1]), 0, 'a long enough token', lambda _: signal.raise_signal(signal.SIGTERM))\n"
+        "print('ended')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, store], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
