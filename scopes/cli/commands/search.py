@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import Since, Until
@@ -21,17 +21,24 @@ from scopes.search.search import search as run_search
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+")
 
 
+Query: TypeAlias = Annotated[
+    list[str],
+    usage.Argument(
+        metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields; a conversation as the last one'
+    ),
+]
+InConversation: TypeAlias = Annotated[
+    str | None, usage.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
+]
+RemoteTitles: TypeAlias = Annotated[
+    bool, usage.Option("--remote-titles", help="Search the titles of what remotes have, also of what is not here")
+]
+
+
 def search(
     context: usage.Context,
-    words: Annotated[
-        list[str],
-        usage.Argument(
-            metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields; a conversation as the last one'
-        ),
-    ],
-    conversation: Annotated[
-        str | None, usage.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
-    ] = None,
+    words: Query,
+    conversation: InConversation = None,
     count: Annotated[int, usage.Option("-n", min=0, metavar="N", help="Show at most N messages")] = 20,
     regex: Annotated[bool, usage.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
     newest: Annotated[bool, usage.Option("--newest", help="Newest first; default: best first")] = False,
@@ -40,9 +47,7 @@ def search(
     since: Since = None,
     until: Until = None,
     count_only: Annotated[bool, usage.Option("--count", help="Print only the number of messages found")] = False,
-    remote_titles: Annotated[
-        bool, usage.Option("--remote-titles", help="Search the titles of what remotes have, also of what is not here")
-    ] = False,
+    remote_titles: RemoteTitles = False,
 ) -> int:
     r"""Find messages by words and fields.
 
@@ -88,8 +93,7 @@ def search(
     if remote_titles:
         if any((conversation, regex, newest, any_word, around, since, until, count_only)):
             raise Invalid("--remote-titles can be combined with -n only", hint="leave the other options out")
-        search_titles = load("scopes.sync.remote_conversations:search_titles")
-        return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=count))
+        return _search_titles(invocation, words, count)
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
     with progress(invocation.output(), "indexing messages") as meter:
@@ -111,6 +115,11 @@ def search(
     if conversation is None:
         found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words)))
     return invocation.show(found, options=ViewOptions(around=around > 0))
+
+
+def _search_titles(invocation: Invocation, words: list[str], count: int) -> int:
+    search_titles = load("scopes.sync.remote_conversations:search_titles")
+    return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=count))
 
 
 def _misplaced_conversations(invocation: Invocation, words: list[str]) -> Iterator[Note]:
