@@ -28,7 +28,7 @@ def purge(
     query: Annotated[
         str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
     ] = None,
-    accept: Annotated[bool, usage.Option("--accept", help="What was purged elsewhere, as a fetch has told")] = False,
+    accept: Annotated[bool, usage.Option("--accept", help="Purge what was purged elsewhere; fetch lists it")] = False,
     go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
@@ -62,7 +62,7 @@ def purge(
     request = _read_request(conversation, messages or [], file, query)
     if (accept or go_on) + (request != PurgeRequest()) != 1 or (accept and go_on):
         hint = "name a conversation, or use --file, --search, --accept or --continue"
-        raise Invalid("say one thing that is to be purged", hint=hint)
+        raise Invalid("name one thing to purge", hint=hint)
     if go_on:
         with progress(invocation.output(), "purging") as meter:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
