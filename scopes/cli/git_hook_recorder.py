@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from scopes.cli.invocation import Invocation
 from scopes.code_links.git_hooks import NAME
+from scopes.code_links.pending_commits import begin_taking
 from scopes.code_links.record_commits import record_pending
 from scopes.code_links.session_turn import record_last_turn
 from scopes.errors import ScopesError
@@ -28,6 +29,7 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     if worktree is None:
         return 0
     log = _log_of(invocation, worktree)
+    begin_taking(worktree)
     try:
         operation = record_pending(invocation.repository(create=True), worktree)
     except (ScopesError, OSError) as error:

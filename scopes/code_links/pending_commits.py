@@ -28,11 +28,12 @@ from scopes.store.projects import Worktree
 
 DIRECTORY: Final = "scopes-hooks"
 PENDING: Final = "pending"
-STARTING: Final = "starting"  # the number of the process that a hook has started last
+STARTING: Final = "starting"  # the number of the process that a hook has started last, and that has not begun to work
 HEADING: Final = "scopes 1"
 END: Final = "end"
 MAX_FILES: Final = 5000
 _MAX_BYTES = 4 << 20  # a rebase of 50,000 commits
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # flags
 _STALE = 3600 * 1_000_000_000  # nanoseconds after which an incomplete file is that of a hook that was killed
 
 
@@ -71,6 +72,23 @@ def remove_pending(worktree: Worktree, pending: list[PendingCommit], now: int) -
                     os.unlink(each.name, dir_fd=folder)
 
 
+def begin_taking(worktree: Worktree) -> None:
+    """Let hooks start another process from now on: what they leave later may not be seen by this one."""
+    with suppress(OSError), _open_top(worktree) as top:
+        if stat.S_ISREG(os.stat(STARTING, dir_fd=top, follow_symlinks=False).st_mode):
+            os.unlink(STARTING, dir_fd=top)
+
+
+@contextmanager
+def _open_top(worktree: Worktree) -> Iterator[int]:
+    """Open the folder of scopes in a git directory; raises OSError as `_open_folder` does."""
+    top = os.open(os.path.join(worktree.shared, DIRECTORY), _FOLDER)
+    try:
+        yield top
+    finally:
+        os.close(top)
+
+
 @contextmanager
 def _open_folder(worktree: Worktree) -> Iterator[int]:
     """Open the folder with the files of the hooks.
@@ -78,12 +96,8 @@ def _open_folder(worktree: Worktree) -> Iterator[int]:
     Raises:
         OSError: it is not there, or it is a link, or in one.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    top = os.open(os.path.join(worktree.shared, DIRECTORY), flags)
-    try:
-        folder = os.open(PENDING, flags, dir_fd=top)
-    finally:
-        os.close(top)
+    with _open_top(worktree) as top:
+        folder = os.open(PENDING, _FOLDER, dir_fd=top)
     try:
         yield folder
     finally:

@@ -116,8 +116,8 @@ class RecordedCommits:
         earlier = dict.fromkeys((commit, *self._records.list_earlier(commit)))
         for old, new in reversed(self._pending_pairs):
             if new in earlier:
-                earlier.setdefault(old)
-        return list(earlier)[1:]
+                earlier |= dict.fromkeys((old, *self._records.list_earlier(old)))
+        return [each for each in earlier if each != commit]
 
     @property
     def notes(self) -> tuple[Note, ...]:

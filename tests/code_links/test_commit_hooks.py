@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from scopes.cli.git_hook_recorder import record_commits
+from scopes.code_links.pending_commits import begin_taking
 from scopes.code_links.record_commits import ACTOR
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
 from scopes.store.operation_log import walk_operations
+from scopes.store.projects import find_worktree
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Caller
 from tests.code_links.hooked import CLAUDE, CODEX, Hooked, write_program
@@ -372,3 +375,27 @@ def test_a_process_that_was_just_started_is_waited_for(project):
     project.commit("one", **CODEX)
     assert int(path.read_text()) == os.getpid()
     assert not os.path.exists(project.started)
+
+
+def test_a_commit_after_the_process_has_looked_for_commits_starts_another_one(project, monkeypatch):
+    """It would stay unrecorded until the next commit, which may be days later."""
+    path = left_number(project, os.getpid(), 1)
+    monkeypatch.chdir(project.directory)
+    assert record_commits(project.repository.path, dict(os.environ)) == 0
+    project.commit("one", **CODEX)
+    assert int(path.read_text()) != os.getpid()
+    assert wait_for_lines(project.started, 1) == ["hooks run git"]
+
+
+def test_only_a_file_with_a_number_is_taken_away_when_the_recording_begins(project, tmp_path):
+    top = os.path.join(project.directory, ".git/scopes-hooks")
+    mine = tmp_path / "mine"
+    mine.write_text("1")
+    os.symlink(mine, os.path.join(top, "starting"))
+    begin_taking(find_worktree(project.directory))
+    assert os.path.islink(os.path.join(top, "starting"))
+    os.rename(top, tmp_path / "moved")
+    os.symlink(tmp_path / "moved", top)
+    os.replace(mine, tmp_path / "moved/starting")
+    begin_taking(find_worktree(project.directory))
+    assert (tmp_path / "moved/starting").exists()

@@ -94,6 +94,22 @@ def test_a_commit_that_was_amended_and_rebased_leads_to_the_first_one(project, s
         project.record()
 
 
+def test_a_commit_that_was_rebased_just_now_is_followed_through_what_was_recorded_before(project, session):
+    """The amend is in the store, and the rebase is still a file of the hook."""
+    session.prompt("Add one")
+    _, made = session.commit("one function")
+    session.import_now(project.repository)
+    project.git("commit", "-q", "--amend", "-m", "another subject")
+    project.record()
+    project.git("switch", "-q", "-c", "other", "HEAD~1")
+    project.commit("elsewhere")
+    project.git("rebase", "-q", "other", "main")
+    assert [bool(each.rewritten) for each in project.pending()] == [True]
+    (link,) = links_of(project, project.head(), worktree=True).links
+    assert (link.conversation, link.level) == ("conv-001", "certain")
+    assert f"rewritten from {made[:8]}" in link.evidence[0].text
+
+
 def test_a_commit_that_was_picked_leads_to_the_first_one_by_author_time_and_subject(project, session):
     session.prompt("Add one")
     _, made = session.commit("one function")
