@@ -29,6 +29,8 @@ def open_repository(
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+            if is_store(path):  # another process has created it since the first look
+                return open_repository(path, overrides, caller)
             raise Corrupt(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )

@@ -11,6 +11,7 @@ import pytest
 from scopes.errors import Inaccessible, Invalid
 from scopes.store import init
 from scopes.store.init import create_store, is_store
+from scopes.store.open_repository import open_repository
 from tests.support.store import (
     Process,
     assert_sound,
@@ -174,3 +175,42 @@ def test_a_store_that_another_process_creates_after_the_first_look_is_found(tmp_
 
     monkeypatch.setattr("scopes.store.init._is_clone", create_meanwhile)
     assert create_store(path) is False
+
+
+def test_a_store_that_another_process_creates_while_it_is_opened_is_found(tmp_path, monkeypatch):
+    """The first look finds nothing, the second one a directory: it was said not to be a store."""
+    path = str(tmp_path / "store.git")
+    looks = []
+
+    def look(place):
+        found = is_store(place)
+        if not looks:
+            run("from scopes.store.init import create_store; create_store(path)", path)
+        looks.append(found)
+        return found
+
+    monkeypatch.setattr("scopes.store.open_repository.is_store", look)
+    assert open_repository(path).format_version == init.FORMAT_VERSION
+    assert looks[:2] == [False, True]
+
+
+def test_two_processes_that_create_and_open_stores_never_see_half_of_one(tmp_path):
+    opener = Process(
+        """
+from scopes.errors import NotFound
+from scopes.store.open_repository import open_repository
+print("ready", flush=True)
+for number in range(150):
+    while True:
+        try:
+            open_repository(f"{path}/{number}.git")
+            break
+        except NotFound:
+            pass
+""",
+        tmp_path,
+    )
+    assert opener.read_line() == "ready"
+    for number in range(150):
+        create_store(str(tmp_path / f"{number}.git"), durable=False)
+    assert opener.finish() == ""
