@@ -1,13 +1,15 @@
-"""`doctor`: check the installation, the git program and the store for problems; read-only."""
+"""`doctor`: check the installation, the git program and the store for problems; what it tries it takes away again."""
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from scopes import __version__
 from scopes.errors import Busy, Inaccessible, ScopesError
@@ -17,10 +19,14 @@ from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import library_versions
 from scopes.store.locks import StoreLock
+from scopes.store.loose_writer import try_write
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.refs import PENDING
 from scopes.store.repository import Repository
+
+_TRIED_BYTES: Final = 16 << 10
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +85,7 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         yield Check("format", "failed", "the store's configuration names none", "git config scopes.formatVersion 1")
     else:
         yield Check("format", "ok", str(version))
-    writable = os.access(repository.path, os.W_OK)
-    cure = None if writable else "check the permissions and the mount of the disk"
-    yield Check("writing", "ok" if writable else "warning", "possible" if writable else "reading only", cure)
+    yield _check_writing(repository)
     durable = repository.durable
     yield Check(
         "durability", "ok" if durable else "warning", "full" if durable else "fast: a power cut may lose messages"
@@ -96,6 +100,18 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         )
     if leftovers:
         yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")
+
+
+def _check_writing(repository: Repository) -> Check:
+    """Write what a message may need, where git writes objects, and take it away again."""
+    try:
+        try_write(os.path.join(repository.path, "objects"), _TRIED_BYTES)
+    except OSError as error:
+        if error.errno in _FULL:
+            cure = f"free some space on the disk of {repository.path}"
+            return Check("writing", "failed", f"impossible: {os.strerror(error.errno).lower()}", cure)
+        return Check("writing", "warning", "reading only", "check the permissions and the mount of the disk")
+    return Check("writing", "ok", "possible")
 
 
 def _find_leftovers(repository: Repository) -> tuple[bool, int]:

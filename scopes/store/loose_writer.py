@@ -74,6 +74,22 @@ def _write_file(path: str, pieces: Iterator[bytes], *, durable: bool) -> None:
         unless_renamed.pop_all()
 
 
+def try_write(objects_directory: str, size: int) -> None:
+    """Write a file as large as a small message where objects are written, and take it away again.
+
+    Raises:
+        OSError: the disk is full, or the directory cannot be written.
+    """
+    path = os.path.join(objects_directory, f"tmp_obj_{os.getpid()}_{random_bytes(8).hex()}")
+    with ExitStack() as always:
+        descriptor = os.open(path, _CREATE, 0o444)
+        always.callback(_unlink, path)
+        with open(descriptor, "wb") as file:
+            file.write(random_bytes(size))  # a disk that compresses needs all of it too
+            file.flush()
+            os.fsync(descriptor)
+
+
 def _unlink(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)

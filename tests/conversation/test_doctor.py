@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -12,6 +13,7 @@ from scopes.conversation.doctor import doctor
 from scopes.errors import Corrupt, NotFound
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
+from tests.server.acp.test_recording_off import fill, small_disk
 from tests.support.history import history
 from tests.support.store import files_of, git, open_store
 
@@ -88,10 +90,41 @@ def test_a_store_readable_by_others_is_a_warning(repository, mode, state):
 
 
 def test_a_store_that_cannot_be_written_is_a_warning(repository, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(module, "try_write", raising(errno.EROFS))
     check = checks(repository)["writing"]
     assert (check.state, check.detail) == ("warning", "reading only")
     assert "permissions" in check.cure
+
+
+def raising(number):
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_a_failure_with_its_reason(repository, monkeypatch, number):
+    monkeypatch.setattr(module, "try_write", raising(number))
+    check = checks(repository)["writing"]
+    assert (check.state, check.detail) == ("failed", f"impossible: {os.strerror(number).lower()}")
+    assert check.cure == f"free some space on the disk of {repository.path}"
+
+
+@pytest.mark.needs_root
+def test_writing_is_tried_on_the_disk_of_the_store(tmp_path):
+    """It said that writing was possible on a disk without a free byte, because the permissions were right."""
+    with small_disk(tmp_path / "disk") as disk:
+        path = str(disk / "store.git")
+        create_store(path)
+        repository = open_repository(path)
+        assert checks(repository)["writing"].state == "ok"
+        fill(disk)
+        before = files_of(path)
+        found = checks(repository)
+        assert files_of(path) == before, "nothing is left of what was tried"
+    assert (found["writing"].state, found["writing"].detail) == ("failed", "impossible: no space left on device")
+    assert (found["free space"].state, found["free space"].detail) == ("warning", "0 MiB")
 
 
 def test_a_missing_git_program_is_a_warning(repository, monkeypatch):
