@@ -15,6 +15,7 @@ from scopes.server.acp.options import (
     ContinueOptions,
     RecordingTarget,
     RecordOptions,
+    command_key,
     program_name,
 )
 
@@ -51,13 +52,17 @@ def run_acp(
     """
     _check_options(options, 1 if history.last is None else history.last, history.max_tokens, max_line_mb)
     target = RecordingTarget(
-        lambda create: invocation.open_again(create=create), invocation.store_path, program_name(command[0]), agent
+        lambda create: invocation.open_again(create=create),
+        invocation.store_path,
+        program_name(command[0]),
+        agent,
+        command_key(command),
     )
     try:
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:
         log = load("scopes.live.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
-        log.write("start-failed", program=target.program, error=error.message)
+        log.write("start-failed", program=target.program, command=target.command, error=error.message)
         raise
     process.pass_on_signals()
     code: int = load("scopes.server.acp.run:run_proxy")(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
@@ -32,6 +33,9 @@ _EVENTS = (
     Column("Details"),
     Column("PID", hidden=True),
 )
+_INDENT: Final = 4  # of details that have lines of their own
+_SHORT: Final = 8  # digits of a commit
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _STYLES: tuple[Style, ...] = ("time", "agent", "")
 
 
@@ -62,8 +66,8 @@ def render_acp_stats(result: AcpStats, view: View) -> None:
 def render_acp_log(result: AcpLog, view: View) -> None:
     """Write the events, newest first; on a terminal the details are whole."""
     cells: list[tuple[Cell, ...]] = [(short_time(view, row.time), row.agent, row.event) for row in result.events]
-    details = [_details(row.details) for row in result.events]
     if not view.terminal:
+        details = [_details(row.details) for row in result.events]
         pids = [str(row.pid) for row in result.events]
         view.rows(_EVENTS, ((*row, text, pid) for row, text, pid in zip(cells, details, pids, strict=True)))
         return
@@ -71,12 +75,38 @@ def render_acp_log(result: AcpLog, view: View) -> None:
         view.line("No events." if result.notes else "Nothing is logged yet.")
         return
     widths = [max(count_cells(plain_text(cell)) for cell in column) for column in zip(*cells, strict=True)]
-    for row, text in zip(cells, details, strict=True):
+    for row, event in zip(cells, result.events, strict=True):
         start = [part for at, cell in enumerate(row) for part in (_padded(cell, widths[at], _STYLES[at]), "  ")]
-        if sum(widths) > view.width // 2:
-            view.hanging(*start, text, hang=4)
-        else:
-            view.hanging(text, start=tuple(start))
+        details = _shown_details(event.details)
+        if sum(widths) + 2 * len(widths) + count_cells(", ".join(details)) <= view.width:
+            view.line(*start, ", ".join(details))
+            continue
+        view.line(*start[:-2], row[-1])
+        for line in _filled(details, view.width - _INDENT - 1):
+            view.hanging(line, indent=_INDENT, hang=0)
+
+
+def _shown_details(details: Mapping[str, Any]) -> list[str]:
+    """Return the details as a person reads them: without what is not so, and commits short."""
+    found = []
+    for name, value in details.items():
+        if value is False or value == []:
+            continue
+        text = ", ".join(map(str, value)) if isinstance(value, list) else _text_of(value)
+        found.append(f"{name.replace('_', ' ')}: {text[:_SHORT] if _COMMIT.fullmatch(text) else text}")
+    return found
+
+
+def _filled(texts: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines of texts with commas between them; a text begins a line unless it ends in the one before."""
+    line = ""
+    for text in texts:
+        if line and count_cells(line) + count_cells(text) + 3 > width:
+            yield f"{line},"
+            line = ""
+        line = f"{line}, {text}" if line else text
+    if line:
+        yield line
 
 
 def _padded(cell: Cell, width: int, style: Style) -> Span:
@@ -89,5 +119,8 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _details(details: Mapping[str, Any]) -> str:
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in details.items()}
-    return ", ".join(f"{name}: {text}" for name, text in texts.items())
+    return ", ".join(f"{name}: {_text_of(value)}" for name, value in details.items())
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from scopes.live.event_log import read_events
+from scopes.live.event_log import Event, read_events
 from scopes.result import Note, Result
 
 FAILURES: Final = (  # an agent that gave no session, a way that it was asked for, a conversation that is not readable
@@ -70,7 +70,7 @@ def acp_stats(directory: str) -> AcpStats:
     """Count the sessions of each agent in the log of a directory; one that only failed has a row too."""
     events = read_events(directory)
     found: dict[str, Counter[str]] = {}
-    for event in events.events:
+    for event in _with_names(events.events):
         key = f"session {event.details.get('way')}" if event.name == "session" else event.name
         found.setdefault(event.agent, Counter())[key] += 1
     rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
@@ -100,21 +100,45 @@ def _known(counts: Counter[str], names: Iterable[str]) -> dict[str, int]:
 def acp_log(directory: str, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
     """Return the events of the log of a directory, newest first; of one agent, if it is given, in any case.
 
-    Until an agent has said its name, its events have that of its program; both are one agent if one process had them.
+    An agent says its name after its start: the events before that have it too. What could not be started has the name
+    that the same command had before, or else that of its program.
     """
     found = read_events(directory)
-    events = found.events
+    known_events = events = _with_names(found.events)
     if agent is not None:
         wanted = agent.casefold()
-        processes = {event.pid for event in events if event.agent.casefold() == wanted}
-        events = tuple(event for event in events if event.pid in processes)
+        events = tuple(event for event in events if event.agent.casefold() == wanted)
     newest = events[::-1] if limit is None else events[::-1][:limit]
     notes = found.notes
     if agent is not None and not events and found.events:
-        known = ", ".join(sorted({event.agent for event in found.events}))
+        known = ", ".join(sorted({event.agent for event in known_events}))
         notes = (*notes, Note(f"the log has no event of an agent {agent!a}", f"it has: {known}"))
     logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
     return AcpLog(events=tuple(logged), notes=notes)
+
+
+def _with_names(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Return events with the names that agents say after their start, without the keys of their commands."""
+    runs: list[int] = []  # the start of the process of each event
+    names: dict[int, str] = {}
+    by_command: dict[str, str] = {}
+    latest: dict[int, int] = {}
+    for place, event in enumerate(events):
+        if event.name in {"start", "start-failed"}:
+            latest[event.pid] = place
+        runs.append(latest.setdefault(event.pid, place))
+        if event.name == "initialize":
+            names[runs[-1]] = event.agent
+            by_command[str(events[runs[-1]].details.get("command"))] = event.agent
+    found = []
+    for run, event in zip(runs, events, strict=True):
+        details = {name: value for name, value in event.details.items() if name != "command"}
+        name = names.get(run, event.agent)
+        command = event.details.get("command")
+        if event.name == "start-failed" and name == details.get("program") and isinstance(command, str):
+            name = by_command.get(command, name)
+        found.append(event._replace(agent=name, details=details))
+    return tuple(found)
 
 
 class RecordingProblem(NamedTuple):

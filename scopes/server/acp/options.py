@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Inaccessible, Invalid
@@ -27,12 +28,16 @@ MAX_LINE_BYTES: Final = 256 << 20
 
 
 class RecordingTarget(NamedTuple):
-    """Where the record is, and the agent's names: that of its program, and the one that the user gave."""
+    """Where the record is, and the agent's names: that of its program, and the one that the user gave.
+
+    command: its `command_key`, for the log
+    """
 
     open_store: OpenStore
     store_path: str
     program: str
     agent: str | None = None
+    command: str | None = None
 
     def open_for_writing(self, *, create: bool = True) -> Repository:
         """Return the store.
@@ -93,3 +98,8 @@ def unchanged(value: Any) -> Any:
 def program_name(command: str) -> str:
     """Return the name of an agent that does not give one: that of its program."""
     return os.path.basename(command) or "agent"
+
+
+def command_key(command: Sequence[str]) -> str:
+    """Return a name for the command of an agent that is the same each time and has none of its words."""
+    return sha256("\0".join(command).encode("utf-8", "surrogateescape")).hexdigest()[:12]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from scopes.errors import ScopesError
 from scopes.live.event_log import EventLog
+from scopes.result import Note, plural
 from scopes.server.acp.agent_process import AgentProcess
 from scopes.server.acp.continuation import Continuations
 from scopes.server.acp.envelope import (
@@ -29,6 +30,7 @@ from scopes.server.acp.peers import Peers
 from scopes.server.acp.recorder import Recorder
 
 AGENT_GONE: Final = "the agent has ended"
+NO_AGENT_CODE: Final = 1  # the exit code in place of the 0 of a program that never spoke the protocol
 _LAST_RECORDS_SECONDS = 40.0  # for a store that another process has locked
 _BUGS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # RecursionError too
 _LAST_LINES_SECONDS = 2.0  # after the end of the agent, for what it wrote last
@@ -53,6 +55,20 @@ class Proxy:
         self._continuations = continuations
         self._recorder = recorder
         self._log = log
+        self._was_used = False  # one side has sent a line
+        self._has_answered = False  # the agent a request of the editor
+        self._left_out = 0  # lines of the agent
+
+    @property
+    def no_agent(self) -> Note | None:
+        """Why the program was no agent of an editor, once it has ended; None if it was one, or nobody used it."""
+        if self._has_answered or not self._was_used:
+            return None
+        lines = f"; {self._left_out:,} {plural(self._left_out, 'line')} of it could not be passed on as messages"
+        return Note(
+            f"the program ended before it answered initialize, so nothing is recorded{lines if self._left_out else ''}",
+            "it must speak the Agent Client Protocol (ACP) on its standard streams: check the command after --",
+        )
 
     def run(self, stdin: int, max_line_bytes: int) -> int:
         """Run until the agent has ended; return its exit code."""
@@ -72,8 +88,9 @@ class Proxy:
                 hint="the next start takes what is in the spool",
             )
         agent.kill_rest()
-        self._log.write("end", exit_code=codes[0])
-        return codes[0]
+        code = codes[0] or (0 if self.no_agent is None else NO_AGENT_CODE)
+        self._log.write("end", exit_code=code)
+        return code
 
     def _start(self, name: str, run: Callable[[], object]) -> threading.Thread:
         thread = threading.Thread(target=run, name=f"acp {name}", daemon=True)
@@ -97,6 +114,7 @@ class Proxy:
             self._agent.end()
 
     def _from_editor(self, line: bytes) -> None:
+        self._was_used = True
         try:
             document = read_line(line)
         except NotJson:
@@ -120,9 +138,11 @@ class Proxy:
         self._peers.agent.write(line)
 
     def _from_agent(self, line: bytes) -> None:
+        self._was_used = True
         try:
             document = read_line(line)
         except NotJson:
+            self._left_out += 1
             self._log.write("noise", bytes=len(line))
             return
         self._note_unread(line, document)
@@ -152,6 +172,7 @@ class Proxy:
             self._peers.from_agent.add(message)
         elif is_response(message):
             request = self._peers.from_editor.take(message)
+            self._has_answered |= request is not None
             if request is not None:
                 self._continuations.handle_answer(request, message)
         self._recorder.observe("agent", message)

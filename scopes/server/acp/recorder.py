@@ -35,6 +35,7 @@ from scopes.store.config import read_user_value
 from scopes.store.repository import Repository
 
 ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
+_TOO_SLOW: Final = f"not in the store after {ANSWER_SECONDS:.0f} seconds: another process may have locked it"
 _PROMPT_SECONDS: Final = 0.1  # that the store has for a prompt, before the spool gets it
 _LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with the recorder for the interpreter
 _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
@@ -132,17 +133,19 @@ class Recorder:
     def _keep_in_spool(self) -> None:
         if not self._is_behind:
             self._is_behind = True
-            self._log.write("recording-slow")
+            delay = self._writer.delay
+            text = _TOO_SLOW if delay is None else str(delay)
+            self._log.write("recording-slow", error=text, hint=getattr(delay, "hint", None))
             self._queue.put(lambda: self._writer.call(self._caught_up))
         kept = threading.Event()
-        self._queue.put(lambda: self._spool_waiting(kept.set))
+        self._queue.put(lambda: self._spool_waiting(kept.set, is_late=True))
         if not kept.wait(ANSWER_SECONDS):
             self._log.write("spool-failed", error="the disk took too long")
 
-    def _spool_waiting(self, done: Callable[[], None] | None = None) -> None:
+    def _spool_waiting(self, done: Callable[[], None] | None = None, *, is_late: bool = False) -> None:
         self._prompt_due = None
         try:
-            self._writer.spool_waiting()
+            self._writer.spool_waiting(is_late=is_late or self._is_behind)
         except (ScopesError, OSError) as error:
             self._log.write("spool-failed", error=str(error))
             if not self._is_in_memory:
@@ -173,7 +176,7 @@ class Recorder:
             self._writer.end()
         writing.join(ANSWER_SECONDS)
         if writing.is_alive():
-            self._spool_waiting()
+            self._spool_waiting(is_late=True)
             writing.join()
 
     def _next(self) -> Callable[[], None] | None:

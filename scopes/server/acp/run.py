@@ -38,7 +38,7 @@ def run_proxy(
     sys.setswitchinterval(SWITCH_SECONDS)
     log = EventLog(connection.log_directory, agent=target.agent or target.program)
     threading.excepthook = lambda failure: log.write("bug", error=f"{failure.exc_type.__name__}: {failure.exc_value}")
-    log.write("start", program=target.program)
+    log.write("start", program=target.program, command=target.command)
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
     left = LeftInSpool(target, connection.log_directory, log)
     live = LiveSessions(log)
@@ -51,5 +51,7 @@ def run_proxy(
     proxy = Proxy(agent, peers, continuations, recorder, log, on_editor_end=live.release_all)
     code = proxy.run(connection.stdin, connection.max_line_bytes)
     live.release_all()
+    if proxy.no_agent is not None:
+        note(proxy.no_agent)
     left.tried.wait(_LAST_TAKE_SECONDS)  # an agent that ends at once must not cut it off: the rest would wait on
     return code

@@ -65,12 +65,19 @@ class StoreWriter:
         self._is_ending = False
         self._last_tries = _LAST_TRIES
         self._failure: str | None = None  # why the store cannot be written now
+        self._delay: Exception | None = None  # why the message under way is not in the store yet
+        self._untold = 0  # messages in the spool that the log does not have
         self.is_on = True
 
     @property
     def is_failing(self) -> bool:
         """Whether the last try to write the store has failed."""
         return self._failure is not None
+
+    @property
+    def delay(self) -> Exception | None:
+        """Why the store has not taken the message under way, as far as it has said that."""
+        return self._delay
 
     def put(self, writer: SessionWriter, message: Message) -> None:
         """Write a message after everything put before."""
@@ -89,8 +96,10 @@ class StoreWriter:
             self._work.append(work)
             self._changed.notify()
 
-    def spool_waiting(self) -> None:
+    def spool_waiting(self, *, is_late: bool = False) -> None:
         """Put what is not written yet into the spool, once.
+
+        It is in the log only if the store `is_late` or fails: in ordinary turns it is there for a moment.
 
         Raises:
             OSError, ScopesError: the spool cannot be written; what waits stays in memory, unless it is too much.
@@ -102,17 +111,22 @@ class StoreWriter:
                 for each in waiting
                 if each.writer is not None and each.message is not None
             ]
-            if not messages or not self.is_on:
+            if not self.is_on:
                 return
             try:
-                self._spool.append(self._store_path, messages)
+                if messages:
+                    self._spool.append(self._store_path, messages)
             except (ScopesError, OSError) as error:
                 if sum(each.size or 0 for each in waiting) > MAX_WAITING_BYTES:
                     self.switch_off(error)
                 raise
             for each in waiting:
                 each.is_spooled = True
-        self._log.write("spooled", messages=len(messages))
+            self._untold += len(messages)
+            told = self._untold if is_late or self.is_failing else 0
+            self._untold -= told
+        if told:
+            self._log.write("spooled", messages=told)
 
     def end(self) -> None:
         """End `run` after everything put so far."""
@@ -140,13 +154,15 @@ class StoreWriter:
             self._work.popleft()
             if not any(each.message is not None for each in self._work) and self.is_on:
                 self._spool.clear()
+                self._untold = 0
 
     def _do(self, work: _Work) -> None:
         failures = 0
         while True:
             try:
                 self._try(work)
-            except Busy:
+            except Busy as error:
+                self._delay = error
                 self._log.write("store-busy")
                 time.sleep(_RETRY_SECONDS)
             except Invalid as error:  # of this message, whenever it is tried
@@ -154,8 +170,10 @@ class StoreWriter:
                 return
             except (ScopesError, OSError) as error:
                 failures += 1
+                self._delay = error
                 self._wait_for_store(error, failures)
             else:
+                self._delay = None
                 self._recover()
                 return
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from scopes.live.event_log import MAX_TEXT
+from scopes.live.event_log import MAX_TEXT, EventLog
 from scopes.server.acp.acp_events import acp_log, acp_stats
+from scopes.server.acp.options import command_key
 from tests.cli.running import PRODUCT, scopes
 from tests.support.acp_client import AcpError
 
@@ -100,6 +101,44 @@ def test_the_name_that_the_user_gave_is_that_of_a_failed_start(desk, state):
     log = scopes("acp", "log", "--agent", "Writer", "--json", table=PRODUCT)
     (event,) = json.loads(log.stdout)["events"]
     assert (event["event"], event["details"]["program"]) == ("start-failed", "no-such-agent")
+
+
+def test_a_failed_start_has_the_name_that_the_agent_had_with_the_same_command(tmp_path, state):
+    """S3-18: the program is an interpreter as a rule, of which nobody knows that it is the agent."""
+    log = EventLog(state, agent="python3")
+    log.write("start", program="python3", command=command_key(["python3", "agent.py"]))
+    log.set_fields(agent="gemini")
+    log.write("initialize", ways=[])
+    failed = EventLog(state, agent="python3")
+    for command in (["python3", "agent.py"], ["python3", "other.py"]):
+        failed.write("start-failed", program="python3", command=command_key(command), error="no memory")
+    EventLog(state, agent="mine").write("start-failed", program="python3", command=command_key(["python3", "agent.py"]))
+    events = acp_log(state).events
+    assert [each.agent for each in events] == ["mine", "python3", "gemini", "gemini", "gemini"]
+    assert {row.agent: row.failures for row in acp_stats(state).agents}["gemini"] == {"start-failed": 1}
+    assert all("command" not in each.details for each in events)
+
+
+@pytest.mark.parametrize(
+    ("command", "left_out"),
+    [(["true"], ""), (["cat"], ""), (["sh", "-c", "read x; echo hello; echo you"], "2 lines of it")],
+    ids=["ends", "echo", "text"],
+)
+def test_a_program_that_is_no_agent_is_named_and_its_success_is_none(command, left_out):
+    request = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
+    done = scopes("acp", "--", *command, table=PRODUCT, stdin=None, input=request)
+    assert done.returncode == 1
+    assert done.stdout.startswith(request) is (command == ["cat"]), "what it says is passed on unchanged"
+    assert "the agent has ended" in done.stdout, "the editor gets its answer"
+    assert "the program ended before it answered initialize" in done.stderr
+    assert left_out in done.stderr
+
+
+def test_a_program_that_nobody_asked_anything_may_end(state):
+    assert scopes("acp", "--", "true", table=PRODUCT, stdin=None, input="").returncode == 0
+    done = scopes("acp", "--", "sh", "-c", "exit 7", table=PRODUCT, stdin=None, input="{}\n")
+    assert done.returncode == 7, "the code of a failure stays"
+    assert acp_log(state).events[0].details == {"exit_code": 7}
 
 
 def test_a_text_of_an_agent_or_an_editor_is_cut_in_the_log(desk):

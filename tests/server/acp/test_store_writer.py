@@ -85,6 +85,36 @@ def test_a_store_that_fails_twice_gets_every_message_once_and_in_order(bench):
     assert list_spooled(bench.directory) == [], "the store has everything"
 
 
+def test_what_is_in_the_spool_for_a_moment_is_not_in_the_log(bench):
+    """An ordinary turn: it looked like trouble."""
+    bench.put(message(1, "one"), message(2, "two"))
+    bench.writer.spool_waiting()
+    assert len(list_spooled(bench.directory)) == 1
+    bench.run()
+    assert (bench.texts(), bench.events("spooled")) == (["one", "two"], [])
+
+
+def test_what_is_in_the_spool_for_longer_is_in_the_log_with_what_was_there_before(bench):
+    bench.put(message(1, "one"))
+    bench.writer.spool_waiting()
+    bench.put(message(2, "two"))
+    bench.writer.spool_waiting(is_late=True)
+    bench.writer.spool_waiting(is_late=True)
+    [event] = bench.events("spooled")
+    assert event.details == {"messages": 2}
+
+
+def test_a_store_that_fails_tells_what_is_in_the_spool_already(bench):
+    """`scopes doctor` says whether what waits is on the disk."""
+    bench.put(message(1, "one"))
+    bench.writer.spool_waiting()
+    bench.failures = 1
+    bench.run()
+    names = [event.name for event in bench.events("store-failed", "spooled", "store-recovered")]
+    assert bench.writer.delay is None
+    assert names == ["store-failed", "spooled", "store-recovered"]
+
+
 def test_after_the_end_a_store_is_tried_a_few_times_and_the_spool_stays(bench):
     bench.failures = 1000
     bench.put(message(1), message(2))
