@@ -76,12 +76,12 @@ def render_acp_log(result: AcpLog, view: View) -> None:
         return
     widths = [max(count_cells(plain_text(cell)) for cell in column) for column in zip(*cells, strict=True)]
     for row, event in zip(cells, result.events, strict=True):
-        start = [part for at, cell in enumerate(row) for part in (_padded(cell, widths[at], _STYLES[at]), "  ")]
+        start = [_padded(cell, widths[at], _STYLES[at]) for at, cell in enumerate(row)]
         details = _shown_details(event.details)
         if sum(widths) + 2 * len(widths) + count_cells(", ".join(details)) <= view.width:
-            view.line(*start, ", ".join(details))
+            view.line(start[0], "  ", start[1], "  ", start[2], "  ", ", ".join(details))
             continue
-        view.line(*start[:-2], row[-1])
+        view.line(start[0], "  ", start[1], "  ", row[-1])
         for line in _filled(details, view.width - _INDENT - 1):
             view.hanging(line, indent=_INDENT, hang=0)
 
