@@ -37,17 +37,20 @@ FindOrigin = Callable[[ConversationId], Origin]
 
 
 def walk_origins(
-    repository: Repository, conversations: Sequence[ConversationId], find: FindOrigin
+    repository: Repository, conversations: Sequence[ConversationId], find: FindOrigin, *, prefix: str = ""
 ) -> Iterator[tuple[ConversationId, Origin]]:
     """Yield conversations with their origins; the index is opened only for the ones after the first.
 
-    `find` is asked for those whose metadata do not name their root.
+    find: is asked for those whose metadata do not name their root
+    prefix: those in which no value begins with this are left out, as far as that is seen without parsing them
     """
+    begins = json.dumps(prefix)[:-1].encode() if prefix else b""
     metadata = {ref[len(refs.META) :]: Oid(oid) for ref, oid in repository.list_refs(refs.META).items()}
     rest = iter(conversations)
     for conversation in islice(rest, _FEW):
         data = _encode(repository, metadata[conversation]) if conversation in metadata else b""
-        yield conversation, _decode(data) if data else find(conversation)
+        if begins in data or not data:
+            yield conversation, _decode(data) if data else find(conversation)
     if len(conversations) <= _FEW:
         return
     known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
@@ -55,7 +58,8 @@ def walk_origins(
     )
     for conversation in rest:
         data = known[metadata[conversation]] if conversation in metadata else b""
-        yield conversation, _decode(data) if data else find(conversation)
+        if begins in data or not data:
+            yield conversation, _decode(data) if data else find(conversation)
 
 
 def _encode(repository: Repository, metadata: Oid) -> bytes:

@@ -166,7 +166,8 @@ def _find_by_root(
     if len(prefix) < MIN_PREFIX_LENGTH:
         return None
     found: dict[str, ConversationId] = {}
-    for conversation, origin in walk_origins(repository, conversations, partial(_find_origin, repository)):
+    find = partial(_find_origin, repository)
+    for conversation, origin in walk_origins(repository, conversations, find, prefix=prefix):
         names = (origin.uuid or "", origin.native_id or "")
         found |= {name: conversation for name in names if name.startswith(prefix)}
     return found[match_prefix(prefix, found, "conversation", None)] if found else None
@@ -300,7 +301,7 @@ def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversat
     found: dict[str, Revision] = {}
     if len(wanted) > 1:
         tips = _tips_by_conversation(repository)
-        for each in dict.fromkeys([conversation, *_latest_first(repository)]):
+        for each in dict.fromkeys([conversation, *_latest_first(repository, conversation_ids(repository))]):
             for head in map(header_of, walk_oldest_first(repository, tips.get(each, []))):
                 if head.id in wanted and head.id not in found:
                     found[head.id] = Revision(each, None, head.oid)
@@ -336,7 +337,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
     Raises:
         Ambiguous: it is a prefix of several ids.
     """
-    known = _latest_first(repository)
+    known = _latest_first(repository, conversation_ids(repository))
     if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
         return []
     if find_latest_with_branch(repository, text) is not None:
@@ -347,9 +348,8 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         return []
 
 
-def _latest_first(repository: Repository) -> list[ConversationId]:
-    """Return all conversations, the latest one first, the others sorted."""
-    known = conversation_ids(repository)
+def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> list[ConversationId]:
+    """Return conversations, the latest one first, the others sorted."""
     latest = _resolve_latest(repository, 0) if known else None
     return sorted(known, key=lambda conversation: (conversation != latest, conversation))
 
@@ -376,15 +376,16 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
             slash and head and conversation.startswith(head) and not _is_prefix_inside(repository, name, conversation)
         )
         return _resolve_inside(repository, rest if in_full else name, conversation)
-    if not slash and could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
+    known = conversation_ids(repository) if not slash and could_be_id(name) else None
+    if known is not None and not any(each.startswith(name) for each in known):
         try:
-            return _resolve_id(repository, name, _latest_first(repository))
+            return _resolve_id(repository, name, _latest_first(repository, known))
         except NotFound:
-            found = _find_by_other_name(repository, name, conversation_ids(repository))
+            found = _find_by_other_name(repository, name, known)
             if found is not None:
                 return _resolve_inside(repository, "", found)
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
-            match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
+            match_prefix(name, known, "conversation or message", hint)  # raises with near names
             raise
     try:
         conversation = resolve_conversation(repository, head)

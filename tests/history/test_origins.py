@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.errors import NotFound
-from scopes.history import origins
+from scopes.history import origins, revisions
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_directory, resolve_conversation, walk_directories
 from scopes.importers.import_sources import import_sources
@@ -101,3 +101,27 @@ def test_a_conversation_is_found_by_its_uuid_among_very_many(store, reads):
 def read_uuid(store, conversation):
     metadata = read_metadata(store, conversation)
     return origins._decode(origins._encode(store, metadata.commit)).uuid
+
+
+def test_by_a_prefix_only_what_may_have_it_is_parsed(store, monkeypatch):
+    """An unknown name in a store of 10,000 conversations cost a parse of each of them, twice."""
+    walk = list(origins.walk_origins(store, ALL, lambda _: origins.Origin(None)))
+    parsed = []
+    original = origins._decode
+    monkeypatch.setattr(origins, "_decode", lambda data: parsed.append(data) or original(data))
+    monkeypatch.setattr(origins, "_FEW", 2)
+    for conversation, origin in walk:
+        assert resolve_conversation(store, origin.uuid[:13]) == conversation
+    assert len(parsed) == len(ALL)
+    with pytest.raises(NotFound):
+        resolve_conversation(store, "no-such-name")
+    assert len(parsed) == len(ALL)
+
+
+def test_an_unknown_word_lists_the_conversations_once(store, monkeypatch):
+    listed = []
+    original = revisions.conversation_ids
+    monkeypatch.setattr(revisions, "conversation_ids", lambda given: listed.append(1) or original(given))
+    with pytest.raises(NotFound, match="conversation or message 'nosuchname'"):
+        revisions.resolve_revision(store, "nosuchname")
+    assert len(listed) == 1
