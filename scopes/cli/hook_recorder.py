@@ -18,6 +18,7 @@ from scopes.importers.import_sources import import_sources
 from scopes.importers.results import Imported
 from scopes.live.event_log import HOOK_LOG, EventLog
 from scopes.live.hook_failures import log_failed_turn
+from scopes.live.hook_files import explain_format
 from scopes.live.hook_inputs import HookTurn, read_turn
 from scopes.live.live_import import Recorded, import_when_quiet
 from scopes.live.source_lock import source_lock
@@ -48,7 +49,7 @@ def record_turn(
         try:
             recorded = _import_turn(invocation, turn)
         except (ScopesError, OSError) as error:
-            log_failed_turn(log, error, turn.paths)
+            log_failed_turn(log, explain_format(target, turn.paths, error), turn.paths)
             return 0
         log.write(
             "recorded" if recorded.messages else "unchanged",

@@ -438,7 +438,9 @@ def test_for_a_file_that_cannot_be_imported_doctor_advises_no_import(agent, tmp_
     if content is not None:
         path.write_text(content)
     agent.stop(json.dumps({**agent.input, "transcript_path": str(path)}))
-    assert agent.wait_for_event("failed")["unusable"] is True
+    failed = agent.wait_for_event("failed")
+    assert failed["unusable"] is True
+    assert ("first line" in failed["error"]) is (content is not None)
     checks = json.loads(scopes("doctor", "--json", table=PRODUCT).stdout)["checks"]
     (found,) = [check for check in checks if check["name"] == "hooks of claude-code"]
     assert (found["state"], "scopes import" in found["cure"]) == ("warning", False)
