@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from scopes.conversation.range_diff import RangeDifference
     from scopes.conversation.range_diff import range_diff as compare_ranges
     from scopes.history.past import show_past
+    from scopes.importers.deleted_journals import follow_undo
     from scopes.importers.discovery import find_sources
     from scopes.importers.import_sources import ImportOptions, import_sources
     from scopes.importers.results import Imported, Skipped
@@ -46,6 +47,7 @@ else:
     list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
     list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
     compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
+    follow_undo = deferred("scopes.importers.deleted_journals:follow_undo")
     find_sources = deferred("scopes.importers.discovery:find_sources")
     ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
     import_sources = deferred("scopes.importers.import_sources:import_sources")
@@ -268,9 +270,10 @@ class Store(RegisteringStore):
         Raises:
             NotFound, Refused: there is no such operation, or its refs have moved since.
         """
-        return undo_operation(
+        undone = undo_operation(
             self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
+        return follow_undo(self.repository, undone, os.environ)
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`.
@@ -278,4 +281,5 @@ class Store(RegisteringStore):
         Raises:
             NotFound, Refused: nothing was undone last, or its refs have moved since.
         """
-        return redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        redone = redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        return follow_undo(self.repository, redone, os.environ)

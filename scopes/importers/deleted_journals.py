@@ -18,8 +18,8 @@ from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_root
 from scopes.ids import Oid
+from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.cursor.names import NAME
-from scopes.live.cursor_journal import journal_of
 from scopes.store import refs
 from scopes.store.discovery import state_directory
 from scopes.store.repository import Repository, read_commit

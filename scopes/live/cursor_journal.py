@@ -8,13 +8,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 from collections.abc import Mapping
 
 from scopes.clock import now
 from scopes.errors import Invalid
+from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.cursor.names import MARK, NAME, STOP
-from scopes.store.discovery import state_directory
 
 _KEPT = frozenset({
     "conversation_id", "generation_id", "hook_event_name", "model", "cursor_version", "workspace_roots",
@@ -23,18 +22,6 @@ _KEPT = frozenset({
     "sandbox", "cwd",
     "tool_name", "tool_input", "result_json", "status", "loop_count", "trigger",
 })  # fmt: skip
-_CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
-
-
-def journal_of(conversation: str, environ: Mapping[str, str]) -> str:
-    """Return the path of the file of a conversation.
-
-    Raises:
-        Invalid: the id could be a path.
-    """
-    if not _CONVERSATION.fullmatch(conversation):
-        raise Invalid(f"{conversation[:100]!a} is not the id of a conversation of Cursor")
-    return os.path.join(state_directory(environ), NAME, f"{conversation}.jsonl")
 
 
 def append_event(data: bytes, environ: Mapping[str, str]) -> bool:

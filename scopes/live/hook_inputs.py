@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from scopes.errors import Invalid
 from scopes.importers.discovery import find_session_file
 from scopes.importers.formats.base import list_entries
+from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.registry import FORMATS
-from scopes.live.cursor_journal import journal_of
 
 _SUB_AGENTS = "subagents"
 

@@ -7,7 +7,9 @@ import os
 
 import pytest
 
-from scopes.live.cursor_journal import append_event, journal_of
+from scopes import open_store as open_in_python
+from scopes.importers.formats.cursor.journals import journal_of
+from scopes.live.cursor_journal import append_event
 from tests.cli.running import PRODUCT, scopes
 from tests.importers.formats.cursor.events import CONVERSATION, turn
 from tests.support.store import open_store
@@ -52,6 +54,15 @@ def test_a_deleted_conversation_leaves_no_journal_that_an_import_finds(journal):
     assert not os.path.exists(journal)
     assert [name.partition(".deleted-")[0] for name in folder(journal)] == [os.path.basename(journal)]
     assert "conv-001" not in run("import", os.path.dirname(journal), "--again", "--dry-run", code=7)
+
+
+def test_undo_and_redo_in_python_do_what_the_commands_do(journal):
+    run("delete", "conv-001")
+    with open_in_python(os.environ["SCOPES_STORE"]) as store:
+        store.undo(any_actor=True)
+        assert os.path.exists(journal)
+        store.redo(any_actor=True)
+    assert not os.path.exists(journal)
 
 
 def test_a_dry_run_changes_nothing(journal):

@@ -32,5 +32,5 @@ def delete(
     repository = invocation.repository()
     if dry_run:
         return invocation.show(run_delete(repository, conversation, dry_run=True))
-    delete_with_journal = load("scopes.live.deleted_journals:delete_with_journal")
+    delete_with_journal = load("scopes.importers.deleted_journals:delete_with_journal")
     return invocation.show(delete_with_journal(repository, conversation, invocation.environ))

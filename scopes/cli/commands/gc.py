@@ -11,7 +11,7 @@ from scopes.conversation.gc import gc as run_gc
 from scopes.conversation.gc import parse_cutoff, plan_gc
 from scopes.loading import load
 
-_JOURNALS = ("scopes.live.deleted_journals:list_trash", "scopes.live.deleted_journals:remove_expired")
+_JOURNALS = ("scopes.importers.deleted_journals:list_trash", "scopes.importers.deleted_journals:remove_expired")
 
 
 def gc(

@@ -34,4 +34,6 @@ def redo(
     limit = name if conversation is None else conversation
     repository = invocation.repository()
     redone = run_redo(repository, conversation=limit, any_actor=any_actor, dry_run=dry_run)
-    return invocation.show(load("scopes.live.deleted_journals:follow_undo")(repository, redone, invocation.environ))
+    return invocation.show(
+        load("scopes.importers.deleted_journals:follow_undo")(repository, redone, invocation.environ)
+    )

@@ -81,7 +81,7 @@ def render_acp_log(result: AcpLog, view: View) -> None:
         if sum(widths) + 2 * len(widths) + count_cells(", ".join(details)) <= view.width:
             view.line(start[0], "  ", start[1], "  ", start[2], "  ", ", ".join(details))
             continue
-        view.line(start[0], "  ", start[1], "  ", row[-1])
+        view.line(start[0], "  ", start[1], "  ", event.event)
         for line in _filled(details, view.width - _INDENT - 1):
             view.hanging(line, indent=_INDENT, hang=0)
 
