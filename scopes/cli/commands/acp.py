@@ -125,7 +125,7 @@ def acp(
     acp, hook or scopes import. If that directory cannot be written either, at most 64 MiB wait in memory; beyond that
     the agent works on and nothing more is recorded. scopes doctor warns about that, scopes acp log says why. Images and
     sounds are kept in the message, in base64; of one above 16 MiB only the size and the hash are kept. Signals go to
-    the agent, and its exit code is that of the command.
+    the agent, and its exit code is that of the command; 0 becomes 1 if the program ended before it answered initialize.
 
     Examples:
       scopes acp -- opencode acp

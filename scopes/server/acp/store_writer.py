@@ -66,7 +66,7 @@ class StoreWriter:
         self._last_tries = _LAST_TRIES
         self._failure: str | None = None  # why the store cannot be written now
         self._delay: Exception | None = None  # why the message under way is not in the store yet
-        self._untold = 0  # messages in the spool that the log does not have
+        self._unlogged = 0  # messages in the spool that the log does not have
         self.is_on = True
 
     @property
@@ -122,11 +122,11 @@ class StoreWriter:
                 raise
             for each in waiting:
                 each.is_spooled = True
-            self._untold += len(messages)
-            told = self._untold if is_late or self.is_failing else 0
-            self._untold -= told
-        if told:
-            self._log.write("spooled", messages=told)
+            self._unlogged += len(messages)
+            logged = self._unlogged if is_late or self.is_failing else 0
+            self._unlogged -= logged
+        if logged:
+            self._log.write("spooled", messages=logged)
 
     def end(self) -> None:
         """End `run` after everything put so far."""
@@ -154,7 +154,7 @@ class StoreWriter:
             self._work.popleft()
             if not any(each.message is not None for each in self._work) and self.is_on:
                 self._spool.clear()
-                self._untold = 0
+                self._unlogged = 0
 
     def _do(self, work: _Work) -> None:
         failures = 0

@@ -60,7 +60,7 @@ def test_a_detail_is_not_cut_off_from_its_name_if_it_fits_into_a_line(width):
     assert "5" * 9 not in shown
 
 
-def test_what_is_not_so_is_not_said():
+def test_details_that_are_false_or_empty_are_left_out():
     shown = seen(AcpLog(events=(logged(event="session", way="new", resumed=False, ways=[]),)), 80)
     assert shown.rstrip().endswith("session  way: new")
 
