@@ -245,11 +245,9 @@ class _Pack:
                 size |= (byte & 0x7F) << shift
                 shift += 7
             at += 1
-            if size > MAX_OBJECT_BYTES:
+            if size >> _WINDOW_BITS and not self._touch(start, size):
                 return None
             self._windows.add(self._pack_start + start >> _WINDOW_BITS)
-            if size >> _WINDOW_BITS:
-                self._touch(start, size)
             if code in _HEADERS:
                 data = self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size or 1)
                 break
@@ -270,10 +268,13 @@ class _Pack:
             data = self._apply(code, data, deltas)
         return code, data
 
-    def _touch(self, at: int, size: int) -> None:
-        """Note all windows of a large entry; `size` is that of its bytes when they are inflated."""
+    def _touch(self, at: int, size: int) -> bool:
+        """Note all windows of a large entry, unless it is too large; `size` is that of its bytes when inflated."""
+        if size > MAX_OBJECT_BYTES:
+            return False
         first = self._pack_start + at
         self._windows.update(range(first >> _WINDOW_BITS, (first + size >> _WINDOW_BITS) + 1))
+        return True
 
     def _apply(self, code: int, data: bytes, deltas: Sequence[tuple[int, bytes]]) -> bytes:
         """Apply deltas, the last one first, and keep what they lead to."""
