@@ -27,7 +27,7 @@ from scopes.history.revisions import (
 from scopes.ids import BranchName, ConversationId, Oid, is_name
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
-from scopes.store.refs import SYMBOLIC, active_ref, branch_ref, split_branch_ref
+from scopes.store.refs import HEADS, PENDING, SYMBOLIC, active_ref, branch_ref, split_branch_ref
 from scopes.store.repository import Repository
 
 
@@ -156,8 +156,23 @@ def find_active_branch(repository: Repository, conversation: str) -> BranchHandl
     """
     if not is_name(conversation) or "/" in conversation:
         return None
-    value, tip = repository.find_symbolic(active_ref(ConversationId(conversation)))
-    pair = split_branch_ref((value or "").removeprefix(SYMBOLIC))
-    if tip is None or pair is None or pair[0] != conversation:
+    name = active_ref(ConversationId(conversation))
+    ref = _find_target(repository, name)
+    pair = split_branch_ref(ref)
+    if not ref or pair is None or pair[0] != conversation:
         return None
     return BranchHandle(ConversationHandle(repository, pair[0]), pair[1])
+
+
+def _find_target(repository: Repository, name: str) -> str:
+    """Return the branch ref that a symbolic ref names; an empty text if one of them does not exist.
+
+    Without a pending operation a look at each of the refs is enough: if an operation that moves both comes between,
+    then either the branch is gone, and all is read again, or the answer is that of the moment before the operation.
+    """
+    if repository.raw_ref(PENDING) is None:
+        ref = (repository.raw_ref(name) or "").removeprefix(SYMBOLIC)
+        if ref.startswith(HEADS) and repository.raw_ref(ref) is not None:
+            return ref
+    value, tip = repository.find_symbolic(name)
+    return "" if tip is None else (value or "").removeprefix(SYMBOLIC)

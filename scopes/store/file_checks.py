@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
 
 from scopes.errors import Corrupt
 from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, read_regular
@@ -66,14 +68,13 @@ def check_ref_updates(path: str, names: Iterable[str]) -> None:
     Raises:
         As `check_ref`; also Corrupt if a reflog or a directory on the way to it is a symbolic link.
     """
-    no_links: set[str] = set()
+    names = tuple(names)
     try:
         check_regular(f"{path}/packed-refs", MAX_PACKED_REFS_BYTES)
         for name in names:
             check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
-            _check_log(path, f"logs/{name}", no_links)
-            _check_no_link(path, os.path.dirname(name), no_links)
-        _check_log(path, "logs/HEAD", no_links)
+        for name, is_log in _ways_to(names):
+            _check_no_link(path, name, is_log=is_log)
         _check_head(path)
     except UnusableFile as error:
         raise _named(path, error) from error
@@ -100,43 +101,51 @@ def _named(path: str, error: UnusableFile) -> Corrupt:
     return Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE)
 
 
-def _check_log(path: str, name: str, checked: set[str]) -> None:
-    """Check a reflog: it must be missing, a regular file or a directory, without a symbolic link on the way to it."""
-    if not stat.S_ISREG(_check_no_link(path, name, checked)):
-        check_regular(f"{path}/{name}", allow_directory=True)
+@lru_cache(maxsize=64)
+def _ways_to(names: tuple[str, ...]) -> Sequence[tuple[str, bool]]:
+    """Return each file and directory on the way to the refs and to their reflogs, and whether it is a reflog."""
+    logs = {f"logs/{name}": True for name in (*names, "HEAD")}
+    ways = {
+        way: False for name in (*logs, *names) for way in accumulate(os.path.dirname(name).split("/"), os.path.join)
+    }
+    return tuple((ways | logs).items())
 
 
-def _check_no_link(path: str, name: str, checked: set[str]) -> int:
-    """Check that neither a file nor a directory on the way to it is a symbolic link, and add both to `checked`.
-
-    Return the mode of the file; 0 if there is none, or it was checked before.
-    """
-    found = None
-    while name and name not in checked:
-        try:
-            mode = os.lstat(f"{path}/{name}").st_mode
-        except (OSError, ValueError):
-            mode = 0
-        if stat.S_ISLNK(mode):
-            raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
-        found = mode if found is None else found
-        checked.add(name)
-        name = name.rpartition("/")[0]
-    return found or 0
+def _check_no_link(path: str, name: str, *, is_log: bool) -> None:
+    """Check that a file is no symbolic link; a reflog must be missing, a regular file or a directory."""
+    full = f"{path}/{name}"
+    try:
+        mode = os.lstat(full).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError):
+        mode = 0
+    if stat.S_ISLNK(mode):
+        raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
+    if is_log and not stat.S_ISREG(mode):
+        check_regular(full, allow_directory=True)
 
 
 def _check_head(path: str) -> None:
     """Check HEAD and the refs that it points to, except `packed-refs`."""
     name = "HEAD"
     for _ in range(_MAX_LINKS):
+        full = f"{path}/{name}"
         try:
-            text = read_regular(f"{path}/{name}", MAX_REF_BYTES).decode("utf-8", "surrogateescape")
+            status = os.stat(full)
+            text = _read_ref(full, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
         except OSError:
-            check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
+            check_regular(full, MAX_REF_BYTES, allow_directory=True)
             return
         if not text.startswith(SYMBOLIC):
             return
         name = text.removeprefix(SYMBOLIC).strip()
+
+
+@lru_cache(maxsize=16)
+def _read_ref(path: str, _stamp: tuple[int, ...]) -> str:
+    """Return the content of the file of a ref; a file with the same stamp is not read again."""
+    return read_regular(path, MAX_REF_BYTES).decode("utf-8", "surrogateescape")
 
 
 def _check_objects(directory: str) -> None:

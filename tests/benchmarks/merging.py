@@ -191,7 +191,9 @@ class Fork:
         def write() -> None:
             state = merged_state(repository, divergence, found, describe(repository, divergence, found))
             messages = [commit.trailers["Scopes-Message"] for commit in divergence.source.commits]
-            tips.append(write_merge_commit(repository, self._tips, state, messages, (), merge_text(self.apart))[1])
+            tips.append(
+                write_merge_commit(repository, self._tips, state, messages, (), merge_text(self.apart), bytes)[1]
+            )
 
         def move() -> None:
             tx = Transaction(repository, _CONVERSATION)

@@ -12,7 +12,7 @@ from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft
 from scopes.importers.identity import content_bytes
 from tests.benchmarks import transcripts
-from tests.benchmarks.__main__ import main
+from tests.benchmarks.__main__ import GROUPS, main
 
 
 def test_a_row_has_its_reference_and_all_samples(tmp_path, capsys, monkeypatch):
@@ -26,6 +26,17 @@ def test_a_row_has_its_reference_and_all_samples(tmp_path, capsys, monkeypatch):
     assert first["against"].startswith("git log")
     assert first["ours"]["best"] > 0 < first["reference"]["best"]
     assert first["met"] is (first["ratio"] <= first["budget"])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "name", sorted(GROUPS.keys() - {"hooks", "retrieval", "why"})
+)  # these have no small amounts, or need files
+def test_every_group_measures_something(name, tmp_path, capsys):
+    samples = tmp_path / "samples.json"
+    assert main([name, "--quick", "--megabytes", "1", "--messages", "100", "--json", str(samples)]) == 0
+    notes = capsys.readouterr().out
+    assert json.loads(samples.read_text())["rows"] or "skipped" in notes
 
 
 @pytest.mark.sweep

@@ -61,12 +61,39 @@ def test_an_earlier_state_is_shown(repository, commits):
     assert repository.find_symbolic(ACTIVE) == (f"ref: {NEW}", two)
 
 
-def test_an_append_looks_once_whether_an_operation_ran(repository, monkeypatch):
-    """At the active branch, which tells that the conversation exists; a look opens two files."""
+def test_an_append_reads_five_refs(repository, monkeypatch):
+    """One look at the marker before the active branch is chosen, one with the lock; the log is named in the reflog."""
     new(repository)
     append(repository, "conv-001", plain_message("carol", "first"))
-    looks = []
-    original = Repository._read_stamp
-    monkeypatch.setattr(Repository, "_read_stamp", lambda self: looks.append(self) or original(self))
+    read, original = [], Repository.raw_ref
+    monkeypatch.setattr(Repository, "raw_ref", lambda self, name: read.append(name) or original(self, name))
     append(repository, "conv-001", plain_message("carol", "second"))
-    assert len(looks) == 1
+    branch = "refs/heads/conv-001/main"
+    assert read == [refs.PENDING, ACTIVE, branch, refs.PENDING, refs.OPERATIONS]
+
+
+def test_an_append_goes_to_the_branch_that_a_pending_operation_made_active(repository):
+    new(repository)
+    start = append(repository, "conv-001", plain_message("carol", "first")).oid
+    main, other = "refs/heads/conv-001/main", "refs/heads/conv-001/other"
+    what = operation(RefChange(other, None, start), RefChange(ACTIVE, f"ref: {main}", f"ref: {other}"))
+    marker = write_operation(repository, what, repository.raw_ref(refs.OPERATIONS))
+    set_ref(repository, RefChange(refs.PENDING, None, marker), "test")
+    assert append(open_store(repository), "conv-001", plain_message("carol", "second")).branch == "other"
+    assert repository.raw_ref(main) == start
+
+
+def test_an_append_finds_the_active_branch_if_it_is_renamed_between_two_reads(repository, monkeypatch):
+    new(repository)
+    main, renamed, original = "refs/heads/conv-001/main", "refs/heads/conv-001/renamed", Repository.raw_ref
+    tip = repository.raw_ref(main)
+    renames = [[(renamed, None, tip), (main, tip, None), (ACTIVE, f"ref: {main}", f"ref: {renamed}")]]
+
+    def read_and_rename(self, name):
+        value = original(self, name)
+        if name == ACTIVE and renames:
+            move(open_store(self), *renames.pop())
+        return value
+
+    monkeypatch.setattr(Repository, "raw_ref", read_and_rename)
+    assert append(repository, "conv-001", plain_message("carol", "second")).branch == "renamed"

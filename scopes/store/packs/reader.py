@@ -206,8 +206,8 @@ class _Pack:
         Raises:
             ValueError, IndexError, struct.error, zlib.error, IsalError: it is damaged.
         """
-        at = self._offset(number)
-        found = self._read_at(at)
+        (at,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
+        found = self._read_at(at if at < _LONG_OFFSET else self._offset(number))
         if found is None:
             return None
         code, data = found
@@ -234,9 +234,8 @@ class _Pack:
         pack = self._pack
         deltas: list[tuple[int, bytes]] = []
         while True:
-            base = self._bases.get(at)
-            if base is not None:
-                code, data = base
+            if at in self._bases:
+                code, data = self._bases[at]
                 break
             start, byte = at, pack[at]
             size, shift, code = byte & 0x0F, 4, byte >> 4 & 0x07
@@ -246,9 +245,9 @@ class _Pack:
                 size |= (byte & 0x7F) << shift
                 shift += 7
             at += 1
-            if size > MAX_OBJECT_BYTES:
+            if size >> _WINDOW_BITS and not self._touch(start, size):
                 return None
-            self._touch(start, size)
+            self._windows.add(self._pack_start + start >> _WINDOW_BITS)
             if code in _HEADERS:
                 data = self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size or 1)
                 break
@@ -269,12 +268,13 @@ class _Pack:
             data = self._apply(code, data, deltas)
         return code, data
 
-    def _touch(self, at: int, size: int) -> None:
-        """Note the windows of an entry; `size` is that of its bytes when they are inflated."""
+    def _touch(self, at: int, size: int) -> bool:
+        """Note all windows of a large entry, unless it is too large; `size` is that of its bytes when inflated."""
+        if size > MAX_OBJECT_BYTES:
+            return False
         first = self._pack_start + at
-        self._windows.add(first >> _WINDOW_BITS)
-        if size >> _WINDOW_BITS:
-            self._windows.update(range(first >> _WINDOW_BITS, (first + size >> _WINDOW_BITS) + 1))
+        self._windows.update(range(first >> _WINDOW_BITS, (first + size >> _WINDOW_BITS) + 1))
+        return True
 
     def _apply(self, code: int, data: bytes, deltas: Sequence[tuple[int, bytes]]) -> bytes:
         """Apply deltas, the last one first, and keep what they lead to."""
