@@ -56,10 +56,10 @@ def _measure_agents(work: Workspace) -> Iterator[Row]:
 def _run_hook(take, hook, environment: Mapping[str, str], source: str) -> float:
     """Return what the agent waits for; the process that records has ended then, so that it takes no time of others."""
     log = state_directory(environment)
-    before = len(list(read_events(log, HOOK_LOG)))
+    before = len(read_events(log, HOOK_LOG).events)
     taken = take(hook, environment, source=source)
     end = time.monotonic() + _SECONDS
-    while len(list(read_events(log, HOOK_LOG))) == before and time.monotonic() < end:
+    while len(read_events(log, HOOK_LOG).events) == before and time.monotonic() < end:
         time.sleep(0.02)
     return float(taken)
 
