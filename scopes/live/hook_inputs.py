@@ -80,8 +80,11 @@ def _read_codex(document: Mapping[str, Any], environ: Mapping[str, str], home: s
 
 def _read_opencode(document: Mapping[str, Any], _environ: Mapping[str, str], _home: str) -> HookTurn:
     exported = document.get("export")
-    data = json.dumps(exported).encode("ascii") if isinstance(exported, dict) else None
-    return _turn(document, ())._replace(exported=data)
+    turn = _turn(document, ())
+    if not isinstance(exported, dict):
+        hint = f"opencode export {turn.session or 'SESSION'} > FILE, and then: scopes import FILE"
+        raise Invalid(f"OpenCode ended before it had given the session {turn.session!a} to its hook", hint=hint)
+    return turn._replace(exported=json.dumps(exported).encode("ascii"))
 
 
 def _read_cursor(document: Mapping[str, Any], environ: Mapping[str, str], _home: str) -> HookTurn:
