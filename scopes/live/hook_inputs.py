@@ -23,6 +23,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.live.cursor_journal import journal_of
 
 _SUB_AGENTS = "subagents"
+_OPENCODE_HINT = "opencode export {} > FILE, and then: scopes import FILE"
 
 
 class HookTurn(NamedTuple):
@@ -52,7 +53,8 @@ def read_turn(target: str, data: bytes, environ: Mapping[str, str], home: str) -
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"the input of the hook is not JSON: {error}") from error
+        hint = _OPENCODE_HINT.format("SESSION") if target == "opencode" else None  # it ended while it wrote
+        raise Invalid(f"the input of the hook is not JSON: {error}", hint=hint) from error
     if not isinstance(document, dict):
         raise Invalid("the input of the hook is not a JSON object")
     turn = read(document, environ, home)
@@ -82,7 +84,7 @@ def _read_opencode(document: Mapping[str, Any], _environ: Mapping[str, str], _ho
     exported = document.get("export")
     turn = _turn(document, ())
     if not isinstance(exported, dict):
-        hint = f"opencode export {turn.session or 'SESSION'} > FILE, and then: scopes import FILE"
+        hint = _OPENCODE_HINT.format(turn.session or "SESSION")
         raise Invalid(f"OpenCode ended before it had given the session {turn.session!a} to its hook", hint=hint)
     return turn._replace(exported=json.dumps(exported).encode("ascii"))
 

@@ -165,6 +165,12 @@ def test_a_turn_that_opencode_did_not_wait_to_give_is_refused_with_the_way_to_im
     assert refused.value.hint == f"opencode export {OPENCODE['session_id']} > FILE, and then: scopes import FILE"
 
 
+def test_a_session_that_opencode_has_not_written_to_its_end_is_refused_with_the_way_to_import_it():
+    with pytest.raises(Invalid, match="is not JSON") as refused:
+        read("opencode", json.dumps(OPENCODE).encode()[:-9])
+    assert refused.value.hint == "opencode export SESSION > FILE, and then: scopes import FILE"
+
+
 def test_an_unknown_agent_is_refused():
     with pytest.raises(Invalid, match="is not an agent with hooks"):
         read("emacs", CLAUDE)
