@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,7 @@ def test_with_a_large_case(number): pass
 def test_of_a_sweep(number): pass
 """
 ALL = {"test_that_computes": 40, "test_that_writes": 40, "test_with_a_number_of_its_own": 40, "test_that_needs_all": 40}
+MARKED = "pytestmark = [pytest.mark.realagents"
 PROGRAM = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
 
 
@@ -95,6 +98,15 @@ def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
 )
 def test_other_runs_have_every_case_that_they_ask_for(tmp_path, words, environment, expected):
     assert collected(tmp_path, *words, **environment)[0] == expected
+
+
+def test_the_tests_of_real_agents_find_their_fixtures():
+    """A fixture in the conftest of another package is not seen, and no ordinary run notices."""
+    marked = [path for path in Path(ROOT, "tests").rglob("test_*.py") if MARKED in path.read_text()]
+    words = ["-p", "no:xdist", "--assert=plain", "--setup-plan", "-m", "realagents", *marked]
+    done = run_program(PROGRAM, words, {**os.environ, "PYTHONPATH": ROOT}, cwd=ROOT)
+    assert done.returncode == 0, done.stdout
+    assert len(re.findall(r"::test_.*programs", done.stdout)) > len(marked) >= 4
 
 
 def table(*sizes):

@@ -25,15 +25,25 @@ _ADVICE = "sessions of OpenCode that are running do not have the plugin: start t
 _PLUGIN = Template(
     """\
 $mark
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const command = $command
+const waiting = new Set()
+
+process.on("exit", () => {
+  for (const turn of waiting) {
+    const stdio = ["pipe", "ignore", "ignore"]
+    spawnSync(command[0], command.slice(1), { cwd: turn.cwd, input: JSON.stringify(turn), stdio, timeout: 2000 })
+  }
+})
 
 export const ScopesRecorder = async ({ client, directory }) => ({
   event: async ({ event }) => {
     if (event.type !== "session.idle") return
+    const id = event.properties.sessionID
+    const turn = { hook_event_name: event.type, session_id: id, cwd: directory }
+    waiting.add(turn)
     try {
-      const id = event.properties.sessionID
       const [info, messages] = await Promise.all([
         client.session.get({ path: { id } }),
         client.session.messages({ path: { id } }),
@@ -46,11 +56,13 @@ export const ScopesRecorder = async ({ client, directory }) => ({
       })
       child.on("error", () => {})
       child.stdin.on("error", () => {})
-      const turn = { hook_event_name: event.type, session_id: id, cwd: directory }
       const exported = { info: info.data, messages: messages.data }
       await new Promise((done) => child.stdin.end(JSON.stringify({ ...turn, export: exported }), done))
       child.unref()
-    } catch {}
+    } catch {
+    } finally {
+      waiting.delete(turn)
+    }
   },
 })
 """

@@ -23,6 +23,7 @@ from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.registry import FORMATS
 
 _SUB_AGENTS = "subagents"
+_OPENCODE_HINT = "opencode export {} > FILE, and then: scopes import FILE"
 
 
 class HookTurn(NamedTuple):
@@ -52,7 +53,8 @@ def read_turn(target: str, data: bytes, environ: Mapping[str, str], home: str) -
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"the input of the hook is not JSON: {error}") from error
+        hint = _OPENCODE_HINT.format("SESSION") if target == "opencode" else None  # it ended while it wrote
+        raise Invalid(f"the input of the hook is not JSON: {error}", hint=hint) from error
     if not isinstance(document, dict):
         raise Invalid("the input of the hook is not a JSON object")
     turn = read(document, environ, home)
@@ -80,8 +82,11 @@ def _read_codex(document: Mapping[str, Any], environ: Mapping[str, str], home: s
 
 def _read_opencode(document: Mapping[str, Any], _environ: Mapping[str, str], _home: str) -> HookTurn:
     exported = document.get("export")
-    data = json.dumps(exported).encode("ascii") if isinstance(exported, dict) else None
-    return _turn(document, ())._replace(exported=data)
+    turn = _turn(document, ())
+    if not isinstance(exported, dict):
+        hint = _OPENCODE_HINT.format(turn.session or "SESSION")
+        raise Invalid(f"OpenCode ended before it had given the session {turn.session!a} to its hook", hint=hint)
+    return turn._replace(exported=json.dumps(exported).encode("ascii"))
 
 
 def _read_cursor(document: Mapping[str, Any], environ: Mapping[str, str], _home: str) -> HookTurn:

@@ -14,6 +14,7 @@ from functools import partial
 from scopes.hosts.program import program_words
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.store.discovery import state_directory
+from tests.benchmarks import turn_ends
 from tests.benchmarks.timing import Row, by_turns, process_cpu, process_wall
 from tests.benchmarks.transcripts import drawn_session
 from tests.benchmarks.workspace import Workspace
@@ -26,8 +27,9 @@ _AGENTS = ("claude-code", "codex", "gemini")
 
 
 def measure(work: Workspace) -> Iterator[Row]:
-    """Yield the agent's side of each hook, a commit with the hook of git, and imports of one session."""
+    """Yield the agent's side of each hook, also in a long session, a commit with the hook of git, and imports of one session."""
     yield from _measure_agents(work)
+    yield from turn_ends.measure(work, _LARGE)
     yield from _measure_commits(work)
     yield from _measure_imports(work)
 
@@ -56,10 +58,10 @@ def _measure_agents(work: Workspace) -> Iterator[Row]:
 def _run_hook(take, hook, environment: Mapping[str, str], source: str) -> float:
     """Return what the agent waits for; the process that records has ended then, so that it takes no time of others."""
     log = state_directory(environment)
-    before = len(list(read_events(log, HOOK_LOG)))
+    before = len(read_events(log, HOOK_LOG).events)
     taken = take(hook, environment, source=source)
     end = time.monotonic() + _SECONDS
-    while len(list(read_events(log, HOOK_LOG))) == before and time.monotonic() < end:
+    while len(read_events(log, HOOK_LOG).events) == before and time.monotonic() < end:
         time.sleep(0.02)
     return float(taken)
 

@@ -71,17 +71,17 @@ def wall(action: Callable[[], object]) -> float:
 
 def process_cpu(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> float:
     """Run a process and return the processor seconds, user and system, that it and its children took."""
-    before = _children_cpu()
+    before = children_cpu()
     run(command, environment, source)
-    return _children_cpu() - before
+    return children_cpu() - before
 
 
 def cpu(action: Callable[[], object]) -> float:
     """Return the processor seconds that an action and the processes it waits for take; garbage is collected first."""
     gc.collect()
-    begin = time.process_time() + _children_cpu()
+    begin = time.process_time() + children_cpu()
     action()
-    return time.process_time() + _children_cpu() - begin
+    return time.process_time() + children_cpu() - begin
 
 
 def process_wall(command: Sequence[str], environment: Mapping[str, str], source: str | None = None) -> float:
@@ -102,6 +102,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], source: str | No
     return done.stdout
 
 
-def _children_cpu() -> float:
+def children_cpu() -> float:
+    """Return the processor seconds, user and system, of the processes that this one has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

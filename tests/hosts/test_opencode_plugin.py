@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -104,20 +105,42 @@ def run_plugin(place, tmp_path, *words, info="{ id: path.id }"):
     return subprocess.run(["node", "call.mjs"], cwd=tmp_path, timeout=60, check=False, capture_output=True, text=True)
 
 
+def wait_for(path):
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.needs_node
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_an_idle_session_is_given_to_the_program_in_the_shape_of_an_export(place, tmp_path):
     script = f"cat > {tmp_path}/part && mv {tmp_path}/part {tmp_path}/turn"
     done = run_plugin(place, tmp_path, "/bin/sh", "-c", script)
     assert (done.returncode, done.stderr) == (0, "")
-    for _ in range(200):
-        if (tmp_path / "turn").exists():
-            break
-        subprocess.run(["sleep", "0.05"], check=True)
+    wait_for(tmp_path / "turn")
     turn = json.loads((tmp_path / "turn").read_text())
     assert turn["session_id"] == "ses_1"
     assert turn["cwd"] == str(tmp_path)
     assert turn["export"] == {"info": {"id": "ses_1"}, "messages": [{"info": {"id": "m"}, "parts": []}]}
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.parametrize("info", ["await new Promise(() => {})", "await new Promise(() => process.exit())"])
+def test_a_turn_that_opencode_does_not_wait_for_is_given_without_its_session(place, tmp_path, info):
+    """`opencode run` ends as soon as it has the answer, before a long session has been read."""
+    run_plugin(place, tmp_path, "/bin/sh", "-c", f"cat > {tmp_path}/turn", info=info)
+    turn = json.loads((tmp_path / "turn").read_text())
+    assert turn == {"hook_event_name": "session.idle", "session_id": "ses_1", "cwd": str(tmp_path)}
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_a_turn_that_was_given_is_not_given_again_when_opencode_ends(place, tmp_path):
+    run_plugin(place, tmp_path, "/bin/sh", "-c", f"cat > /dev/null; echo >> {tmp_path}/turns")
+    wait_for(tmp_path / "turns")
+    assert (tmp_path / "turns").read_text() == "\n"
 
 
 @pytest.mark.needs_node

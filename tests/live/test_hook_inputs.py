@@ -157,9 +157,18 @@ def test_an_input_without_a_session_is_refused(data, problem):
         read("claude-code", data)
 
 
-def test_an_export_that_is_no_object_is_refused():
-    with pytest.raises(Invalid, match="names no transcript"):
-        read("opencode", {**OPENCODE, "export": "x"})
+@pytest.mark.parametrize("given", [{}, {"export": "x"}, {"export": None}])
+def test_a_turn_that_opencode_did_not_wait_to_give_is_refused_with_the_way_to_import_it(given):
+    turn = {key: value for key, value in OPENCODE.items() if key != "export"}
+    with pytest.raises(Invalid, match="OpenCode ended before it had given the session") as refused:
+        read("opencode", {**turn, **given})
+    assert refused.value.hint == f"opencode export {OPENCODE['session_id']} > FILE, and then: scopes import FILE"
+
+
+def test_a_session_that_opencode_has_not_written_to_its_end_is_refused_with_the_way_to_import_it():
+    with pytest.raises(Invalid, match="is not JSON") as refused:
+        read("opencode", json.dumps(OPENCODE).encode()[:-9])
+    assert refused.value.hint == "opencode export SESSION > FILE, and then: scopes import FILE"
 
 
 def test_an_unknown_agent_is_refused():

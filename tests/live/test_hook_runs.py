@@ -286,6 +286,16 @@ def test_the_plugin_of_opencode_gives_the_whole_session_and_new_turns_are_added(
     assert agent.conversations(open_store(agent.store)) == ["conv-001"]
 
 
+def test_a_turn_without_its_session_is_in_the_log_with_the_way_to_import_it(agent):
+    """`opencode run` ends while the plugin still waits for a session of many megabytes."""
+    command = agent.commands[0].replace("claude-code", "opencode")
+    done = agent.run(command, json.dumps({"hook_event_name": "session.idle", "session_id": "ses_1"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    event = agent.wait_for_event("failed")
+    assert event["error"].startswith("OpenCode ended before it had given the session 'ses_1'")
+    assert event["hint"].startswith("opencode export ses_1")
+
+
 def test_a_session_of_many_megabytes_passes_through_the_input(agent):
     command = agent.commands[0].replace("claude-code", "opencode")
     document = exported(1)

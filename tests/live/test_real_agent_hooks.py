@@ -17,12 +17,12 @@ from scopes.history.revisions import list_branch_tips
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.store.discovery import list_conversations
 from tests.cli.running import PRODUCT, scopes
-from tests.server.acp.test_real_agents import model
 from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
+from tests.support.real_agents import model, programs
 from tests.support.store import open_store
 from tests.support.stub_model import TEXT
 
-__all__ = ["model"]
+__all__ = ["model", "programs"]
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 PROMPT = "remember ALPHA-77"
 AGENTS = {

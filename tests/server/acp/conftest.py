@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,16 +14,6 @@ from scopes.history.messages import read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.store.open_repository import open_repository
 from tests.support.acp_client import Editor, lines_of, proxy_command, stub_command
-
-PACKAGES = (
-    "@openai/codex@0.169.0",
-    "opencode-ai@1.18.33",
-    "@google/gemini-cli@0.61.0",
-    "@qwen-code/qwen-code@0.15.10",
-    "@mariozechner/pi-coding-agent@0.73.1",
-    "@agentclientprotocol/codex-acp@2.6.0",
-    "@modelcontextprotocol/inspector@0.15.0",
-)
 
 
 class Desk:
@@ -106,16 +94,3 @@ def desk(tmp_path):
             editor.kill()
         else:
             editor.close()
-
-
-@pytest.fixture(scope="session")
-def programs():
-    """Install the agents and the inspector of MCP servers, and return the directory of their programs."""
-    folder = os.environ.get("SCOPES_TEST_AGENTS")
-    if folder is None or shutil.which("npm") is None:
-        pytest.skip("SCOPES_TEST_AGENTS names no directory, or there is no npm")
-    names = [package.rpartition("@")[0] for package in PACKAGES]
-    if not all((Path(folder) / "node_modules" / name).is_dir() for name in names):
-        install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, *PACKAGES]
-        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
-    return Path(folder) / "node_modules/.bin"

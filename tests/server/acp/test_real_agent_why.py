@@ -32,9 +32,11 @@ from tests.support.agent_settings import (
     configure_qwen,
 )
 from tests.support.model_script import Script
+from tests.support.real_agents import programs
 from tests.support.shop_work import QUESTIONS, SESSIONS
 from tests.support.stub_model import StubModel
 
+__all__ = ["programs"]
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 PATCHING_MODEL = "gpt-5.5"  # Codex offers `apply_patch` only for the names of models that it knows
 

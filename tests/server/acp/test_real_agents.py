@@ -12,19 +12,12 @@ import pytest
 
 from tests.support.acp_client import Editor, proxy_command
 from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
-from tests.support.stub_model import TEXT, StubModel
+from tests.support.real_agents import model, programs
+from tests.support.stub_model import TEXT
 
+__all__ = ["model", "programs"]
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 SECRET = "ALPHA-77"
-
-
-@pytest.fixture
-def model():
-    server = StubModel()
-    yield server
-    server.close()
-
-
 AGENTS = {
     "opencode": (["opencode", "acp"], configure_opencode, {"resume"}),
     # Without a model it asks another one first which to take, and asks again for 90 seconds if that is no JSON.

@@ -15,8 +15,10 @@ pytest.importorskip("mcp")
 
 from tests.cli.running import environment
 from tests.support.history import history, texts
+from tests.support.real_agents import programs
 from tests.support.store import make_store, open_store
 
+__all__ = ["programs"]
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(300)]
 
 
