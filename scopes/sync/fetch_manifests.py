@@ -18,10 +18,9 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.exact_commits import check_manifest_commit
+from scopes.sync.exact_commits import read_exact_manifest
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
-from scopes.sync.manifest import read_manifest
 from scopes.sync.manifest_list import (
     ListedConversation,
     ManifestList,
@@ -116,8 +115,7 @@ def _fetch(
     refused: dict[Oid, str] = {}
     for name, oid in changed.items():
         try:
-            stored = read_manifest(received, oid)
-            check_manifest_commit(received, oid)
+            stored, _ = read_exact_manifest(received, oid)
         except (Corrupt, NotFound) as error:
             refused[name.root] = error.message
             continue

@@ -40,7 +40,7 @@ from scopes.store.objects import (
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
-from scopes.sync.exact_commits import check_exact, check_manifest_commit, check_message_commit
+from scopes.sync.exact_commits import check_exact, check_message_commit, read_exact_manifest
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 
@@ -126,8 +126,7 @@ class FormatCheck:
     def _check_manifest(self, oid: Oid) -> StoredManifest:
         if self._received.read(oid)[0] != COMMIT:
             raise Corrupt(f"{oid} is not a commit")
-        stored = read_manifest(self._received, oid)
-        commit = check_manifest_commit(self._received, oid)
+        stored, commit = read_exact_manifest(self._received, oid)
         tree = self._read_tree(commit.tree)
         self._unclaimed.difference_update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
         return stored
