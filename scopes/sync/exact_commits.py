@@ -13,7 +13,7 @@ from scopes.purge.edit_commit import edit_commit
 from scopes.store.objects import COMMIT, Commit, one_line, parse_commit
 from scopes.store.repository import Objects, read_data
 from scopes.store.signing import without_signature
-from scopes.sync.manifest import StoredManifest, manifest_in, format_manifest_commit
+from scopes.sync.manifest import StoredManifest, format_manifest_commit, manifest_in
 
 _MASK: Final = re.compile(r"\[redacted:[a-z0-9:-]*(?:\]|\Z)|\[r?e?d?a?c?t?e?d?\Z")  # a limit may have cut the last one
 
