@@ -7,7 +7,7 @@ no object can be hidden in the store to be used later, and what is in the store 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
@@ -62,6 +62,14 @@ class ReceivedConversation(NamedTuple):
         return self.manifests[0]
 
 
+class WantedConversation(NamedTuple):
+    """A ref to check, its value, and the manifest that the remote had before."""
+
+    name: RemoteName
+    tip: Oid
+    known: Oid | None
+
+
 class FormatCheck:
     """Checks conversations one by one, then that no other object came with them."""
 
@@ -89,8 +97,19 @@ class FormatCheck:
             kind = type(error) if isinstance(error, Corrupt) else Corrupt
             raise kind(problem, hint=_HINT) from error
 
+    def check_all(self, wanted: Sequence[WantedConversation]) -> tuple[list[ReceivedConversation | Corrupt], set[Oid]]:
+        """Check conversations; return each, or why it is not acceptable, and the new objects that they have."""
+        before = set(self._unclaimed)
+        checked: list[ReceivedConversation | Corrupt] = []
+        for each in wanted:
+            try:
+                checked.append(self.check(*each))
+            except Corrupt as error:
+                checked.append(error)
+        return checked, before - self._unclaimed
+
     def visit(self, objects: Iterable[Oid]) -> None:
-        """Remember objects that came for something else than a conversation, and were checked."""
+        """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
         self._unclaimed.difference_update(objects)
 
     def check_nothing_else(self) -> None:
