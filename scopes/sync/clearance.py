@@ -34,6 +34,7 @@ from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import shared_write
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
+from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.outgoing import Outgoing, plan_push
 
 _AT_ONCE: Final = 1 << 18  # bytes of messages
@@ -47,19 +48,29 @@ _PLACES: Final = {
 
 
 def clear_for_push(
-    repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate, reader: ReadOnce | None = None
+    repository: Repository,
+    objects: Objects,
+    outgoing: Outgoing,
+    gate: Gate,
+    *,
+    reader: ReadOnce | None = None,
+    before: ClearedTips | None = None,
 ) -> Cleared:
     """Search all that a push would make reachable on the remote, and return the manifest as it may leave.
 
     Searched are new messages, their commits and states, and the title, tags, branches and other metadata. What the
     remote has of messages is not searched again. `reader` reads the objects of the store; many pushes can share it.
+    `before` knows what was searched before, and gets what is searched now if there is nothing in it.
 
     Raises:
         SecretsFound: there may be a secret; the message names its place, rule and id, and never what it is.
         Corrupt, NotFound: something is damaged.
     """
     if gate.mode != "allow":
-        _inspect(repository, objects, outgoing, gate, reader or ReadOnce(repository))
+        searched = outgoing if before is None else outgoing._replace(new=before.choose_unsearched(outgoing))
+        _inspect(repository, objects, searched, gate, reader or ReadOnce(repository))
+        if before is not None and gate.has_found_nothing:
+            before.add(outgoing)
     return gate.clear_inspected(outgoing.encoded)
 
 

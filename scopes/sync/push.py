@@ -24,6 +24,7 @@ from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
+from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
@@ -163,6 +164,7 @@ class _Push:
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(repository, remote.name)
         self._reader = ReadOnce(repository)
+        self._searched = ClearedTips(repository)
         self._find_ref: Callable[[str], str | None] = repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self._rows: dict[ConversationId, PushedConversation] = {}
@@ -212,6 +214,7 @@ class _Push:
                 if planned is not None:
                     update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
+        self._searched.keep()
         if not cleared:
             return []
         moved: list[_Planned] = []
@@ -254,7 +257,9 @@ class _Push:
             return None
         try:
             gate = gate_of(self._repository, self._mode)
-            cleared = clear_for_push(self._repository, objects, outgoing, gate, self._reader)
+            cleared = clear_for_push(
+                self._repository, objects, outgoing, gate, reader=self._reader, before=self._searched
+            )
             return _Planned(outgoing._replace(new=()), cleared)
         except SecretsFound as error:
             self.has_found_secrets = True
