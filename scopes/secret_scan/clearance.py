@@ -114,6 +114,11 @@ class Gate:
         """The secrets that were found and are not let pass, each place once."""
         return tuple(dict.fromkeys(self._leaks))
 
+    @property
+    def has_found_nothing(self) -> bool:
+        """Return True if nothing looked like a secret so far, not even what is let pass."""
+        return not self._leaks and not self._passed
+
     def refuse_leaks(self) -> None:
         """Raise an error about the secrets that `inspect` found.
 

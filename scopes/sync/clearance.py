@@ -5,11 +5,19 @@ The manifest of a conversation leaves as `Cleared`, and only after all that it r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from scopes.errors import Invalid, ScopesError
-from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body
+from scopes.history.messages import (
+    MESSAGE_FILE,
+    NO_TEXT,
+    STATE_DIRECTORY,
+    header_of,
+    is_root,
+    read_stored_body,
+    split_message_tree,
+)
 from scopes.history.metadata import TITLE, decode_line
 from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
@@ -20,14 +28,16 @@ from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
 from scopes.secrets.scan import SecretRow
-from scopes.store.objects import COMMIT, Commit, one_line
+from scopes.store.objects import BLOB, Commit, one_line
 from scopes.store.packs.bulk import bulk_objects
+from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import shared_write
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
-from scopes.sync.outgoing import Outgoing, plan_push, walk_new
+from scopes.sync.cleared_tips import ClearedTips
+from scopes.sync.outgoing import Outgoing, plan_push
 
-_TOGETHER: Final = 64  # commits
+_AT_ONCE: Final = 1 << 18  # bytes of messages
 _PLACES: Final = {
     "tags": "a tag",
     "branches": "the entry of a branch",
@@ -37,18 +47,30 @@ _PLACES: Final = {
 }
 
 
-def clear_for_push(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate) -> Cleared:
+def clear_for_push(
+    repository: Repository,
+    objects: Objects,
+    outgoing: Outgoing,
+    gate: Gate,
+    *,
+    reader: ReadOnce | None = None,
+    before: ClearedTips | None = None,
+) -> Cleared:
     """Search all that a push would make reachable on the remote, and return the manifest as it may leave.
 
     Searched are new messages, their commits and states, and the title, tags, branches and other metadata. What the
-    remote has of messages is not searched again.
+    remote has of messages is not searched again. `reader` reads the objects of the store; many pushes can share it.
+    `before` knows what was searched before, and gets what is searched now if there is nothing in it.
 
     Raises:
         SecretsFound: there may be a secret; the message names its place, rule and id, and never what it is.
         Corrupt, NotFound: something is damaged.
     """
     if gate.mode != "allow":
-        _inspect(repository, objects, outgoing, gate)
+        searched = outgoing if before is None else outgoing._replace(new=before.choose_unsearched(outgoing))
+        _inspect(repository, objects, searched, gate, reader or ReadOnce(repository))
+        if before is not None and gate.has_found_nothing:
+            before.add(outgoing)
     return gate.clear_inspected(outgoing.encoded)
 
 
@@ -58,10 +80,11 @@ def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
     That is more than `secrets scan` lists: also names in states, clocks and subjects that other programs have written.
     """
     rows: list[SecretRow] = []
+    reader = ReadOnce(repository)
     with shared_write(repository), bulk_objects(repository) as objects:
         for conversation in conversation_ids(repository):
             gate = gate_of(repository, "refuse")
-            _inspect(repository, objects, plan_push(repository, None, conversation, objects), gate)
+            _inspect(repository, objects, plan_push(repository, None, conversation, objects), gate, reader)
             rows += [
                 SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
                 for leak in gate.leaks
@@ -69,40 +92,110 @@ def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
     return rows
 
 
-def _inspect(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate) -> None:
-    _inspect_messages(repository, outgoing, gate)
-    if outgoing.meta is not None:
-        _inspect_metadata(objects, outgoing.meta, gate)
-    _inspect_manifest(outgoing.manifest, gate)
+def _inspect(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate, reader: ReadOnce) -> None:
+    _inspect_messages(repository, outgoing, gate, reader)
+    values = (
+        []
+        if outgoing.meta is None
+        else [(path, read_blob(objects, oid)) for path, oid in walk_blobs(objects, outgoing.meta)]
+    )
+    names = [_decode_name(each) for path, _ in values for each in path.split("/")]
+    texts = [*names, *_texts_of(outgoing.manifest), *(decode_line(data) for path, data in values if path == TITLE)]
+    if _may_hold(b"\n".join([*map(_encode, texts), *(data for _, data in values)])):
+        _inspect_metadata(values, gate)
+        _inspect_manifest(outgoing.manifest, gate)
 
 
-def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate) -> None:
-    there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+def _may_hold(data: bytes) -> bool:
+    """Return False if there is no secret in some bytes, and none that a limit has cut."""
+    return prefilter.may_hold_secret(data) or prefilter.may_hold_beginning(data)
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+class _Sent(NamedTuple):
+    """A commit that would leave: the message in it, its state if the tree is that of a message, and its place."""
+
+    commit: Commit
+    body: bytes
+    state: Oid | None
+    is_usual: bool
+
+    @property
+    def place(self) -> str:
+        """The message, as people are told of it."""
+        return _place_of(self.commit)
+
+
+def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate, reader: ReadOnce) -> None:
+    trees = [split_message_tree(data) for data in reader.read_trees([commit.tree for commit in outgoing.new])]
+    states = {commit.oid: tree[1] for commit, tree in zip(outgoing.new, trees, strict=True) if tree is not None}
     seen: set[tuple[str, Oid]] = set()
-    without_secret: list[Commit] = []
-    for commit in walk_new(repository, outgoing.manifest.branches, there):
-        place = _place_of(commit)
-        if gate.inspect(read_stored_body(repository, header_of(commit)), place):
-            continue
-        without_secret.append(commit)
-        for path, blob in _list_new_files(repository, commit, seen):
-            _inspect_path(path.removesuffix("="), place, gate)
-            gate.inspect(read_blob(repository, blob), place)
-    for start in range(0, len(without_secret), _TOGETHER):
-        _inspect_commits(repository, without_secret[start : start + _TOGETHER], gate)
+    for sent in _walk_parts(_walk_sent(repository, outgoing.new, trees, reader)):
+        suspicious = {*prefilter.choose_suspicious([each.body for each in sent])}
+        kept = [each for each in sent if each.body not in suspicious or not gate.inspect(each.body, each.place)]
+        _inspect_files(repository, kept, states, seen, gate)
+        _inspect_commits(repository, [each.commit for each in kept], gate, reader)
+
+
+def _walk_sent(
+    repository: Repository, commits: Sequence[Commit], trees: Sequence[tuple[Oid, Oid | None] | None], reader: ReadOnce
+) -> Iterator[_Sent]:
+    for commit, tree in zip(commits, trees, strict=True):
+        if tree is None:
+            yield _Sent(commit, read_stored_body(repository, header_of(commit)), None, is_usual=False)
+        else:
+            yield _Sent(commit, read_data(reader, tree[0], BLOB), tree[1], is_usual=True)
+
+
+def _walk_parts(messages: Iterable[_Sent]) -> Iterator[list[_Sent]]:
+    """Yield messages by the parts that are searched at once: small ones together."""
+    part: list[_Sent] = []
+    size = 0
+    for each in messages:
+        part.append(each)
+        size += len(each.body)
+        if size >= _AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _inspect_files(
+    repository: Repository,
+    sent: Sequence[_Sent],
+    states: Mapping[Oid, Oid | None],
+    seen: set[tuple[str, Oid]],
+    gate: Gate,
+) -> None:
+    """Search the files that commits have beside their messages, and the names of these."""
+    found = [
+        (each, path.removesuffix("="), read_blob(repository, blob))
+        for each in sent
+        for path, blob in _list_new_files(repository, each, states, seen)
+    ]
+    names = [_decode_name(component) for _, path, _ in found for component in path.split("/")]
+    if prefilter.choose_suspicious([*map(_encode, names), *(data for _, _, data in found)]):
+        for each, path, data in found:
+            _inspect_path(path, each.place, gate)
+            gate.inspect(data, each.place)
 
 
 def _place_of(commit: Commit) -> str:
     return "the root" if is_root(commit) else f"message {header_of(commit).id}"
 
 
-def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate) -> None:
+def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce) -> None:
     """Search the names, lines and subjects of commits: all at once, because they are short, and most have no secret."""
-    texts = [read_data(repository, commit.oid, COMMIT).decode("utf-8", "replace") for commit in commits]
-    joined = "\n".join(texts).encode()
-    if prefilter.may_hold_secret(joined) or prefilter.may_hold_beginning(joined):
+    stored = reader.read_commits([commit.oid for commit in commits])
+    texts = [data.decode("utf-8", "replace") for data in stored]
+    if _may_hold("\n".join(texts).encode()):
         for commit, text in zip(commits, texts, strict=True):
-            _inspect_commit(repository, commit, text, gate)
+            if _may_hold(text.encode()):
+                _inspect_commit(repository, commit, text, gate)
 
 
 def _inspect_commit(repository: Repository, commit: Commit, text: str, gate: Gate) -> None:
@@ -136,22 +229,31 @@ def _uncut_subject(subject: str, body: bytes) -> str | None:
     return line if end < 0 else line[:end]
 
 
-def _list_new_files(repository: Repository, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[tuple[str, Oid]]:
+def _list_new_files(
+    repository: Repository, sent: _Sent, states: Mapping[Oid, Oid | None], seen: set[tuple[str, Oid]]
+) -> Iterator[tuple[str, Oid]]:
     """Yield path and blob of every file beside the message that the commit below has not; `seen` gets them.
 
-    These are files of the state, or what another program has put there.
+    These are files of the state, or what another program has put there. `states` are those of the commits that leave.
     """
-    before = next((read_commit_stub(repository, parent).tree for parent in commit.parents), None)
-    for path, _, blob in diff_blobs(repository, before, commit.tree):
-        if blob is not None and path != MESSAGE_FILE and (path, blob) not in seen:
+    commit = sent.commit
+    parent = commit.parents[0] if commit.parents else None
+    if sent.is_usual and (parent is None or parent in states):
+        before = None if parent is None else states[parent]
+        changed = () if before == sent.state else diff_blobs(repository, before, sent.state)
+        found = ((f"{STATE_DIRECTORY}/{path}", blob) for path, _, blob in changed)
+    else:
+        tree = None if parent is None else read_commit_stub(repository, parent).tree
+        found = ((path, blob) for path, _, blob in diff_blobs(repository, tree, commit.tree) if path != MESSAGE_FILE)
+    for path, blob in found:
+        if blob is not None and (path, blob) not in seen:
             seen.add((path, blob))
             yield path, blob
 
 
-def _inspect_metadata(objects: Objects, tree: Oid, gate: Gate) -> None:
+def _inspect_metadata(values: Iterable[tuple[str, bytes]], gate: Gate) -> None:
     """Search all metadata; the title may be cut, and what is in a secret of a message that may leave may leave, too."""
-    for path, blob in walk_blobs(objects, tree):
-        data = read_blob(objects, blob)
+    for path, data in values:
         if path == TITLE:
             gate.inspect_name(decode_line(data), "the title")
             continue
@@ -159,6 +261,13 @@ def _inspect_metadata(objects: Objects, tree: Oid, gate: Gate) -> None:
         place = _PLACES.get(folder, "the metadata")
         _inspect_path(name, place, gate)
         gate.inspect(data, place)
+
+
+def _texts_of(manifest: Manifest) -> Iterator[str]:
+    """Yield the texts of a manifest."""
+    yield from (manifest.title or "", manifest.created, manifest.newest)
+    for key, branch in manifest.branches.items():
+        yield from (key, branch.name)
 
 
 def _inspect_manifest(manifest: Manifest, gate: Gate) -> None:
@@ -173,8 +282,11 @@ def _inspect_manifest(manifest: Manifest, gate: Gate) -> None:
 def _inspect_path(path: str, place: str, gate: Gate) -> None:
     """Search the names in a path."""
     for component in path.split("/"):
-        try:
-            name = decode_component(component)
-        except Invalid:
-            name = component
-        gate.inspect_text(name, place)
+        gate.inspect_text(_decode_name(component), place)
+
+
+def _decode_name(component: str) -> str:
+    try:
+        return decode_component(component)
+    except Invalid:
+        return component

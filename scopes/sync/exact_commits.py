@@ -13,7 +13,7 @@ from scopes.purge.edit_commit import edit_commit
 from scopes.store.objects import COMMIT, Commit, one_line, parse_commit
 from scopes.store.repository import Objects, read_data
 from scopes.store.signing import without_signature
-from scopes.sync.manifest import format_manifest_commit
+from scopes.sync.manifest import StoredManifest, format_manifest_commit, manifest_in
 
 _MASK: Final = re.compile(r"\[redacted:[a-z0-9:-]*(?:\]|\Z)|\[r?e?d?a?c?t?e?d?\Z")  # a limit may have cut the last one
 
@@ -25,6 +25,8 @@ def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:
     of one in the subject only. All else of such a subject is in the text, in the same order.
     """
     written = format_message_commit(commit.tree, commit.parents, message, commit.time)
+    if data == written:
+        return
     if _is_masked(commit.subject, one_line(message.text, None)):
         written = edit_commit(written, commit.tree, commit.parents, subject=commit.subject)
     check_exact(commit.oid, data, written)
@@ -53,9 +55,10 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")
 
 
-def check_manifest_commit(objects: Objects, oid: Oid) -> Commit:
-    """Check the commit of a manifest as `check_exact` does, and return it."""
+def read_exact_manifest(objects: Objects, oid: Oid) -> tuple[StoredManifest, Commit]:
+    """Read a manifest as `read_manifest` does, and check its commit as `check_exact` does; return both."""
     data = read_data(objects, oid, COMMIT)
     commit = parse_commit(oid, data)
+    stored = manifest_in(objects, commit)
     check_exact(oid, data, format_manifest_commit(commit.tree, commit.parents, commit.time))
-    return commit
+    return stored, commit

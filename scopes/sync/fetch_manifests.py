@@ -6,9 +6,10 @@ removed again. What they say is checked and kept in a list; nothing of it gets i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -18,10 +19,9 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.exact_commits import check_manifest_commit
+from scopes.sync.exact_commits import read_exact_manifest
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
-from scopes.sync.manifest import read_manifest
 from scopes.sync.manifest_list import (
     ListedConversation,
     ManifestList,
@@ -33,8 +33,10 @@ from scopes.sync.names import RemoteName
 from scopes.sync.remote_selection import list_names
 from scopes.sync.remotes import Remote
 from scopes.sync.second_check import check_packs, check_sizes
+from scopes.sync.shared_work import work_in_parts
 
 _SECOND: Final = 1_000_000_000
+_READ_EACH: Final = 3  # objects: commit, tree and file
 _AT_ONCE: Final = 50_000  # manifests; a request of so many is 2.5 MB
 
 
@@ -112,20 +114,35 @@ def _fetch(
         check_packs(quarantine, connection.limits)
     received = ReceivedObjects(repository, quarantine)
     check_sizes(quarantine, received, connection.limits)
-    found: dict[Oid, ListedConversation] = {}
-    refused: dict[Oid, str] = {}
-    for name, oid in changed.items():
-        try:
-            stored = read_manifest(received, oid)
-            check_manifest_commit(received, oid)
-        except (Corrupt, NotFound) as error:
-            refused[name.root] = error.message
-            continue
-        if stored.manifest.project != name.project:
-            refused[name.root] = "its manifest names another project"
-        else:
-            found[name.root] = describe(name, stored)
+    parts = work_in_parts(
+        repository, partial(_read_all, received), list(changed.items()), objects=_READ_EACH * len(changed)
+    )
+    found = {each.name.root: each for part in parts for each in part if isinstance(each, ListedConversation)}
+    refused = {each.root: each.reason for part in parts for each in part if isinstance(each, _Refused)}
     return found, refused
+
+
+class _Refused(NamedTuple):
+    """A conversation whose manifest is not acceptable."""
+
+    root: Oid
+    reason: str
+
+
+def _read_all(
+    received: ReceivedObjects, manifests: Sequence[tuple[RemoteName, Oid]]
+) -> list[ListedConversation | _Refused]:
+    return [_read(received, name, oid) for name, oid in manifests]
+
+
+def _read(received: ReceivedObjects, name: RemoteName, oid: Oid) -> ListedConversation | _Refused:
+    try:
+        stored, _ = read_exact_manifest(received, oid)
+    except (Corrupt, NotFound) as error:
+        return _Refused(name.root, error.message)
+    if stored.manifest.project != name.project:
+        return _Refused(name.root, "its manifest names another project")
+    return describe(name, stored)
 
 
 def _notes(refused: Mapping[Oid, str]) -> tuple[Note, ...]:

@@ -7,7 +7,7 @@ no object can be hidden in the store to be used later, and what is in the store 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
@@ -40,7 +40,7 @@ from scopes.store.objects import (
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
-from scopes.sync.exact_commits import check_exact, check_manifest_commit, check_message_commit
+from scopes.sync.exact_commits import check_exact, check_message_commit, read_exact_manifest
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 
@@ -60,6 +60,14 @@ class ReceivedConversation(NamedTuple):
     def newest(self) -> StoredManifest:
         """What the remote has now."""
         return self.manifests[0]
+
+
+class WantedConversation(NamedTuple):
+    """A ref to check, its value, and the manifest that the remote had before."""
+
+    name: RemoteName
+    tip: Oid
+    known: Oid | None
 
 
 class FormatCheck:
@@ -89,8 +97,19 @@ class FormatCheck:
             kind = type(error) if isinstance(error, Corrupt) else Corrupt
             raise kind(problem, hint=_HINT) from error
 
+    def check_all(self, wanted: Sequence[WantedConversation]) -> tuple[list[ReceivedConversation | Corrupt], set[Oid]]:
+        """Check conversations; return each, or why it is not acceptable, and the new objects that they have."""
+        before = set(self._unclaimed)
+        checked: list[ReceivedConversation | Corrupt] = []
+        for each in wanted:
+            try:
+                checked.append(self.check(*each))
+            except Corrupt as error:
+                checked.append(error)
+        return checked, before - self._unclaimed
+
     def visit(self, objects: Iterable[Oid]) -> None:
-        """Remember objects that came for something else than a conversation, and were checked."""
+        """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
         self._unclaimed.difference_update(objects)
 
     def check_nothing_else(self) -> None:
@@ -126,8 +145,7 @@ class FormatCheck:
     def _check_manifest(self, oid: Oid) -> StoredManifest:
         if self._received.read(oid)[0] != COMMIT:
             raise Corrupt(f"{oid} is not a commit")
-        stored = read_manifest(self._received, oid)
-        commit = check_manifest_commit(self._received, oid)
+        stored, commit = read_exact_manifest(self._received, oid)
         tree = self._read_tree(commit.tree)
         self._unclaimed.difference_update((oid, commit.tree, *(entry.oid for entry in parse_tree(tree).values())))
         return stored

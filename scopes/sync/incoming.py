@@ -18,7 +18,7 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.format_check import FormatCheck, ReceivedConversation
+from scopes.sync.format_check import FormatCheck, ReceivedConversation, WantedConversation
 from scopes.sync.git_transport import INCOMING
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
@@ -27,6 +27,7 @@ from scopes.sync.purged_lists import check_list, take_lists
 from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
 from scopes.sync.second_check import check_packs, check_sizes
+from scopes.sync.shared_work import work_in_parts
 
 MAX_FETCHES: Final = 64  # to find the bad conversations
 _ROUNDS: Final = 4
@@ -131,19 +132,26 @@ class _Search:
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
         check = FormatCheck(self._repository, received)
-        checked: list[ReceivedConversation] = []
+        wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}
         for ref, oid in sorted(found.items()):
             try:
                 name = parse_remote_ref(ref)
-                known = self._repository.find_ref(tracking_ref(self._remote.name, name.root))
-                if known == oid:
-                    unchanged.append(name)
-                else:
-                    checked.append(check.check(name, oid, None if known is None else Oid(known)))
             except Corrupt as error:
                 refused[ref] = error
+                continue
+            known = self._repository.find_ref(tracking_ref(self._remote.name, name.root))
+            if known == oid:
+                unchanged.append(name)
+            else:
+                wanted[ref] = WantedConversation(name, oid, None if known is None else Oid(known))
+        parts = work_in_parts(self._repository, check.check_all, [*wanted.values()], objects=len(received.new))
+        results = [each for part, _ in parts for each in part]
+        refused |= {ref: each for ref, each in zip(wanted, results, strict=True) if isinstance(each, Corrupt)}
+        checked = [each for each in results if not isinstance(each, Corrupt)]
+        for _, objects in parts:
+            check.visit(objects)
         purged = self._check_lists(check, received, lists, refused)
         if not refused:
             check.check_nothing_else()

@@ -61,7 +61,12 @@ def read_manifest(objects: Objects, oid: Oid) -> StoredManifest:
     Raises:
         Corrupt, NotFound, TooNew: it is not a manifest, is damaged or is missing.
     """
-    commit = read_commit(objects, oid)
+    return manifest_in(objects, read_commit(objects, oid))
+
+
+def manifest_in(objects: Objects, commit: Commit) -> StoredManifest:
+    """Read the manifest in a commit that was read already; raises as `read_manifest` does."""
+    oid = commit.oid
     entries = read_tree(objects, commit.tree) if is_manifest(commit) else {}
     file, meta = entries.pop(MANIFEST_FILE, None), entries.pop(META, None)
     if file is None or file.is_tree or entries or (meta is not None and not meta.is_tree):

@@ -6,17 +6,17 @@ the caller forces it; one that does not exist here stays, too.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
-from scopes.history.metadata import TITLE, decode_line, read_metadata
+from scopes.history.metadata import TITLE, decode_line, read_metadata_at
 from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id
+from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry, branch_id
 from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
@@ -28,7 +28,7 @@ from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
-from scopes.sync.names import RemoteName, read_root_document, tracking_ref
+from scopes.sync.names import RemoteName, name_on_remote, read_root_document, tracking_ref
 from scopes.sync.registers import branch_names, read_state
 
 
@@ -41,6 +41,7 @@ class Outgoing(NamedTuple):
     diverged: branches whose messages on the remote are not in the local branch
     held_back: how many messages may still grow, so that they are not sent
     behind: branches that end below the remote's
+    new: the commits that the remote does not have, children before parents
     """
 
     conversation: ConversationId
@@ -53,6 +54,7 @@ class Outgoing(NamedTuple):
     diverged: tuple[BranchName, ...]
     held_back: int
     behind: tuple[BranchName, ...] = ()
+    new: Sequence[Commit] = ()
 
     @property
     def is_new(self) -> bool:
@@ -91,6 +93,7 @@ def plan_push(
     force: bool = False,
     local: Mapping[BranchName, Oid] | None = None,
     open_tips: OpenTips | None = None,
+    find_ref: Callable[[str], str | None] | None = None,
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
 
@@ -98,20 +101,24 @@ def plan_push(
     local: the tips of the branches here, if they are known
     force: also move branches of the remote that have other messages
     open_tips: which last messages may leave
+    find_ref: finds the other refs, if they were read already
 
     Raises:
         Refused: the conversation has too many branches.
         Corrupt, NotFound: it is damaged.
     """
-    name = name_of_conversation(repository, conversation)
-    tracked = None if remote is None else repository.find_ref(tracking_ref(remote, name.root))
+    find_ref = find_ref or repository.find_ref
+    metadata = find_ref(refs.meta_ref(conversation))
+    entries = {} if metadata is None else read_metadata_at(repository, Oid(metadata)).branches
+    root = _read_root(repository, conversation, entries)
+    name = name_on_remote(repository, root)
+    tracked = None if remote is None else find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
-    metadata = repository.find_ref(refs.meta_ref(conversation))
     meta = None if metadata is None else shared_tree(objects, Oid(metadata))
     meta = None if meta == EMPTY_TREE else meta
     local = list_branch_tips(repository, conversation) if local is None else local
-    chosen = _choose_tips(repository, conversation, local, there, open_tips or OpenTips(repository), force=force)
+    chosen = _choose_tips(repository, entries, local, there, open_tips or OpenTips(repository), force=force)
     tips = chosen.tips
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
@@ -119,25 +126,38 @@ def plan_push(
             f"{conversation} has more than {MAX_BRANCHES} branches",
             hint="delete some: scopes delete-branch CONV BRANCH",
         )
-    counts = _Counts(repository, there.values())
+    new = _list_new(repository, [tip for _, tip in tips.values()], there)
+    counts = _Counts(repository, there.values(), new)
     branches = {
         key: ManifestBranch(names.get(key, branch), tip, counts.count(tip))
         for key, (branch, tip) in sorted(tips.items())
     }
     time = newest_time(repository, (branch.tip for branch in branches.values()))
     title = None if meta is None else find_blob(objects, meta, TITLE)
-    root = read_root_document(repository, read_commit(repository, name.root))
     manifest = Manifest(
         title=None if title is None else decode_line(title)[:MAX_TITLE],
         project=name.project,
-        created=root.created[:64],
+        created=read_root_document(repository, root).created[:64],
         newest=format_seconds(time),
         branches=branches,
     )
-    new = _count_new(repository, manifest.branches, there)
+    messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
-        conversation, name, previous, manifest, meta, time, new, chosen.diverged, chosen.held_back, chosen.behind
-    )
+        conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
+        new,
+    )  # fmt: skip
+
+
+def _read_root(
+    repository: Repository, conversation: ConversationId, entries: Mapping[BranchName, BranchEntry]
+) -> Commit:
+    """Return the root commit: that which the entry of main names, as `find_root_commit` finds it."""
+    main = entries.get(MAIN)
+    if main is not None and main.fork is not None and repository.has(main.fork):
+        commit = read_commit(repository, main.fork)
+        if is_root(commit):
+            return commit
+    return read_commit(repository, name_of_conversation(repository, conversation).root)
 
 
 class _Chosen(NamedTuple):
@@ -151,14 +171,13 @@ class _Chosen(NamedTuple):
 
 def _choose_tips(
     repository: Repository,
-    conversation: ConversationId,
+    entries: Mapping[BranchName, BranchEntry],
     local: Mapping[BranchName, Oid],
     there: Mapping[str, ManifestBranch],
     open_tips: OpenTips,
     *,
     force: bool,
 ) -> _Chosen:
-    entries = read_metadata(repository, conversation).branches
     chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
     diverged: list[BranchName] = []
     behind: list[BranchName] = []
@@ -193,11 +212,15 @@ def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) ->
 
 
 class _Counts:
-    """Counts the messages of branches; of a linear history each commit is looked at once."""
+    """Counts the messages of branches; of a linear history each commit is looked at once.
 
-    def __init__(self, repository: Repository, known: Iterable[ManifestBranch]) -> None:
+    `commits` were read already.
+    """
+
+    def __init__(self, repository: Repository, known: Iterable[ManifestBranch], commits: Iterable[Commit]) -> None:
         self._repository = repository
         self._known: dict[Oid, int] = {branch.tip: branch.messages for branch in known}
+        self._commits = {commit.oid: commit for commit in commits}
 
     def count(self, tip: Oid) -> int:
         """Return the number of messages that a tip reaches, each id once."""
@@ -207,7 +230,7 @@ class _Counts:
             if oid in self._known:
                 below = self._known[oid]
                 break
-            commit = read_commit(self._repository, oid)
+            commit = self._commits.get(oid) or read_commit(self._repository, oid)
             if is_root(commit) or not commit.parents:
                 break
             if len(commit.parents) > 1:
@@ -221,21 +244,13 @@ class _Counts:
         return below + len(line)
 
     def _count_all(self, tip: Oid) -> int:
-        commits = walk_newest_first(self._repository, [tip])
+        commits = walk_newest_first(self._repository, [tip], known=self._commits)
         return len({message_id_of(commit) for commit in commits if not is_root(commit)})
 
 
-def walk_new(
-    repository: Repository, branches: Mapping[str, ManifestBranch], there: Mapping[str, ManifestBranch]
-) -> Iterator[Commit]:
-    """Yield the commits that the branches reach and those of the remote do not."""
+def _list_new(repository: Repository, tips: Iterable[Oid], there: Mapping[str, ManifestBranch]) -> list[Commit]:
+    """Return the commits that tips reach and the branches of the remote do not, children before parents."""
     before = list(dict.fromkeys(branch.tip for branch in there.values()))
-    tips = [oid for oid in dict.fromkeys(branch.tip for branch in branches.values()) if oid not in before]
-    hidden = {commit.oid for commit in walk_newest_first(repository, before)} if tips and before else set()
-    return walk_newest_first(repository, tips, hidden=hidden)
-
-
-def _count_new(
-    repository: Repository, branches: Mapping[str, ManifestBranch], there: Mapping[str, ManifestBranch]
-) -> int:
-    return sum(1 for commit in walk_new(repository, branches, there) if not is_root(commit))
+    wanted = [oid for oid in dict.fromkeys(tips) if oid not in before]
+    hidden = {commit.oid for commit in walk_newest_first(repository, before)} if wanted and before else set()
+    return list(walk_newest_first(repository, wanted, hidden=hidden))

@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -18,21 +18,24 @@ from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_of
+from scopes.store.read_once import ReadOnce
+from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
+from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import describe_changes, new_objects, receive
-from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
+from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
+from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote
 
-BATCH: Final = 200
 TRIES: Final = 5
 _GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
@@ -160,6 +163,9 @@ class _Push:
         self._mode = mode
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(repository, remote.name)
+        self._reader = ReadOnce(repository)
+        self._searched = ClearedTips(repository)
+        self._find_ref: Callable[[str], str | None] = repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self._rows: dict[ConversationId, PushedConversation] = {}
 
@@ -202,11 +208,13 @@ class _Push:
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
             tips = read_all_tips(self._repository)
+            self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
             for conversation in waiting:
                 planned = self._plan(conversation, objects, tips.get(conversation, {}))
                 if planned is not None:
                     update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
+        self._searched.keep()
         if not cleared:
             return []
         moved: list[_Planned] = []
@@ -238,6 +246,7 @@ class _Push:
             force=self._force,
             local=local,
             open_tips=self._open_tips,
+            find_ref=self._find_ref,
         )
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
@@ -248,7 +257,10 @@ class _Push:
             return None
         try:
             gate = gate_of(self._repository, self._mode)
-            return _Planned(outgoing, clear_for_push(self._repository, objects, outgoing, gate))
+            cleared = clear_for_push(
+                self._repository, objects, outgoing, gate, reader=self._reader, before=self._searched
+            )
+            return _Planned(outgoing._replace(new=()), cleared)
         except SecretsFound as error:
             self.has_found_secrets = True
             self._note(outgoing, "refused", error.message)
@@ -294,25 +306,6 @@ class _Push:
             self._purged.forget(update.ref for update in updates)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
-
-
-def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:
-    """Push updates in batches, and yield what became of each batch; raises as `GitTransport.push` does.
-
-    A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
-    whose refusal is final.
-    """
-    size = -(-len(updates) // -(-len(updates) // BATCH)) if updates else BATCH  # all batches are about equally large
-    waiting = [list(updates[start : start + size]) for start in range(0, len(updates), size)]
-    while waiting:
-        batch = waiting.pop(0)
-        statuses = transport.push(batch)
-        with_others = [status.update for status in statuses if status.reason is not None and status.with_others]
-        if len(batch) > 1 and with_others:
-            middle = (len(with_others) + 1) // 2
-            waiting = [each for each in (with_others[:middle], with_others[middle:]) if each] + waiting
-            statuses = [status for status in statuses if status.reason is None or not status.with_others]
-        yield statuses
 
 
 def _note_held(rows: Sequence[PushedConversation]) -> tuple[Note, ...]:

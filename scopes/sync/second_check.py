@@ -52,11 +52,13 @@ def check_sizes(quarantine: Quarantine, received: ReceivedObjects, limits: Limit
     lines = done.output.decode("ascii", "replace").splitlines()
     if done.code != 0 or len(lines) != len(names):
         raise Corrupt(f"what the remote sent cannot be read: {describe_failure(done.errors)}", hint=_HINT)
-    for oid, line in zip(names, lines, strict=True):
+    for line in dict.fromkeys(lines):  # there are few kinds and sizes
         kind, _, size = line.partition(" ")
         if kind not in _KINDS or not size.isdecimal():
+            oid = [*names][lines.index(line)]
             raise Corrupt(f"the remote sent an object that is not allowed: {oid} is a {kind}", hint=_HINT)
         if int(size) > _KINDS[kind]:
+            oid = [*names][lines.index(line)]
             problem = f"object {oid} has {int(size) >> 20} MiB; the limit is {_KINDS[kind] >> 20} MiB"
             raise Corrupt(f"the remote sent an object that is too large: {problem}", hint=_HINT)
     return len(names)

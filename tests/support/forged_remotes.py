@@ -13,11 +13,13 @@ FILE, FOLDER, PROGRAM, LINK, MODULE = b"100644", b"40000", b"100755", b"120000",
 
 
 class Forger:
-    """Writes objects into a bare repository and moves the ref of its only conversation to them."""
+    """Writes objects into a bare repository and moves the ref of its only conversation, or its first one, to them."""
 
     def __init__(self, bare: str) -> None:
         self.bare = bare
-        self.ref, self.manifest_oid = git(bare, "for-each-ref", "--format=%(refname) %(objectname)").split()
+        self.ref, self.manifest_oid = git(
+            bare, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)"
+        ).split()
         self.root = self.ref.rpartition("/")[2]
         self.manifest: dict[str, Any] = json.loads(git(bare, "show", f"{self.manifest_oid}:manifest.json"))
         self.meta = self.find(f"{self.manifest_oid}:meta")

@@ -14,13 +14,13 @@ from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, read_active_branch
-from scopes.secret_scan.clearance import Gate
+from scopes.secret_scan import prefilter
 from scopes.store.raw_refs import RefFiles
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.refs import REMOTES
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots
-from scopes.sync.push import send
+from scopes.sync.push_batches import MAX_BATCH, send
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS
 from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
@@ -258,10 +258,10 @@ def test_a_conversation_that_may_have_a_secret_is_not_sent(ours, bare, place):
 
 def test_what_the_remote_has_is_not_searched_again(ours, theirs, monkeypatch):
     searched = []
-    monkeypatch.setattr(Gate, "inspect", lambda gate, data, place: searched.append((data, place)))
     say(theirs, "conv-001/main", "news")
+    monkeypatch.setattr(prefilter, "choose_suspicious", lambda texts: searched.extend(texts) or [])
     push_to(theirs)
-    messages = [data for data, place in searched if place.startswith("message")]
+    messages = [data for data in searched if b'"parts"' in data]
     assert len(messages) == 1
     assert b"news" in messages[0]
 
@@ -395,15 +395,46 @@ def test_the_refs_of_many_conversations_are_read_once(ours, monkeypatch):
     assert len(listed) < 10
 
 
-@pytest.mark.parametrize(("number", "sizes"), [(1, [1]), (200, [200]), (201, [101, 100]), (500, [167, 167, 166])])
-def test_batches_are_about_equally_large(number, sizes):
-    sent = []
+class _Batches:
+    """Takes every batch, or refuses those with some refs, and has their sizes."""
 
-    class Transport:
-        def push(self, batch):
-            sent.append(len(batch))
-            return [PushStatus(each) for each in batch]
+    def __init__(self, refused=()):
+        self.sizes = []
+        self._refused = {f"refs/x/{each}" for each in refused}
 
-    updates = [RefUpdate(f"refs/x/{each}", None, "a" * 40) for each in range(number)]
-    assert sum(map(len, send(Transport(), updates))) == number
-    assert sent == sizes
+    def push(self, batch):
+        self.sizes.append(len(batch))
+        return [PushStatus(each, "no" if each.ref in self._refused else None) for each in batch]
+
+
+def _updates(number):
+    return [RefUpdate(f"refs/x/{each}", None, "a" * 40) for each in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("number", "sizes"),
+    [
+        (1, [1]),
+        (200, [200]),
+        (201, [200, 1]),
+        (1000, [200, 400, 400]),
+        (10_000, [200, 400, 800, 1600, 3200, 3200, 600]),
+    ],
+)
+def test_batches_grow_because_each_push_looks_at_all_refs_of_the_remote(number, sizes):
+    transport = _Batches()
+    assert sum(map(len, send(transport, _updates(number)))) == number
+    assert transport.sizes == sizes
+
+
+def test_after_a_refusal_batches_are_small_again():
+    transport = _Batches(refused=[300])
+    statuses = [each for batch in send(transport, _updates(900)) for each in batch]
+    assert transport.sizes == [200, 400, 200, 100]
+    assert [each.update.ref for each in statuses if each.reason] == ["refs/x/300"]
+
+
+def test_the_words_of_the_largest_batch_fit_into_a_command():
+    ref = f"refs/heads/scopes/v1/c/{'0' * 12}/202601/{'0' * 40}"
+    update = len(f"--force-with-lease={ref}:{'0' * 40}") + len(f"{'0' * 40}:{ref}") + 2 * (1 + 8)  # ends and pointers
+    assert MAX_BATCH * update < 1 << 20

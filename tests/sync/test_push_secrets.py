@@ -266,9 +266,13 @@ def test_a_subject_that_cuts_what_is_no_secret_leaves(store, text):
     assert push_to(store).conversations[0].reason is None
 
 
-def test_a_secret_in_a_state_that_no_message_has_does_not_leave(store, bare):
+@pytest.mark.parametrize("below_is_there", [False, True])
+def test_a_secret_in_a_state_that_no_message_has_does_not_leave(store, bare, below_is_there):
     drawn = history(store, "main: a")
     tip = drawn.oids["a"]
+    if below_is_there:
+        push_to(store)
+    before = everything_of(bare)
     message = plain_message("carol", "b")
     state = update_tree(
         store, read_below(store, tip).state, {"decisions/auth=": f'{{"decision":"{TOKEN}"}}\n'.encode()}
@@ -279,7 +283,7 @@ def test_a_secret_in_a_state_that_no_message_has_does_not_leave(store, bare):
         tx.move_ref(branch_ref("conv-001", "main"), tip, commit)
         tx.commit("test", "a state")
     assert "github-token" in push_to(store).conversations[0].reason
-    assert everything_of(bare) == ""
+    assert everything_of(bare) == before
 
 
 def test_a_secret_in_a_file_that_no_scopes_puts_there_does_not_leave(store, bare):
@@ -360,7 +364,7 @@ def test_of_a_gate_that_allows_nothing_is_read(store):
 @pytest.mark.parametrize("place", [0, 1, 2, 6])
 def test_a_secret_in_one_of_many_commits_is_named_with_its_message(store, bare, monkeypatch, place):
     """Commits are searched together, and one by one only if something may be in them."""
-    monkeypatch.setattr("scopes.sync.clearance._TOGETHER", 3)
+    monkeypatch.setattr("scopes.sync.clearance._AT_ONCE", 500)  # bytes: three messages
     history(store, "main: a")
     for number in range(7):
         if number == place:
@@ -371,3 +375,14 @@ def test_a_secret_in_one_of_many_commits_is_named_with_its_message(store, bare, 
     assert row.status == "refused"
     assert row.reason.count("github-token") == 1
     assert TOKEN not in row.reason
+
+
+def test_of_a_conversation_without_secrets_no_text_is_looked_at_closely(store, bare, monkeypatch):
+    """All of it is searched at once; only if that finds something, each text is."""
+    looked = []
+    monkeypatch.setattr(Gate, "inspect", lambda gate, data, place: looked.append(place))
+    monkeypatch.setattr(Gate, "inspect_text", lambda gate, text, place: looked.append(place))
+    monkeypatch.setattr(Gate, "inspect_name", lambda gate, text, place: looked.append(place))
+    history(store, "main: a b c", "other@b: d")
+    assert {row.status for row in push_to(store).conversations} == {"new"}
+    assert looked == []

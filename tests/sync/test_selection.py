@@ -168,9 +168,9 @@ def test_two_conversations_are_cloned_of_three(ours, bare, tmp_path):
 
 
 def test_a_push_of_many_conversations_goes_in_batches(ours, monkeypatch):
-    from scopes.sync import push as module
+    from scopes.sync import push_batches as module
 
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(module, "FIRST_BATCH", 2)
     for _ in range(4):
         history(ours, "main: x")
     pushed = push(ours, resolve_remote(ours, None), Selection(everything=True), connection())
@@ -181,16 +181,16 @@ def test_a_push_of_many_conversations_goes_in_batches(ours, monkeypatch):
 
 def test_what_was_confirmed_before_a_push_broke_off_is_not_sent_again(ours, bare, monkeypatch):
     from scopes.errors import Inaccessible
-    from scopes.sync import push as module
+    from scopes.sync import push_batches as module
     from scopes.sync.git_transport import GitTransport
 
-    monkeypatch.setattr(module, "BATCH", 1)
-    for _ in range(2):
+    monkeypatch.setattr(module, "FIRST_BATCH", 1)
+    for _ in range(3):
         history(ours, "main: x")
     sent, original = [], GitTransport.push
 
     def break_off(self, updates):
-        if len(sent) == 2:
+        if len(sent) == 3:
             raise Inaccessible("the connection was lost")
         sent.extend(updates)
         return original(self, updates)
@@ -200,4 +200,4 @@ def test_what_was_confirmed_before_a_push_broke_off_is_not_sent_again(ours, bare
         push_to(ours)
     monkeypatch.setattr(GitTransport, "push", original)
     again = push_to(ours)
-    assert (len(again.conversations), again.unchanged) == (1, 2)
+    assert (len(again.conversations), again.unchanged) == (1, 3)

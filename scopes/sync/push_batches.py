@@ -1,0 +1,46 @@
+"""Push refs in batches. What the remote has confirmed of a batch is remembered before the next one is sent.
+
+The first batch is small, so that something is confirmed soon. Each one that was taken as a whole is followed by one
+twice as large: git looks at all refs of the remote for each push, so that many small ones take many times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
+
+FIRST_BATCH: Final = 200
+MAX_BATCH: Final = 3200  # each ref is 260 bytes of the words of a command, which may be 2 MiB on Linux
+
+
+def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:
+    """Push updates in batches, and yield what became of each batch; raises as `GitTransport.push` does.
+
+    A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
+    whose refusal is final.
+    """
+    waiting = list(updates)
+    size = FIRST_BATCH
+    while waiting:
+        batch, waiting = waiting[:size], waiting[size:]
+        is_taken = True
+        for statuses in _send_batch(transport, batch):
+            yield statuses
+            is_taken = is_taken and all(status.reason is None for status in statuses)
+        size = min(2 * size, MAX_BATCH) if is_taken else FIRST_BATCH
+
+
+def _send_batch(transport: GitTransport, batch: list[RefUpdate]) -> Iterator[list[PushStatus]]:
+    """Push one batch, and the halves of what the remote refused because of another ref."""
+    waiting = [batch]
+    while waiting:
+        pushed = waiting.pop(0)
+        statuses = transport.push(pushed)
+        with_others = [status.update for status in statuses if status.reason is not None and status.with_others]
+        if len(pushed) > 1 and with_others:
+            middle = (len(with_others) + 1) // 2
+            waiting = [each for each in (with_others[:middle], with_others[middle:]) if each] + waiting
+            statuses = [status for status in statuses if status.reason is None or not status.with_others]
+        yield statuses

@@ -1,0 +1,57 @@
+"""Divide the check of what came from a remote among the processors of this machine.
+
+The parts are done in forked processes, which read what this process reads and write nothing. Few items, one processor,
+a system where processes should not be forked, or a process with threads: all is done here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from scopes.errors import Inaccessible
+from scopes.loading import load
+from scopes.store.repository import Repository
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+MANY_OBJECTS: Final = 4000  # fewer are checked in the time that it takes to start processes
+_PARTS_PER_WORKER: Final = 3  # so that one long part does not keep the others waiting
+
+
+def work_in_parts(
+    repository: Repository, work: Callable[[Sequence[Item]], Found], items: Sequence[Item], *, objects: int
+) -> list[Found]:
+    """Return what `work` makes of each part of the items, in their order; its result can be pickled.
+
+    objects: how many objects it reads for all of them
+
+    Raises:
+        Exception: what the first failed part raised.
+    """
+    workers = min(_count_workers(repository), len(items)) if objects >= MANY_OBJECTS else 1
+    if workers > 1 and threading.active_count() == 1:
+        size = -(-len(items) // (_PARTS_PER_WORKER * workers))
+        parts = [items[start : start + size] for start in range(0, len(items), size)]
+        try:
+            return _work_in_processes(work, parts, workers)
+        except Inaccessible:
+            pass  # no process can be started, or one was killed: memory may be short
+    return [work(items)]
+
+
+def _work_in_processes(
+    work: Callable[[Sequence[Item]], Found], parts: Sequence[Sequence[Item]], workers: int
+) -> list[Found]:
+    found: dict[int, Found] = {}
+    pool = load("scopes.importers.worker_pool:WorkerPool")
+    with pool(workers, lambda number, _: (number, work(parts[number])), lambda: None, lambda _: None) as running:
+        found.update(running.run(range(len(parts)), lambda _: None))
+    return [found[number] for number in range(len(parts))]
+
+
+def _count_workers(repository: Repository) -> int:
+    count: int = load("scopes.importers.worker_pool:count_workers")(repository)
+    return count
