@@ -8,9 +8,11 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.purge.accept import accept_purges, plan_accept
+from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
+from scopes.purge.decline import decline_purges
 from scopes.purge.purge import Places, PurgePlanned, continue_purge, plan_purge
 from scopes.purge.purge import purge as run_purge
+from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.selection import PurgeRequest
 from scopes.render.progress import progress
 from scopes.result import plural
@@ -28,7 +30,16 @@ def purge(
     query: Annotated[
         str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
     ] = None,
-    accept: Annotated[bool, usage.Option("--accept", help="Purge what was purged elsewhere; fetch lists it")] = False,
+    offers: Annotated[
+        bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")
+    ] = False,
+    accept: Annotated[
+        bool, usage.Option("--accept", help="Purge what was purged elsewhere: all, in CONV, or of --from")
+    ] = False,
+    decline: Annotated[bool, usage.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
+    source: Annotated[
+        str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
+    ] = None,
     go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
@@ -47,6 +58,10 @@ def purge(
     you push, their backups and caches, other stores until they accept, exports, and the transcripts of the agents
     themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
 
+    What others have purged is offered, and removes nothing by itself. --offers lists it: which machine, what git says
+    about the signature of its list, and what of it is here. --accept removes it, --decline keeps it; until then a
+    conversation that came from elsewhere is not pushed while it has it. One that began here always is.
+
     In a terminal it asks; scripts need --yes. The exit code is 7 if something is left.
 
     Examples:
@@ -54,26 +69,52 @@ def purge(
       scopes purge conv-001
       scopes purge conv-001 --file .env
       scopes purge --search '"BEGIN PRIVATE KEY"'
+      scopes purge --offers
+      scopes purge --accept --dry-run
+      scopes purge --decline --from 3f2a91c07b1d
       scopes purge --continue
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
     places = places_of(invocation)
+    if offers or accept or decline or source is not None:
+        if [offers, accept, decline].count(True) != 1 or go_on or messages or file is not None or query is not None:
+            raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
+        what = "offers" if offers else "accept" if accept else "decline"
+        return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     request = _read_request(conversation, messages or [], file, query)
-    if (accept or go_on) + (request != PurgeRequest()) != 1 or (accept and go_on):
+    if go_on + (request != PurgeRequest()) != 1:
         hint = "name a conversation, or use --file, --search, --accept or --continue"
         raise Invalid("name one thing to purge", hint=hint)
     if go_on:
         with progress(invocation.output(), "purging") as meter:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
-    plan = plan_accept(repository) if accept else plan_purge(repository, request, places)
+    plan = plan_purge(repository, request, places)
     if dry_run:
         return invocation.show(plan)
     invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
-        if accept:
-            return invocation.show(accept_purges(repository, places, on_progress=lambda _: meter(1)))
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+
+
+def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: bool) -> int:
+    """List what is offered, or accept or decline it."""
+    repository = invocation.repository()
+    if what == "offers":
+        if dry_run or choice != OfferChoice():
+            raise Invalid("--offers lists all of them", hint="leave out everything else")
+        return invocation.show(list_purge_offers(repository, invocation.cwd))
+    if what == "decline":
+        if dry_run:
+            raise Invalid("--decline has no --dry-run: nothing is removed", hint="see: scopes purge --offers")
+        return invocation.show(decline_purges(repository, choice))
+    plan = plan_accept(repository, choice)
+    if dry_run:
+        return invocation.show(plan)
+    invocation.confirm(question_of(plan))
+    with progress(invocation.output(), "purging") as meter:
+        done = accept_purges(repository, places_of(invocation), choice, on_progress=lambda _: meter(1))
+        return invocation.show(done)
 
 
 def places_of(invocation: Invocation) -> Places:
