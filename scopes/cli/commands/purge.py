@@ -30,6 +30,10 @@ def purge(
     query: Annotated[
         str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
     ] = None,
+    transcript: Annotated[
+        str | None,
+        usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
+    ] = None,
     offers: Annotated[
         bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")
     ] = False,
@@ -52,6 +56,12 @@ def purge(
     before, without the content. Messages that quote the text are listed, and stay until you purge them, too.
 
     --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results.
+    --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,
+    and their records in the copy that the store keeps; the file itself is named, and stays.
+
+    The search at the end looks for the id of every object that was removed, whatever its size, and in every object and
+    file, compressed or not, for the longest 64 lines of 16 characters and more: as they are, in lower case, as JSON
+    writes them and in base64. A copy of a shorter line elsewhere is not found by it.
 
     What was purged is remembered by hashes, and does not come back: not by an import of the same transcript, not by a
     fetch, and other people's stores are offered to purge it, too. Not reached are copies elsewhere: the remotes until
@@ -68,6 +78,7 @@ def purge(
       scopes purge conv-001 3f2a91c0 --dry-run
       scopes purge conv-001
       scopes purge conv-001 --file .env
+      scopes purge --source rollout-2026-05-06.jsonl
       scopes purge --search '"BEGIN PRIVATE KEY"'
       scopes purge --offers
       scopes purge --accept --dry-run
@@ -78,13 +89,13 @@ def purge(
     repository = invocation.repository()
     places = places_of(invocation)
     if offers or accept or decline or source is not None:
-        if [offers, accept, decline].count(True) != 1 or go_on or messages or file is not None or query is not None:
+        if [offers, accept, decline].count(True) != 1 or go_on or messages or (file, query, transcript) != (None,) * 3:
             raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
-    request = _read_request(conversation, messages or [], file, query)
+    request = _read_request(conversation, messages or [], file, query, transcript)
     if go_on + (request != PurgeRequest()) != 1:
-        hint = "name a conversation, or use --file, --search, --accept or --continue"
+        hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
         raise Invalid("name one thing to purge", hint=hint)
     if go_on:
         with progress(invocation.output(), "purging") as meter:
@@ -130,9 +141,15 @@ def question_of(plan: PurgePlanned) -> str:
     return f"remove {named} for good? This cannot be undone."
 
 
-def _read_request(conversation: str | None, messages: list[str], file: str | None, query: str | None) -> PurgeRequest:
-    if len([each for each in (messages, file, query) if each]) > 1:
-        raise Invalid("messages, --file and --search cannot be combined", hint="purge one after the other")
+def _read_request(
+    conversation: str | None, messages: list[str], file: str | None, query: str | None, source: str | None
+) -> PurgeRequest:
+    if len([each for each in (messages, file, query, source) if each]) > 1:
+        raise Invalid("messages, --file, --search and --source cannot be combined", hint="purge one after the other")
+    if source is not None:
+        if conversation is not None:
+            raise Invalid("--source is not about one conversation", hint="leave out its name")
+        return PurgeRequest(source=source)
     if messages or file is not None or query is not None:
         return PurgeRequest(conversation=conversation, messages=tuple(messages), file=file, query=query)
     return PurgeRequest(conversations=() if conversation is None else (conversation,))
