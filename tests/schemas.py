@@ -63,7 +63,7 @@ DOCUMENTS = {
     "secrets list": "secret-list",
     "secrets allow": "secret-allowed",
     "secrets explain": "secret-rules secret-explained",
-    "purge": "purge-done purge-planned",
+    "purge": "purge-declined purge-done purge-offers purge-planned",
     "redact": "conversation-redacted",
     "retention status": "retention-status",
     "retention run": "purge-done retention-status",

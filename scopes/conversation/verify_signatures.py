@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.history.messages import header_of, read_stored_body
 from scopes.ids import Oid
+from scopes.model import encoding
 from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.signatures import check_signatures
 from scopes.store.signing_settings import read_signing_settings
 
+_PEOPLE = "@humans.scopes"
 _SSH_LIST = "gpg.ssh.allowedsignersfile"
 
 
@@ -28,13 +34,28 @@ class SignedCommit(NamedTuple):
     key: str | None
 
 
+class UnsignedCommit(NamedTuple):
+    """A commit without a signature that has one where git signs: a merge, a resolution of a person, a list."""
+
+    oid: Oid
+    subject: str
+    what: str
+    time: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureCheck(Result):
-    """The number of commits that were read, and the signed ones, newest first in each ref."""
+    """The number of commits that were read, and the signed ones, newest first in each ref.
+
+    unsigned: those that have no signature although scopes signs such commits
+    required: whether there may be none of them
+    """
 
     path: str
     commits: int
     signatures: tuple[SignedCommit, ...]
+    unsigned: tuple[UnsignedCommit, ...] = ()
+    required: bool = False
 
     @property
     def all_good(self) -> bool:
@@ -43,39 +64,82 @@ class SignatureCheck(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if a signature is not good, otherwise 0."""
-        return 0 if self.all_good else 1
+        """1 if a signature is not good, or one is missing that is required; otherwise 0."""
+        return 0 if self.all_good and not (self.required and self.unsigned) else 1
 
 
-def verify_signatures(repository: Repository, directory: str) -> SignatureCheck:
+def verify_signatures(
+    repository: Repository, directory: str, *, required: bool = False, since: str | None = None
+) -> SignatureCheck:
     """Check the signatures of the messages of all branches, of what remotes had, and of the facts.
 
     directory: where the command runs, for settings of git with a condition
+    required: a merge, a resolution of a person or a list of what was purged must be signed
+    since: those before this time need not be
 
     Raises:
         Corrupt, NotFound: a commit cannot be read.
+        Invalid: `since` is no time.
     """
-    subjects = dict(_walk(repository))
+    commits = {commit.oid: commit for commit in _walk(repository)}
     settings = read_signing_settings(directory)
-    found = check_signatures(repository, subjects, directory, settings)
-    rows = tuple(SignedCommit(oid, subjects[oid], *signature) for oid, signature in found.items())
+    found = check_signatures(repository, commits, directory, settings)
+    rows = tuple(SignedCommit(oid, commits[oid].subject, *signature) for oid, signature in found.items())
+    start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
+    unsigned = tuple(
+        UnsignedCommit(oid, commit.subject, what, format_seconds(commit.time))
+        for oid, commit in commits.items()
+        if oid not in found
+        and (start is None or commit.time * 1_000_000_000 >= start)
+        and (what := _describe_signable(repository, commit)) is not None
+    )
+    first = min((commits[oid].time for oid in found), default=None)
     return SignatureCheck(
         path=repository.path,
-        commits=len(subjects),
+        commits=len(commits),
         signatures=rows,
-        notes=tuple(_notes({row.state for row in rows}, has_list=_SSH_LIST in settings.values)),
+        unsigned=unsigned,
+        required=required,
+        notes=(
+            *_notes({row.state for row in rows}, has_list=_SSH_LIST in settings.values),
+            *_note_unsigned(unsigned, None if first is None else format_seconds(first)),
+        ),
     )
 
 
-def _walk(repository: Repository) -> Iterator[tuple[Oid, str]]:
+def _walk(repository: Repository) -> Iterator[Commit]:
     values = repository.list_refs()
     tips = [
         Oid(value)
         for ref, value in values.items()
         if ref != refs.OPERATIONS and not value.startswith(refs.SYMBOLIC) and repository.read(Oid(value))[0] == "commit"
     ]
-    for commit in walk_newest_first(repository, tips):
-        yield commit.oid, commit.subject
+    yield from walk_newest_first(repository, tips)
+
+
+def _describe_signable(repository: Repository, commit: Commit) -> str | None:
+    """Return what a commit is if scopes signs it where git signs; None for any other one."""
+    if commit.kind == "merge":
+        return "merge"
+    if commit.oid == repository.find_ref(refs.PURGED):
+        return "list of what was purged"
+    if commit.kind == "notice" and commit.author.email.endswith(_PEOPLE):
+        document = encoding.load(read_stored_body(repository, header_of(commit)) or b"null")
+        return "resolution" if isinstance(document, dict) and "conflict" in document else None
+    return None
+
+
+def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None) -> Iterator[Note]:
+    if not unsigned:
+        return
+    counts = Counter(each.what for each in unsigned)
+    named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    hint = "let git sign: git config --global commit.gpgSign true; make it an error: scopes verify --require-signatures"
+    if first is not None:
+        newer = sum(each.time >= first for each in unsigned)
+        named += f"; {newer} of them since the first signature, {first}"
+        hint = f"make it an error: scopes verify --require-signatures --since {first}"
+    yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 
 def _notes(states: set[str], *, has_list: bool) -> Iterator[Note]:

@@ -2,7 +2,9 @@
 
     refs/scopes/purged                  messages/<2 hex>/<hash of the id>=     a message, or the numbers of its parts
                                         conversations/<2 hex>/<hash>=          by the id of the root commit
-    refs/scopes/local/purged-elsewhere  the same, as remotes say it: nothing is removed until the user accepts it
+    refs/scopes/local/purge-offers/<remote>/<machine>   the list of another machine: nothing is removed by it
+    refs/scopes/local/purged-elsewhere                  what such lists had, and have no more
+    refs/scopes/local/purge-declined                    what of it the user wants to keep
 
 The ids are hashed, so that the list tells nobody what there was. Two lists are joined by their union. The commit is a
 function of the list, so machines with the same list have the same commit, unless the git of a user signs.
@@ -10,7 +12,8 @@ function of the list, so machines with the same list have the same commit, unles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, TypeAlias
@@ -97,6 +100,7 @@ def read_purged_tree(objects: Objects, tree: Oid) -> Purged:
     """Return the list in a tree; what is no entry is left out."""
     messages: dict[str, Parts] = {}
     conversations: set[str] = set()
+    decoded: dict[Oid, tuple[Parts, ...]] = {}  # nearly all entries are one and the same blob
     for path, oid in walk_blobs(objects, tree):
         match = _PATH.fullmatch(path)
         if match is None:
@@ -104,11 +108,17 @@ def read_purged_tree(objects: Objects, tree: Oid) -> Purged:
         if match[1] == "conversations":
             conversations.add(match[2] + match[3])
             continue
-        try:
-            messages[match[2] + match[3]] = decode_parts(read_blob(objects, oid))
-        except Corrupt:
-            continue
+        if oid not in decoded:
+            decoded[oid] = tuple(_walk_decoded(objects, oid))
+        for parts in decoded[oid]:
+            messages[match[2] + match[3]] = parts
     return Purged(messages, frozenset(conversations))
+
+
+def _walk_decoded(objects: Objects, blob: Oid) -> Iterator[Parts]:
+    """Yield what an entry says; nothing if it is damaged."""
+    with suppress(Corrupt):
+        yield decode_parts(read_blob(objects, blob))
 
 
 def is_entry(path: str) -> bool:
@@ -156,6 +166,14 @@ def _encode(parts: Parts) -> bytes:
 
 def _path_of(folder: str, name: str) -> str:
     return f"{folder}{name[:2]}/{name[2:]}="
+
+
+def join_all(lists: Iterable[Purged]) -> Purged:
+    """Return everything that is in one of some lists."""
+    joined = NOTHING
+    for each in lists:
+        joined = joined.join(each) if joined else each
+    return joined
 
 
 def _join_parts(one: Parts, other: Parts) -> Parts:

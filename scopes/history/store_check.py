@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from scopes.clock import is_valid_seconds
+from scopes.clock import format_seconds, is_valid_seconds, seconds_of
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.history.metadata import read_metadata_at
@@ -38,6 +38,7 @@ from scopes.store.trees import find_blob
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
 GRAPHS, TIMES, MORE = "graphs", "times", "more"
 _MAX_NAME = 40
+_FAR_SECONDS = 24 * 3600
 ALL_CHECKS = frozenset({PACKS, OBJECTS, GRAPHS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
 
 
@@ -136,6 +137,13 @@ def _time_defects(where: str, commit: Commit) -> Iterator[Finding]:
         yield Finding("warning", where, problem)
 
 
+def _contradictory_time(where: str, commit: Commit, time: str | None) -> Iterator[Finding]:
+    """Compare the time of a commit, by which lists are sorted, with that of the message, which is shown."""
+    if time is not None and is_valid_seconds(commit.time) and abs(commit.time - seconds_of(time)) > _FAR_SECONDS:
+        problem = f"the time of the commit, {format_seconds(commit.time)}, contradicts that of the message, {time}"
+        yield Finding("warning", where, problem, "ask who wrote it; its place in lists follows the commit")
+
+
 def describe_damaged_request(path: str) -> str:
     """Return the name of a merge request that cannot be read; the path is that in the metadata."""
     name = path.rpartition("/")[2]
@@ -169,7 +177,10 @@ def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator
             raise NotFound("the commit holds no message")
         if is_root(commit):
             decode_root(data)
-        elif decode(data).id != header_of(commit).id:
+            return
+        message = decode(data)
+        if message.id != header_of(commit).id:
             yield Finding("error", where, "commit and message disagree about its id")
+        yield from _contradictory_time(where, commit, message.time)
     except ScopesError as error:
         yield Finding("error", where, error.message, error.hint)

@@ -47,7 +47,7 @@ def purge_source(
     def read() -> Iterator[bytes]:
         return (read_blob(objects, oid) for _, oid in chunks)
 
-    records = list(_walk_records(objects, tree))
+    records = list(walk_records(objects, tree))
     is_purged = any(each.message is not None and has_message(each.message) for each in records)
     spans = list_purged_spans(records, has_message, quotes, read) if is_purged else []
     changes: dict[str, BlobChange] = {}
@@ -60,7 +60,8 @@ def purge_source(
     return update_tree(objects, tree, changes)
 
 
-def _walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
+def walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
+    """Yield where the records of a stored source are, and the message of each."""
     for path, oid in walk_blobs(objects, tree):
         for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
             try:

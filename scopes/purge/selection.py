@@ -14,15 +14,18 @@ from scopes.history.name_syntax import match_prefix
 from scopes.history.purged import Parts, Purged, purged_of
 from scopes.history.quotes import walk_texts
 from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
+from scopes.history.source_paths import with_last_path
+from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
+from scopes.purge.rewrite_source import walk_records
 from scopes.search.search import search
 from scopes.store import refs
 from scopes.store.operation_log import MIN_PREFIX_LENGTH
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _MAX_HITS = 100_000
 
@@ -35,6 +38,7 @@ class PurgeRequest(NamedTuple):
     messages: revisions in it
     file: a path, or the end of one
     query: of a search, whose hits go
+    source: the path of a transcript, or the end of one; all messages that were imported from it go
     """
 
     conversations: tuple[str, ...] = ()
@@ -42,6 +46,7 @@ class PurgeRequest(NamedTuple):
     messages: tuple[str, ...] = ()
     file: str | None = None
     query: str | None = None
+    source: str | None = None
 
 
 class Chosen(NamedTuple):
@@ -70,6 +75,12 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         messages = dict.fromkeys(_walk_named(repository, request))
     elif request.query is not None:
         messages = dict.fromkeys(_walk_hits(repository, request, index_directory))
+    elif request.source is not None:
+        messages = dict.fromkeys(_walk_imported(repository, request.source))
+        if not messages:
+            raise NotFound(
+                f"no message was imported from {request.source!a}", hint="its path is that from which it was imported"
+            )
     elif request.file is not None:
         messages = dict(_walk_holding(repository, request.conversation, request.file))
         if not messages:
@@ -117,6 +128,17 @@ def _find_anywhere(repository: Repository, prefix: str, error: NotFound) -> Mess
     if not any(name.startswith(prefix) for name in found):
         raise error
     return MessageId(match_prefix(prefix, found, "message", error.hint))
+
+
+def _walk_imported(repository: Repository, path: str) -> Iterator[MessageId]:
+    """Yield the messages of all transcripts with a path, whose records go out of the stored copy with them."""
+    name = path.removeprefix("./").rstrip("/")
+    for value in repository.list_refs(SOURCES).values():
+        record = with_last_path(repository, read_source_record(repository, Oid(value)))
+        if name and record.path and f"/{record.path}".endswith(f"/{name}"):
+            for each in walk_records(repository, read_commit_stub(repository, Oid(value)).tree):
+                if each.message is not None:
+                    yield MessageId(each.message)
 
 
 def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: str) -> Iterator[MessageId]:

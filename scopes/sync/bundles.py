@@ -34,6 +34,8 @@ from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.purge_notes import OfferGate
+from scopes.sync.purged_lists import find_list
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
 from scopes.sync.unpacked_bundles import unpacked
@@ -105,8 +107,9 @@ def create_bundle(
 ) -> BundleCreated:
     """Write the chosen conversations into a file, as a push to an empty remote would send them.
 
-    A conversation that may have a secret is left out, unless secrets are allowed. The file is written completely or not
-    at all.
+    A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
+    and has what was purged there. The list of what was purged here is in the bundle, too, as a push sends it. The file
+    is written completely or not at all.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -121,17 +124,21 @@ def create_bundle(
     rows: list[BundledConversation] = []
     manifests: dict[str, Oid] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
-        open_tips = OpenTips(repository)
+        open_tips, offers = OpenTips(repository), OfferGate(repository)
+        has_secrets = False
         for conversation in chosen:
             outgoing = plan_push(repository, None, conversation, objects, open_tips=open_tips)
-            reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
+            reason = offers.find_refusal(outgoing)
+            if reason is None:
+                reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
+                has_secrets = has_secrets or reason is not None
             rows.append(_describe(outgoing, reason))
     size = None
     if manifests:
-        with open_quarantine(repository.path, manifests) as quarantine:
+        with open_quarantine(repository.path, {**manifests, **find_list(repository)}) as quarantine:
             made = _run_git(quarantine, connection)
             size = write_file(path, _read_pieces(made, gate_of(repository, gate_mode)), force=force)
-    notes = (_SECRETS,) if any(row.status == "refused" for row in rows) else ()
+    notes = (*((_SECRETS,) if has_secrets else ()), *offers.notes())
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, notes=notes)
 
 

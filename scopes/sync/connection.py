@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from scopes.ids import Oid
 from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
 from scopes.store.recovery import remove_orphans
-from scopes.store.refs import REMOTES
+from scopes.store.refs import PURGE_OFFERS, REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
 from scopes.sync.git_transport import GitTransport
 
 KNOWN = "refs/in/"
+KNOWN_LISTS = "refs/purged/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,11 @@ def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iter
     """
     repository.require_writable()
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
-    remotes = repository.list_refs(REMOTES) if knows_remotes else {}
-    known = {KNOWN + ref.removeprefix(REMOTES): Oid(oid) for ref, oid in remotes.items()}
+    prefixes = {REMOTES: KNOWN, PURGE_OFFERS: KNOWN_LISTS} if knows_remotes else {}
+    known = {
+        name + ref.removeprefix(prefix): Oid(oid)
+        for prefix, name in prefixes.items()
+        for ref, oid in repository.list_refs(prefix).items()
+    }
     with open_quarantine(repository.path, known) as quarantine:
         yield quarantine

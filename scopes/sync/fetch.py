@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scopes.errors import Corrupt
 from scopes.history.conversations import next_conversation_id
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.purge.accept import is_new_offer, offer
+from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
@@ -24,7 +24,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.purged_lists import note_offers
+from scopes.sync.purge_notes import note_offers
 from scopes.sync.remote_selection import choose_refspecs, keep_recent
 from scopes.sync.remotes import Remote
 from scopes.sync.unpacked_bundles import unpacked
@@ -116,7 +116,7 @@ def receive(
         roots = list_roots(repository)
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
-        if not incoming.checked and not is_new_offer(repository, incoming.purged):
+        if not incoming.checked and not is_new_offer(repository, remote.name, incoming.lists):
             return Receipt(tuple(rows), None, incoming.refused)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
@@ -125,7 +125,7 @@ def receive(
                 first = next_conversation_id(repository)
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
                 rows += [acceptance.add(each) for each in incoming.checked]
-                offer(objects, acceptance.transaction, incoming.purged)
+                take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))

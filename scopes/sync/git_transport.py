@@ -68,6 +68,7 @@ _BAD_OBJECT: Final = "fsck error in packed object"
 _BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _HEADER_BYTES: Final = 16
 _CONVERSATIONS: Final = "refs/scopes/v1/c/*"
+_PURGED: Final = "refs/scopes/v1/purged/*"
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/scopes/v1/"
 _TRACE: Final = "curl-trace"
@@ -186,14 +187,15 @@ class GitTransport:
         return {ref: int(time) for ref, _, time in pairs if time.isdecimal()}
 
     def unpack_bundle(self) -> None:
-        """Fetch all conversations of a bundle into refs of the same names; their objects are not checked.
+        """Fetch all conversations and lists of a bundle into refs of the same names; their objects are not checked.
 
         Raises:
             Corrupt: git cannot read the bundle.
         """
         words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
         words += ["--progress"] if self._on_progress is not None else []
-        done = self._run([*_UNCHECKED, *words, "--", self._address.text, f"{_CONVERSATIONS}:{_CONVERSATIONS}"])
+        specs = [f"{refs}:{refs}" for refs in (_CONVERSATIONS, _PURGED)]
+        done = self._run([*_UNCHECKED, *words, "--", self._address.text, *specs])
         if done.code != 0:
             problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
             raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.purged import NOTHING, Purged
 from scopes.ids import Oid
+from scopes.purge.offers import offer_ref
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
@@ -24,6 +25,7 @@ from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
 from scopes.sync.purged_lists import REFSPEC as LISTS
 from scopes.sync.purged_lists import check_list, take_lists
+from scopes.sync.purged_lists import refspec_of as refspec_of_list
 from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
 from scopes.sync.second_check import check_packs, check_sizes
@@ -37,13 +39,13 @@ class Incoming(NamedTuple):
     """What a remote has sent: conversations in which something is new, others, and those that are not acceptable.
 
     refused: why, by the refs on the remote, which may be no names of conversations
-    purged: what machines have purged, as the remote says it
+    lists: what machines have purged, as the remote says it: the commits, by machine
     """
 
     checked: Sequence[ReceivedConversation]
     unchanged: Sequence[RemoteName]
     refused: Mapping[str, Corrupt]
-    purged: Purged = NOTHING
+    lists: Mapping[str, Oid] = MappingProxyType({})
 
 
 @contextmanager
@@ -94,6 +96,7 @@ class _Search:
         self._connection = connection
         self._left = MAX_FETCHES
         self.has_bad_list = False
+        self._lists = [LISTS]  # to fetch with everything else
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -123,8 +126,7 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        specs = refspecs if self.has_bad_list else [*refspecs, LISTS]
-        incoming = transport.fetch(specs)
+        incoming = transport.fetch([*refspecs, *self._lists])
         lists = take_lists(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
@@ -152,22 +154,27 @@ class _Search:
         checked = [each for each in results if not isinstance(each, Corrupt)]
         for _, objects in parts:
             check.visit(objects)
-        purged = self._check_lists(check, received, lists, refused)
+        good = self._check_lists(check, received, lists, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, purged)
+        return Incoming(checked, unchanged, refused, good)
 
     def _check_lists(
-        self, check: FormatCheck, received: ReceivedObjects, lists: Sequence[Oid], refused: dict[str, Corrupt]
-    ) -> Purged:
-        """Return what was purged elsewhere; if a list is bad, it is not fetched again."""
-        purged = NOTHING
-        for oid in lists:
+        self, check: FormatCheck, received: ReceivedObjects, lists: Mapping[str, Oid], refused: dict[str, Corrupt]
+    ) -> dict[str, Oid]:
+        """Return the lists that are acceptable, by machine; only they are fetched again if one is bad."""
+        good: dict[str, Oid] = {}
+        for machine, oid in lists.items():
+            known = self._repository.find_ref(offer_ref(self._remote.name, machine))
             try:
-                found, objects = check_list(received, oid)
-                check.visit(objects)
-                purged = purged.join(found)
+                if oid != known or received.is_new(oid):  # else it was checked when it came
+                    check.visit(check_list(received, machine, oid))
+                good[machine] = oid
             except (Corrupt, NotFound) as error:
                 self.has_bad_list = True
-                refused[f"{PURGED_ON_REMOTE}{oid}"] = error if isinstance(error, Corrupt) else Corrupt(error.message)
-        return purged
+                refused[f"{PURGED_ON_REMOTE}{machine}"] = (
+                    error if isinstance(error, Corrupt) else Corrupt(error.message)
+                )
+        if len(good) < len(lists):
+            self._lists = list(map(refspec_of_list, good))
+        return good

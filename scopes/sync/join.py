@@ -33,7 +33,7 @@ from scopes.sync.registers import (
 LOCAL: Final = ("directory",)  # where the conversation was started: a path of this machine
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 _JOIN: Final = "join metadata"
-_RECEIVED: Final = "metadata from a remote"
+RECEIVED: Final = "metadata from a remote"
 _LOCAL_NAMES: Final = "names of branches on this machine"
 
 
@@ -74,7 +74,7 @@ def _is_working_state(entry: bytes | None) -> bool:
 
 def write_received(objects: Objects, tree: Oid, time: int) -> Oid:
     """Write metadata that came from a remote as a commit, a function of its arguments, for `join_metadata`."""
-    return _write(objects, tree, (), time, _RECEIVED)
+    return _write(objects, tree, (), time, RECEIVED)
 
 
 def join_metadata(objects: Objects, ours: Oid, theirs: Oid) -> Oid:
@@ -171,7 +171,7 @@ def _list_leaves(objects: Objects, commit: Oid) -> list[Commit]:
 def _drop_contained(objects: Objects, leaves: Mapping[Oid, Commit], states: Mapping[Oid, State]) -> set[Oid]:
     """Return the commits that no other one contains: as an ancestor or, if it came from a remote, in its state."""
     kept = leaves.keys() - _walk_ancestors(objects, leaves.values())
-    received = {oid for oid in kept if leaves[oid].subject == _RECEIVED and not leaves[oid].parents}
+    received = {oid for oid in kept if leaves[oid].subject == RECEIVED and not leaves[oid].parents}
 
     def contains(other: Oid, oid: Oid) -> bool:
         if join_states(states[other], states[oid]) != states[other]:

@@ -6,15 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from scopes.clock import new_id
-from scopes.history.messages import header_of
-from scopes.history.purged import NOTHING, read_purged
-from scopes.history.revisions import list_branch_tips
+from scopes.history.purged import read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.purge.accept import has_content, read_offered
 from scopes.purge.on_remotes import forget_values, read_values
 from scopes.result import Note, plural
-from scopes.store.graph import walk_newest_first
 from scopes.store.machine import machine_id
 from scopes.store.refs import PURGED
 from scopes.store.repository import Repository
@@ -22,13 +18,13 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.outgoing import Outgoing
+from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import SENT, push_list
 
 NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
     "scopes purge --accept, and pushes again"
 )
-_OFFERED: Final = "it has what was purged elsewhere: scopes purge --accept, then push again"
 
 
 def list_purged(repository: Repository, remote: str) -> list[ConversationId]:
@@ -44,6 +40,7 @@ class PurgedOnRemote:
         self._repository = repository
         self._remote = remote
         self._values = read_values(repository.path).get(remote, {})
+        self._offers = OfferGate(repository)
 
     def has(self, ref: str) -> bool:
         """Return True if a ref of the remote still has what was purged."""
@@ -61,16 +58,15 @@ class PurgedOnRemote:
 
     def find_refusal(self, outgoing: Outgoing) -> str | None:
         """Return why a conversation may not be sent: it would bring back what was purged elsewhere."""
-        offered = read_offered(self._repository)
-        if offered == NOTHING:
-            return None
-        if offered.has_conversation(outgoing.name.root):
-            return _OFFERED
-        there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
-        tips = [*list_branch_tips(self._repository, outgoing.conversation).values()]
-        hidden = {each.oid for each in walk_newest_first(self._repository, [known.tip for known in there.values()])}
-        new = walk_newest_first(self._repository, tips, hidden)
-        return _OFFERED if any(has_content(self._repository, header_of(each), offered) for each in new) else None
+        return self._offers.find_refusal(outgoing)
+
+    def refresh(self) -> None:
+        """Read what is offered again, after a fetch."""
+        self._offers.refresh()
+
+    def note_offers(self) -> tuple[Note, ...]:
+        """Return a note about what was sent, or held back, although it was purged elsewhere."""
+        return self._offers.notes()
 
     def is_needed(self, *, deletes: bool) -> bool:
         """Return True if `finish` has something to do."""

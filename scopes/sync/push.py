@@ -138,6 +138,7 @@ def push(
             *_notes(shown, remote),
             *_note_fetched(run.fetched, remote),
             *deleted,
+            *run.note_offers(),
         ),
     )
 
@@ -201,6 +202,7 @@ class _Push:
                 specs = [refspec_of(name) for name in names if name.ref in there]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
         self.fetched += rows
+        self._purged.refresh()
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
@@ -292,6 +294,10 @@ class _Push:
             return ()
         with quarantine_of(self._repository) as quarantine:
             return self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+
+    def note_offers(self) -> tuple[Note, ...]:
+        """Return a note about what was purged elsewhere, and was sent or held back."""
+        return self._purged.note_offers()
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
         """Record what the remote has confirmed, with what was known of it before."""

@@ -43,7 +43,16 @@ def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
     "words",
     [
         (),
-        ("conv-001", "--accept"),
+        ("conv-001", "x", "--accept"),
+        ("--accept", "--decline"),
+        ("--offers", "--continue"),
+        ("--from", "origin"),
+        ("conv-001", "--source", "a.jsonl"),
+        ("--source", "a.jsonl", "--search", "b"),
+        ("--source", "a.jsonl", "--accept"),
+        ("--offers", "--from", "origin"),
+        ("--decline", "--dry-run"),
+        ("--file", "a.py", "--decline"),
         ("--accept", "--continue"),
         ("conv-001", "x", "--file", "a.py"),
         ("--file", "a.py", "--search", "b"),
@@ -52,6 +61,15 @@ def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
 )
 def test_one_thing_is_purged_at_a_time(planted, words):
     planted.run("purge", *words, "--yes", "--json", code=2)
+
+
+def test_offers_are_listed_accepted_and_declined(planted):
+    assert planted.run("purge", "--offers", "--json")["offers"] == []
+    for word in ("--accept", "--decline"):
+        error = planted.run_refused("purge", word, code=4)
+        assert "purged elsewhere" in error["message"]
+        assert "scopes purge --offers" in error["hint"]
+    assert "no remote and no machine" in planted.run_refused("purge", "--decline", "--from", "bob", code=4)["message"]
 
 
 def test_a_purge_that_was_not_interrupted_cannot_be_continued(planted):

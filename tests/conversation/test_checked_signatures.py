@@ -11,7 +11,10 @@ from scopes.conversation.log_signatures import with_signatures
 from scopes.conversation.merge import merge
 from scopes.conversation.verify import verify
 from scopes.conversation.verify_signatures import verify_signatures
+from scopes.errors import Invalid
+from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import Oid
+from scopes.model.message import Author, Message
 from scopes.store.objects import COMMIT
 from scopes.store.repository import read_data
 from tests.cli.running import PRODUCT, scopes
@@ -71,6 +74,71 @@ def test_a_store_without_signatures_passes(repository, home):
     history(repository, "main: a b")
     done = verify_signatures(repository, str(home))
     assert (done.signatures, done.exit_code, done.commits > 1) == ((), 0, True)
+
+
+def unsigned(repository, home, **options):
+    done = verify_signatures(repository, str(home), **options)
+    return [row.what for row in done.unsigned], done.exit_code
+
+
+@pytest.fixture
+def unsigned_merge(repository, home):
+    """Merge without a signature, as a stranger does who has taken it away."""
+    repository.caller = repository.caller._replace(sign=bytes)
+    history(repository, "main: a b c", "fix@b: d e")
+    return merge(repository, "conv-001", "fix", target="main").tip
+
+
+def test_a_merge_without_a_signature_is_named_and_passes_unless_signatures_are_required(
+    repository, home, unsigned_merge
+):
+    assert unsigned(repository, home) == (["merge"], 0)
+    assert unsigned(repository, home, required=True) == (["merge"], 1)
+    done = verify_signatures(repository, str(home))
+    assert done.unsigned[0].oid == unsigned_merge
+    assert done.notes[-1].text.endswith("where git does: 1 merge")
+    assert "--require-signatures" in done.notes[-1].hint
+
+
+def test_messages_that_scopes_does_not_sign_are_not_missed(repository, home):
+    history(repository, "main: a b")
+    assert unsigned(repository, home, required=True) == ([], 0)
+
+
+def test_signatures_are_required_from_a_time_on(repository, home, unsigned_merge):
+    assert unsigned(repository, home, required=True, since="2099-01-01") == ([], 0)
+    assert unsigned(repository, home, required=True, since="2000-01-01") == (["merge"], 1)
+    with pytest.raises(Invalid):
+        verify_signatures(repository, str(home), since="whenever")
+
+
+def test_a_note_counts_what_is_missing_since_the_first_signature(repository, home, merged):
+    repository.caller = repository.caller._replace(sign=bytes)
+    history(repository, "main: x y", "late@x: z")
+    merge(repository, "conv-002", "late", target="main")
+    note = verify_signatures(repository, str(home)).notes[-1]
+    assert "1 merge; 1 of them since the first signature" in note.text
+    assert "--since 20" in note.hint
+
+
+def test_a_resolution_of_a_person_is_missed_and_other_notices_are_not(repository, home):
+    repository.caller = repository.caller._replace(sign=bytes)
+    made = history(repository, "main: a")
+    tip = Oid(made.oids["a"])
+    for number, extra in enumerate(({}, {"conflict": {"key": "x"}})):
+        notice = Message(id="ab"[number] * 26, kind="notice", parts=(), author=Author("carol", "human"), extra=extra)
+        tip = write_message_commit(repository, tip, notice, write_message_blob(repository, notice))
+    move(repository, ("refs/heads/conv-001/decided", None, tip))
+    assert unsigned(repository, home, required=True) == (["resolution"], 1)
+
+
+def test_the_command_line_fails_if_a_required_signature_is_missing(repository, home, unsigned_merge):
+    run = lambda *words: scopes("--store", repository.path, "verify", *words, table=PRODUCT)  # noqa: E731
+    assert run("--signatures").returncode == 0
+    done = run("--require-signatures")
+    assert (done.returncode, f"{unsigned_merge}\tnot signed" in done.stdout) == (1, True)
+    assert run("--require-signatures", "--since", "2099-01-01").returncode == 0
+    assert run("--since", "2099-01-01").returncode == 2
 
 
 def test_a_store_with_signatures_is_sound(repository, home, merged):

@@ -269,3 +269,15 @@ def test_a_commit_time_beyond_the_year_9999_is_a_warning_and_stops_no_reader(rep
     received = open_store(repository.path)
     assert [row.id for row in list_conversations(received).conversations] == ["conv-001"]
     assert show(received, "conv-001").id == "conv-001"
+
+
+@pytest.mark.parametrize(("days", "is_found"), [(1, False), (400, True), (-400, True)])
+def test_a_commit_time_far_from_that_of_the_message_is_a_warning(repository, days, is_found):
+    history(repository, "main: a b")
+    data = git(repository, "cat-file", "commit", "refs/heads/conv-001/main")
+    moved = lambda match: f"{match[1]} {match[2]}{int(match[3]) + days * 86400}"  # noqa: E731
+    forged = re.sub(r"(author|committer) (.*> )([0-9]+)", moved, data)
+    git(repository, "update-ref", "refs/heads/conv-001/main", repository.write("commit", forged.encode()))
+    problems = [text for severity, _, text in found(repository) if "contradicts that of the message" in text]
+    assert bool(problems) == is_found
+    assert verify(repository).exit_code == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.errors import CannotImport, Refused
+from scopes.errors import CannotImport, NotFound, Refused
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.blank_records import Span, blank_records
 from scopes.history.purged import read_purged, write_purged
@@ -23,6 +23,7 @@ from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo, skipped_paths
 from tests.support.every_byte import find_word
+from tests.support.history import texts
 from tests.support.store import make_store
 
 WORD = "Xylophone-Quarantine-4711"
@@ -150,3 +151,33 @@ def test_a_record_is_overwritten_wherever_chunks_are_cut(cut):
     assert blank[36:] == data[36:]
     assert b"hush" not in blank
     assert blank[35:36] == b"\n"
+
+
+@pytest.mark.parametrize("named", ["s1.jsonl", "the whole path", "./s1.jsonl"])
+def test_all_messages_of_a_transcript_go_with_their_records_and_others_stay(repository, places, tmp_path, named):
+    imported(repository, tmp_path)
+    import_demo(repository, write_transcript(tmp_path / "s2.jsonl", *session_records("s2", "x y")))
+    path = str(tmp_path / "s1.jsonl") if named == "the whole path" else named
+    done = purge(repository, PurgeRequest(source=path), places)
+    assert (done.messages, done.left, done.files_kept) == (3, (), (str(tmp_path / "s1.jsonl"),))
+    assert branch_words(repository) == "[purged] [purged] [purged]"
+    assert texts(repository, "conv-002") == ["say x", "say y"]
+    assert find_word(WORD, repository.path) == []
+    stored = [b"".join(walk_chunks(repository, Oid(value))) for value in repository.list_refs(SOURCES).values()]
+    assert sorted(b'"say"' in each for each in stored) == [False, True]
+
+
+@pytest.mark.parametrize("path", ["1.jsonl", "s1", "other/s1.jsonl", "", "/"])
+def test_a_transcript_is_named_by_its_path_or_the_end_of_it(repository, places, tmp_path, path):
+    imported(repository, tmp_path)
+    with pytest.raises(NotFound, match="no message was imported"):
+        purge(repository, PurgeRequest(source=path), places)
+    assert branch_words(repository) == f"a {WORD} b"
+
+
+def test_a_purged_transcript_that_has_grown_brings_its_new_messages_only(repository, places, tmp_path):
+    imported(repository, tmp_path)
+    purge(repository, PurgeRequest(source="s1.jsonl"), places)
+    imported(repository, tmp_path, "a secret b c")
+    assert branch_words(repository) == "[purged] [purged] [purged] c"
+    assert find_word(WORD, repository.path) == []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from scopes.model.signature import Signature
+from scopes.purge.decline import PurgeDeclined
+from scopes.purge.offers import DECIDE
 from scopes.purge.on_remotes import RemoteCopy
 from scopes.purge.proof import CopiedIn
 from scopes.purge.purge import PurgedMessage, PurgeDone, PurgePlanned
+from scopes.purge.purge_offers import OfferedConversation, PurgeOffer, PurgeOffers
 from scopes.purge.redact import ConversationRedacted
 from scopes.purge.retention import DueConversation, RetentionRule, RetentionStatus
 from scopes.result import Note
@@ -40,6 +44,23 @@ PURGE_SAMPLES = {
         messages=0, conversations=1, operation=None, objects=9, files=20, left=("/s.git/copy.pack", "object 5d41402a"),
         copies=(), remotes=(), files_kept=(),
     ),
+}  # fmt: skip
+OFFER_SAMPLES = {
+    "offers": PurgeOffers(
+        offers=(
+            PurgeOffer(
+                "origin", "3f2a91c07b1d", "2026-05-06T07:08:09Z", Signature("good", "dave@example.com", "SHA256:x"), 12,
+                (
+                    OfferedConversation("conv-001", 2, "undecided"), OfferedConversation("conv-002", None, "declined"),
+                ),
+            ),
+            PurgeOffer("origin", "0123456789ab", None, None, 60000, ()),
+        ),
+        notes=(Note("what is undecided stays here, and is not removed by itself", DECIDE),),
+    ),
+    "no-offers": PurgeOffers(offers=()),
+    "declined": PurgeDeclined(messages=2, conversations=1, listed=12, operation=_OPERATION),
+    "declined-nothing-here": PurgeDeclined(messages=0, conversations=0, listed=3, operation=None),
 }  # fmt: skip
 REDACT_SAMPLES = {
     "redacted": ConversationRedacted(

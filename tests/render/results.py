@@ -64,7 +64,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
-from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
+from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.handover.resume import Resumption
@@ -138,7 +138,7 @@ from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
-from tests.render.purge_results import PURGE_SAMPLES, REDACT_SAMPLES, RETENTION_SAMPLES
+from tests.render.purge_results import OFFER_SAMPLES, PURGE_SAMPLES, REDACT_SAMPLES, RETENTION_SAMPLES
 from tests.render.remote_results import REMOTE_SAMPLES
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1568,6 +1568,7 @@ SAMPLES = {
     },
     "collaborations": COLLABORATIONS,
     "purge": PURGE_SAMPLES,
+    "purge-offers": OFFER_SAMPLES,
     "redact": REDACT_SAMPLES,
     "retention": RETENTION_SAMPLES,
     "remotes": REMOTE_SAMPLES,
@@ -1608,6 +1609,11 @@ SAMPLES = {
             signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
         ),
         "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
+        "signatures-missing": SignatureCheck(
+            path="/s.git", commits=3, signatures=(), required=True,
+            unsigned=(UnsignedCommit("ab" * 20, "Merge \x1b[2J messages", "merge", "2026-05-06T07:08:09Z"),),
+            notes=(Note("not signed, although scopes signs such commits where git does: 1 merge", "let git sign"),),
+        ),
         "damaged": Verification(
             path="/s.git", conversations=2, branches=3, messages=9,
             findings=(

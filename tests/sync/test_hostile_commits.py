@@ -139,7 +139,7 @@ def test_a_list_of_what_was_purged_that_says_more_is_refused(forger, victim):
     tree = forger.write("tree", b"")
     good = forger.commit(tree, [], b"Purged\n", AUTHOR)
     with pytest.raises(Corrupt, match="not as scopes writes it"):
-        check_list(victim, victim.write(COMMIT, git_bytes(forger.bare, "cat-file", "commit", good)))
+        check_list(victim, "0123456789ab", victim.write(COMMIT, git_bytes(forger.bare, "cat-file", "commit", good)))
 
 
 def test_only_what_signing_adds_is_taken_away(forger):

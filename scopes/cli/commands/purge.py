@@ -8,9 +8,11 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.purge.accept import accept_purges, plan_accept
+from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
+from scopes.purge.decline import decline_purges
 from scopes.purge.purge import Places, PurgePlanned, continue_purge, plan_purge
 from scopes.purge.purge import purge as run_purge
+from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.selection import PurgeRequest
 from scopes.render.progress import progress
 from scopes.result import plural
@@ -28,7 +30,20 @@ def purge(
     query: Annotated[
         str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
     ] = None,
-    accept: Annotated[bool, usage.Option("--accept", help="Purge what was purged elsewhere; fetch lists it")] = False,
+    transcript: Annotated[
+        str | None,
+        usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
+    ] = None,
+    offers: Annotated[
+        bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")
+    ] = False,
+    accept: Annotated[
+        bool, usage.Option("--accept", help="Purge what was purged elsewhere: all, in CONV, or of --from")
+    ] = False,
+    decline: Annotated[bool, usage.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
+    source: Annotated[
+        str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
+    ] = None,
     go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
@@ -41,11 +56,21 @@ def purge(
     before, without the content. Messages that quote the text are listed, and stay until you purge them, too.
 
     --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results.
+    --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,
+    and their records in the copy that the store keeps; the file itself is named, and stays.
+
+    The search at the end looks for the id of every object that was removed, whatever its size, and in every object and
+    file, compressed or not, for the longest 64 lines of 16 characters and more: as they are, in lower case, as JSON
+    writes them and in base64. A copy of a shorter line elsewhere is not found by it.
 
     What was purged is remembered by hashes, and does not come back: not by an import of the same transcript, not by a
     fetch, and other people's stores are offered to purge it, too. Not reached are copies elsewhere: the remotes until
     you push, their backups and caches, other stores until they accept, exports, and the transcripts of the agents
     themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
+
+    What others have purged is offered, and removes nothing by itself. --offers lists it: which machine, what git says
+    about the signature of its list, and what of it is here. --accept removes it, --decline keeps it; until then a
+    conversation that came from elsewhere is not pushed while it has it. One that began here always is.
 
     In a terminal it asks; scripts need --yes. The exit code is 7 if something is left.
 
@@ -53,27 +78,54 @@ def purge(
       scopes purge conv-001 3f2a91c0 --dry-run
       scopes purge conv-001
       scopes purge conv-001 --file .env
+      scopes purge --source rollout-2026-05-06.jsonl
       scopes purge --search '"BEGIN PRIVATE KEY"'
+      scopes purge --offers
+      scopes purge --accept --dry-run
+      scopes purge --decline --from 3f2a91c07b1d
       scopes purge --continue
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
     places = places_of(invocation)
-    request = _read_request(conversation, messages or [], file, query)
-    if (accept or go_on) + (request != PurgeRequest()) != 1 or (accept and go_on):
-        hint = "name a conversation, or use --file, --search, --accept or --continue"
+    if offers or accept or decline or source is not None:
+        if [offers, accept, decline].count(True) != 1 or go_on or messages or (file, query, transcript) != (None,) * 3:
+            raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
+        what = "offers" if offers else "accept" if accept else "decline"
+        return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
+    request = _read_request(conversation, messages or [], file, query, transcript)
+    if go_on + (request != PurgeRequest()) != 1:
+        hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
         raise Invalid("name one thing to purge", hint=hint)
     if go_on:
         with progress(invocation.output(), "purging") as meter:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
-    plan = plan_accept(repository) if accept else plan_purge(repository, request, places)
+    plan = plan_purge(repository, request, places)
     if dry_run:
         return invocation.show(plan)
     invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
-        if accept:
-            return invocation.show(accept_purges(repository, places, on_progress=lambda _: meter(1)))
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+
+
+def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: bool) -> int:
+    """List what is offered, or accept or decline it."""
+    repository = invocation.repository()
+    if what == "offers":
+        if dry_run or choice != OfferChoice():
+            raise Invalid("--offers lists all of them", hint="leave out everything else")
+        return invocation.show(list_purge_offers(repository, invocation.cwd))
+    if what == "decline":
+        if dry_run:
+            raise Invalid("--decline has no --dry-run: nothing is removed", hint="see: scopes purge --offers")
+        return invocation.show(decline_purges(repository, choice))
+    plan = plan_accept(repository, choice)
+    if dry_run:
+        return invocation.show(plan)
+    invocation.confirm(question_of(plan))
+    with progress(invocation.output(), "purging") as meter:
+        done = accept_purges(repository, places_of(invocation), choice, on_progress=lambda _: meter(1))
+        return invocation.show(done)
 
 
 def places_of(invocation: Invocation) -> Places:
@@ -89,9 +141,15 @@ def question_of(plan: PurgePlanned) -> str:
     return f"remove {named} for good? This cannot be undone."
 
 
-def _read_request(conversation: str | None, messages: list[str], file: str | None, query: str | None) -> PurgeRequest:
-    if len([each for each in (messages, file, query) if each]) > 1:
-        raise Invalid("messages, --file and --search cannot be combined", hint="purge one after the other")
+def _read_request(
+    conversation: str | None, messages: list[str], file: str | None, query: str | None, source: str | None
+) -> PurgeRequest:
+    if len([each for each in (messages, file, query, source) if each]) > 1:
+        raise Invalid("messages, --file, --search and --source cannot be combined", hint="purge one after the other")
+    if source is not None:
+        if conversation is not None:
+            raise Invalid("--source is not about one conversation", hint="leave out its name")
+        return PurgeRequest(source=source)
     if messages or file is not None or query is not None:
         return PurgeRequest(conversation=conversation, messages=tuple(messages), file=file, query=query)
     return PurgeRequest(conversations=() if conversation is None else (conversation,))

@@ -27,6 +27,13 @@ def verify(
     signatures: Annotated[
         bool, usage.Option("--signatures", help="Check instead the signature of every signed commit, with git")
     ] = False,
+    require_signatures: Annotated[
+        bool,
+        usage.Option("--require-signatures", help="--signatures, and what scopes signs where git signs must be signed"),
+    ] = False,
+    since: Annotated[
+        str | None, usage.Option("--since", metavar="WHEN", help="Signatures are required from this time on")
+    ] = None,
 ) -> int:
     """Check the whole store, or one imported transcript.
 
@@ -40,22 +47,31 @@ def verify(
     With --signatures, prints every signed commit with what git says about its signature: good, untrusted key, unknown
     key, bad, expired, expired key, revoked key, or not checked. git uses your keys: the keyring of gpg, and for ssh the
     file in gpg.ssh.allowedSignersFile. The exit code is 1 if one is not good. Merges, and resolutions and decisions of
-    people, are signed where git signs (commit.gpgSign); imported messages and those of agents are not.
+    people, are signed where git signs (commit.gpgSign); imported messages and those of agents are not. A merge that a
+    purge or a rebase has written again has none.
+
+    --require-signatures prints, beside, the merges, resolutions of people and the list of what was purged that have no
+    signature; the exit code is 1 if there is one. With --since those before that time need none.
 
     Examples:
       scopes verify
       scopes verify --signatures
+      scopes verify --require-signatures --since 2026-01-31
       scopes verify --json
       scopes verify --source ~/.claude/projects/-home-carol-shop/7c1e.jsonl
       scopes verify --source rollout.jsonl.zst --json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    if signatures:
+    if since is not None and not require_signatures:
+        raise Invalid("--since is about --require-signatures", hint="add --require-signatures")
+    if signatures or require_signatures:
         if source is not None:
             raise Invalid("--signatures and --source cannot be combined", hint="leave out one of them")
         return invocation.show(
-            load("scopes.conversation.verify_signatures:verify_signatures")(repository, invocation.cwd)
+            load("scopes.conversation.verify_signatures:verify_signatures")(
+                repository, invocation.cwd, required=require_signatures, since=since
+            )
         )
     if source is not None:
         return invocation.show(verify_source(repository, source, FORMATS))

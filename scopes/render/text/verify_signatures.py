@@ -15,20 +15,26 @@ if TYPE_CHECKING:
     from scopes.render.color import Style
 
 _COLUMNS = (Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True))
+_UNSIGNED = "not signed"
 _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
 
 
 @render_text.register
 def render_signature_check(result: SignatureCheck, view: View) -> None:
     """Write every signature and a verdict; in a pipe only the signatures, one row each."""
-    rows = ((r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject) for r in result.signatures)
+    rows = [(r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject) for r in result.signatures]
+    unsigned = result.unsigned if result.required else ()
     if not view.terminal:
-        view.rows(_COLUMNS, rows)
+        view.rows(_COLUMNS, [*rows, *((r.oid, state_span(_UNSIGNED), "", "", r.subject) for r in unsigned)])
         return
     for row in result.signatures:
         view.line(Span(row.oid[:8], "id"), " ", *signature_spans(row), "  ", row.subject)
+    for each in unsigned:
+        view.line(Span(each.oid[:8], "id"), " ", state_span(_UNSIGNED), f"  {each.what} of {each.time}: {each.subject}")
     good = sum(row.state == GOOD for row in result.signatures)
     total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
+    if result.required and result.unsigned:
+        view.sentence(Span(f"{counted(len(result.unsigned), 'signature')} missing: ", "bad"), "they are required")
     verdict = Span("all good: ", "good") if result.all_good else Span(f"{good} good: ", "bad")
     view.sentence(verdict if result.signatures else Span("none: "), total)
 

@@ -1,0 +1,107 @@
+"""`purge --offers`: what other machines have purged, who signed it and when it came, and what of it is here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.clock import format_seconds
+from scopes.history.purged import Purged, hash_of, join_all, read_purged
+from scopes.history.revisions import find_root_commit
+from scopes.ids import ConversationId
+from scopes.model.signature import Signature
+from scopes.purge.offers import DECIDE, Offer, OfferedHere, list_offers, read_list, walk_offered
+from scopes.result import Note, Result
+from scopes.store.reflog import walk_moves
+from scopes.store.refs import PURGE_DECLINED
+from scopes.store.repository import Repository
+from scopes.store.signatures import check_signatures
+
+Decision: TypeAlias = Literal["undecided", "declined"]
+UNDECIDED: Final = "undecided"
+DECLINED: Final = "declined"
+
+
+class OfferedConversation(NamedTuple):
+    """What of an offer is in a conversation: the conversation itself if `messages` is None, or so many messages."""
+
+    conversation: ConversationId
+    messages: int | None
+    decision: Decision
+
+
+class PurgeOffer(NamedTuple):
+    """What a machine has purged, as a remote says it.
+
+    machine: its id, which is the same on all remotes
+    received: when its newest list came; None if that is not known any more
+    signature: what git says about that of the list; None if it has none
+    listed: how many messages and conversations
+    here: what of it is here and was not purged
+    """
+
+    remote: str
+    machine: str
+    received: str | None
+    signature: Signature | None
+    listed: int
+    here: tuple[OfferedConversation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeOffers(Result):
+    """What other machines have purged."""
+
+    offers: tuple[PurgeOffer, ...]
+
+
+def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
+    """Return all offers, with what of them is here.
+
+    directory: where the command runs, for settings of git with a condition
+
+    Raises:
+        Corrupt, NotFound: the store cannot be read.
+    """
+    offers = list_offers(repository)
+    lists = [read_list(repository, offer.commit) for offer in offers]
+    found = list(walk_offered(repository, join_all(lists).without(read_purged(repository))))
+    signatures = check_signatures(repository, [offer.commit for offer in offers], directory)
+    declined = read_purged(repository, PURGE_DECLINED)
+    rows = tuple(
+        PurgeOffer(
+            offer.remote,
+            offer.machine,
+            _find_time(repository, offer),
+            signatures.get(offer.commit),
+            len(listed.messages) + len(listed.conversations),
+            tuple(_walk_here(repository, found, listed, declined)),
+        )
+        for offer, listed in zip(offers, lists, strict=True)
+    )
+    is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)
+    notes = (Note("what is undecided stays here, and is not removed by itself", DECIDE),) if is_open else ()
+    return PurgeOffers(offers=rows, notes=notes)
+
+
+def _find_time(repository: Repository, offer: Offer) -> str | None:
+    times = (move.time for move in walk_moves(repository, offer.ref) if move.new == offer.commit)
+    return next(map(format_seconds, times), None)
+
+
+def _walk_here(
+    repository: Repository, found: Sequence[OfferedHere], listed: Purged, declined: Purged
+) -> Iterator[OfferedConversation]:
+    counts: Counter[tuple[ConversationId, Decision]] = Counter()
+    for name, head in found:
+        if head is None:
+            key = hash_of(find_root_commit(repository, name) or "")
+            if key in listed.conversations:
+                yield OfferedConversation(name, None, DECLINED if key in declined.conversations else UNDECIDED)
+        elif listed.has_message(head.id):
+            one = Purged({hash_of(head.id): listed.parts_of(head.id)})
+            counts[name, UNDECIDED if one.without(declined) else DECLINED] += 1
+    for (name, decision), count in sorted(counts.items()):
+        yield OfferedConversation(name, count, decision)

@@ -1,0 +1,119 @@
+"""What a fetch and a push do about offers: say that there are some, and hold back what would bring something back.
+
+An offer is only offered. It never holds back a conversation that was begun here; what came from elsewhere waits until
+the user accepts or declines, and everything else is pushed.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+from scopes.errors import Corrupt
+from scopes.history.messages import header_of
+from scopes.history.purged import NOTHING, Purged
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import ConversationId, Oid
+from scopes.purge.offers import DECIDE, fingerprint, has_content, list_offers, read_undecided, walk_offered
+from scopes.result import Note, plural
+from scopes.store.graph import walk_newest_first
+from scopes.store.json_file import read_json, write_json
+from scopes.store.refs import HEADS
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.origin import is_from_here
+from scopes.sync.outgoing import Outgoing
+
+FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
+_HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
+
+
+def note_offers(repository: Repository) -> tuple[Note, ...]:
+    """Return a note if something is here that was purged elsewhere, and nobody has decided about it."""
+    messages, conversations = _count_offered(repository)
+    counts = ((messages, "message"), (conversations, "conversation"))
+    named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count)
+    if not named:
+        return ()
+    verb = "was" if messages + conversations == 1 else "were"
+    return (Note(f"{named} {verb} purged elsewhere, and not here", DECIDE),)
+
+
+def _count_offered(repository: Repository) -> tuple[int, int]:
+    """Return how many messages and conversations are undecided, reading lists and messages only if one has changed."""
+    if not list_offers(repository):
+        return 0, 0
+    branches = sorted(f"{ref} {value}" for ref, value in repository.list_refs(HEADS).items())
+    state = sha256("\n".join((fingerprint(repository), *branches)).encode()).hexdigest()
+    try:
+        match read_json(repository.path, FILE):
+            case {"v": 1, "state": known, "messages": int(messages), "conversations": int(conversations)} if (
+                known == state
+            ):
+                return messages, conversations
+    except Corrupt:
+        pass
+    found = [each.head for each in walk_offered(repository, read_undecided(repository))]
+    conversations = found.count(None)
+    messages = len(found) - conversations
+    with exclusive_write(repository):
+        document = {"v": 1, "state": state, "messages": messages, "conversations": conversations}
+        write_json(repository.path, FILE, document)
+    return messages, conversations
+
+
+class OfferGate:
+    """Decides which conversations are sent while something is offered and undecided."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._undecided: Purged | None = None
+        self._sent: dict[ConversationId, None] = {}
+        self._held: dict[ConversationId, None] = {}
+
+    def find_refusal(self, outgoing: Outgoing) -> str | None:
+        """Return why a conversation may not be sent: it came from elsewhere, and has what was purged there."""
+        if self._undecided is None:
+            self._undecided = read_undecided(self._repository)
+        undecided = self._undecided if outgoing.is_new or outgoing.diverged else NOTHING
+        name = outgoing.conversation
+        if not undecided or not self._has_offered(outgoing, undecided):
+            return None
+        if is_from_here(self._repository, name):
+            if outgoing.is_new:
+                self._sent[name] = None
+            return None
+        self._held[name] = None
+        return _HELD
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return a note for what was held back, and one for what was not."""
+        return (
+            *_note(self._held, "was held back", "were held back", "what was purged elsewhere"),
+            *_note(self._sent, "goes all the same, because it began here",
+                   "go all the same, because they began here", "what somebody else has purged"),
+        )  # fmt: skip
+
+    def refresh(self) -> None:
+        """Read the lists again: a fetch may have brought new ones."""
+        self._undecided = None
+
+    def _has_offered(self, outgoing: Outgoing, undecided: Purged) -> bool:
+        if undecided.has_conversation(outgoing.name.root):
+            return True
+        there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+        tips = [*list_branch_tips(self._repository, outgoing.conversation).values()]
+        hidden: set[Oid] = {
+            each.oid for each in walk_newest_first(self._repository, [known.tip for known in there.values()])
+        }
+        new = walk_newest_first(self._repository, tips, hidden)
+        return any(has_content(self._repository, header_of(each), undecided) for each in new)
+
+
+def _note(names: dict[ConversationId, None], one: str, many: str, what: str) -> tuple[Note, ...]:
+    if not names:
+        return ()
+    shown = ", ".join([*names][:5])
+    verb, has = (one, "has") if len(names) == 1 else (many, "have")
+    text = f"{len(names)} {plural(len(names), 'conversation')} ({shown}) {has} {what}, and {verb}"
+    return (Note(text, DECIDE),)
