@@ -12,10 +12,16 @@ ToGet: TypeAlias = Annotated[
     usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
 ]
 ToRemote: TypeAlias = Annotated[
-    str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
+    str | None,
+    usage.Option(
+        "--remote", metavar="REMOTE", help="Where to (default: scopes.defaultRemote, origin, or the first one)"
+    ),
 ]
 FromRemote: TypeAlias = Annotated[
-    str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
+    str | None,
+    usage.Option(
+        "--remote", metavar="REMOTE", help="Where from (default: scopes.defaultRemote, origin, or the first one)"
+    ),
 ]
 Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
 OfProject: TypeAlias = Annotated[
@@ -25,6 +31,7 @@ IncludeOpen: TypeAlias = Annotated[
     bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")
 ]
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
+RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
 AsBranches: TypeAlias = Annotated[
     bool,

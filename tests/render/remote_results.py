@@ -7,6 +7,7 @@ from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned, ManifestsCloned
+from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched
 from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
@@ -46,12 +47,28 @@ _MANIFESTS = ManifestsFetched(
 )  # fmt: skip
 
 REMOTE_SAMPLES = {
-    "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2),
-    "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0),
-    "added-unasked": RemoteChanged(name="backup", address="/srv/talks.git", change="added"),
+    "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2, default=True),
+    "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0, default=True),
+    "added-unasked": RemoteChanged(name="backup", address="/srv/talks.git", change="added", default=True),
+    "added-second": RemoteChanged(name="backup", address="/srv/talks.git", change="added", conversations=0),
+    "renamed": RemoteChanged(name="usb", address="/srv/talks.git", change="renamed", before="backup"),
+    "set-url": RemoteChanged(
+        name="origin", address=_ADDRESS, change="moved", before="/srv/talks.git", conversations=3, default=True
+    ),
+    "shown": RemoteShown(
+        name="origin", address=_ADDRESS, transport="ssh", as_branches=False, default=True, conversations=1234, here=12,
+        not_shared=1,
+    ),
+    "shown-second": RemoteShown(
+        name="backup", address="/srv/talks.git", transport="directory", as_branches=True, default=False,
+        conversations=0, here=0, not_shared=2,
+    ),
     "removed": RemoteChanged(name="backup", address="/srv/talks.git", change="removed"),
     "list": RemoteList(
-        remotes=(RemoteRow("backup", "/srv/talks.git", "directory", 0), RemoteRow("origin", _ADDRESS, "ssh", 1234))
+        remotes=(RemoteRow("backup", "/srv/talks.git", "directory", 0), RemoteRow("origin", _ADDRESS, "ssh", 1234, True))
+    ),
+    "list-without-default": RemoteList(
+        remotes=(RemoteRow("a", "/srv/a.git", "directory", 0), RemoteRow("b", "/srv/b.git", "directory", 0))
     ),
     "empty-list": RemoteList(remotes=()),
     "pushed": Pushed(
@@ -61,6 +78,13 @@ REMOTE_SAMPLES = {
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
             PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1, behind=("fix",)),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
+        ),
+    ),
+    "push-preview": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=3, dry_run=True,
+        conversations=(
+            PushedConversation("conv-001", _ROOT, "new", 2, 12),
+            PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="2 possible secrets would leave the store"),
         ),
     ),
     "pushed-nothing": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=1),

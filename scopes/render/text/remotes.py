@@ -9,7 +9,7 @@ from scopes.clock import now_nanoseconds
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.phrases import UNDO_HINT, format_size, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import plural
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled, PulledBranch
@@ -80,12 +81,20 @@ def render_remote_changed(result: RemoteChanged, view: View) -> None:
     if result.change == "removed":
         write_outcome(view, result.name, "Removed the remote ", Span(result.name, "id"), " (", result.address, ")")
         return
+    if result.before is not None:
+        what = "Renamed the remote" if result.change == "renamed" else f"Moved the remote {result.name}"
+        now = result.name if result.change == "renamed" else result.address
+        write_outcome(view, result.name, f"{what} from ", Span(result.before, "id"), " to ", Span(now, "id"))
+        return
     write_outcome(view, result.name, "Added the remote ", Span(result.name, "id"), " (", result.address, ")")
     if view.terminal and result.conversations is not None:
         number = result.conversations
         view.line(f"it has {number} {plural(number, 'conversation')}")
     if view.terminal:
-        write_hint(view, "get them: scopes fetch" if result.conversations else "send some: scopes push CONV")
+        option = "" if result.default else f" --remote {result.name}"
+        write_hint(
+            view, f"get them: scopes fetch{option}" if result.conversations else f"send some: scopes push CONV{option}"
+        )
 
 
 @render_text.register
@@ -94,13 +103,36 @@ def render_remote_list(result: RemoteList, view: View) -> None:
     view.rows(_REMOTES, ((row.name, str(row.conversations), row.address) for row in result.remotes))
     if not result.remotes:
         view.aside("this store has no remote")
+    elif view.terminal and len(result.remotes) > 1:
+        default = next((row.name for row in result.remotes if row.default), None)
+        if default is None:
+            write_hint(view, "none is the default; choose one: scopes config set scopes.defaultRemote NAME")
+        else:
+            view.line(f"Commands that name no remote use {default}.")
+
+
+@render_text.register
+def render_remote_shown(result: RemoteShown, view: View) -> None:
+    """Write what is known about a remote, a line for each field."""
+    view.line(Span(result.name, "id"), " (the default)" if result.default else "")
+    write_field(view, "Address", result.address)
+    if result.as_branches:
+        write_field(view, "Refs", "branches below refs/heads/scopes")
+    write_field(view, "Conversations", f"{result.conversations:,} when it was last seen, {result.here:,} of them here")
+    write_field(view, "Not shared", counted(result.not_shared, "conversation"))
+    if view.terminal:
+        option = "" if result.default else f" --remote {result.name}"
+        write_hint(view, f"see what a push would send: scopes push --dry-run{option}")
 
 
 @render_text.register
 def render_pushed(result: Pushed, view: View) -> None:
     """Write a row for each conversation of which something was to send."""
     if result.conversations:
-        view.rows(_PUSHED, map(_pushed_row, result.conversations))
+        title = f"Would Be Pushed to {result.remote}" if result.dry_run else None
+        view.rows(_PUSHED, map(_pushed_row, result.conversations), title=title)
+    if result.dry_run:
+        view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
         number = result.unchanged
         view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")

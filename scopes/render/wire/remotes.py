@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled
@@ -27,8 +28,26 @@ def format_remote_changed(result: RemoteChanged) -> dict[str, object]:
         name=result.name,
         address=result.address,
         change=result.change,
+        before=result.before,
         conversations=result.conversations,
+        default=result.default,
     )
+
+
+@to_wire.register
+def format_remote_shown(result: RemoteShown) -> dict[str, object]:
+    """Return what is known about a remote; `not_shared` conversations of this store it did not have."""
+    return {
+        "kind": "remote-status",
+        "name": result.name,
+        "address": result.address,
+        "transport": result.transport,
+        "as_branches": result.as_branches,
+        "default": result.default,
+        "conversations": result.conversations,
+        "here": result.here,
+        "not_shared": result.not_shared,
+    }
 
 
 @to_wire.register
@@ -39,9 +58,10 @@ def format_remote_list(result: RemoteList) -> dict[str, object]:
 
 @to_wire.register
 def format_pushed(result: Pushed) -> dict[str, object]:
-    """Return an object for each conversation of which something was to send."""
+    """Return an object for each conversation of which something was to send; `dry_run` if nothing was sent."""
     return {
         "kind": "push",
+        **({"dry_run": True} if result.dry_run else {}),
         "remote": result.remote,
         "address": result.address,
         "conversations": [
