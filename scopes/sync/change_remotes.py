@@ -16,6 +16,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, save_remote
@@ -91,10 +92,16 @@ def _ask(repository: Repository, remote: Remote, connection: Connection) -> tupl
             problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
             raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
         reason = _probe(repository, transport)
-    hint = "fetching works; to push, ask for the right to write"
-    if not remote.address.as_branches:
+    return found, (_note_refused(remote.address, reason),) if reason else ()
+
+
+def _note_refused(address: Address, reason: str) -> Note:
+    cause, hint = find_cause(reason, address.text), "fetching works; to push, ask for the right to write"
+    if cause != UNKNOWN:
+        hint = f"fetching may work; to push: {cause.hint}"
+    elif not address.as_branches:
         hint += "; if the host takes only branches, remove the remote and add it with --as-branches"
-    return found, (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
+    return Note(f"{address.text} did not take a ref of scopes: {reason}", hint)
 
 
 def _probe(repository: Repository, transport: GitTransport) -> str | None:

@@ -157,9 +157,11 @@ class _Reader:
                     self._on_progress(found["label"].lower(), int(found["done"]), int(found["all"]))
 
     def _too_slow(self) -> Inaccessible:
-        return Inaccessible(
+        error = Inaccessible(
             f"git took longer than {self._seconds:.0f} seconds", hint="see whether the remote answers, and try again"
         )
+        error.retryable = True
+        return error
 
 
 def describe_failure(errors: str) -> str:

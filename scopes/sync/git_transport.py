@@ -19,6 +19,7 @@ from scopes.sanitize import clean_line
 from scopes.store.git_program import find_git
 from scopes.store.quarantine import Quarantine
 from scopes.sync.addresses import Address
+from scopes.sync.failure_causes import Cause, find_cause
 from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
 
 INCOMING: Final = "refs/new/"
@@ -289,14 +290,14 @@ class GitTransport:
         if _BAD_OBJECT in done.errors:
             hint = "nothing of it was taken; see who wrote it to the remote"
             return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
-        hint = "check the address, the network and your rights, and try again"
+        cause = find_cause(done.errors, self._address.text)
         redirected = self._find_redirect()
         if redirected is not None:
-            reason, hint = (
-                f"it redirects to {redirected}",
-                "redirects are not followed: add that address if you trust it",
-            )
-        return Inaccessible(f"cannot {what} {self._address.text}: {reason}", hint=hint)
+            reason = f"it redirects to {redirected}"
+            cause = Cause("redirects are not followed: add that address if you trust it", retryable=False)
+        error = Inaccessible(f"cannot {what} {self._address.text}: {reason}", hint=cause.hint)
+        error.retryable = cause.retryable
+        return error
 
     def _find_redirect(self) -> str | None:
         try:
