@@ -65,11 +65,13 @@ def run_limited(
     lock: int | None = None,
     own_session: bool = True,
     on_progress: Progress | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Finished:
     """Run a command until it ends.
 
     lock: a descriptor that it inherits
     own_session: False lets git ask for a password on the terminal; Ctrl-C then reaches it, too
+    on_wait: called once if git has said nothing for half a second
 
     Raises:
         Inaccessible: it cannot be started, took too long or printed too much.
@@ -92,7 +94,7 @@ def run_limited(
         except OSError as error:
             raise Inaccessible(f"git cannot be started: {error.strerror}", hint="see: scopes doctor") from error
     try:
-        output, errors = _Reader(process, limits.seconds, on_progress).read()
+        output, errors = _Reader(process, limits.seconds, on_progress, on_wait).read()
     finally:
         _end(process, own_session=own_session)
     return Finished(process.returncode, output, errors)
@@ -114,11 +116,18 @@ def _end(process: subprocess.Popen[bytes], *, own_session: bool) -> None:
 class _Reader:
     """Reads standard output and standard error until git has closed both."""
 
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float, on_progress: Progress | None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        seconds: float,
+        on_progress: Progress | None,
+        on_wait: Callable[[], None] | None,
+    ) -> None:
         self._process = process
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
         self._on_progress = on_progress
+        self._on_wait = on_wait
         self._output: list[bytes] = []
         self._size = 0
         self._errors = b""
@@ -131,7 +140,12 @@ class _Reader:
             while selector.get_map():
                 if time.monotonic() > self._deadline:
                     raise self._too_slow()
-                for key, _ in selector.select(_POLL_SECONDS):
+                ready = selector.select(_POLL_SECONDS)
+                if self._on_wait is not None:
+                    if not ready:
+                        self._on_wait()
+                    self._on_wait = None
+                for key, _ in ready:
                     data = os.read(key.fd, _READ_BYTES)
                     key.data(data)
                     if not data:

@@ -205,7 +205,8 @@ class _Push:
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Return what `run` would do if the remote is as it was when it was last seen."""
         objects, tips = ObjectsInMemory(self._repository), read_all_tips(self._repository)
-        for conversation in chosen:
+        for number, conversation in enumerate(chosen):
+            self._connection.report("searching for secrets", number, len(chosen))
             planned = self._plan(conversation, objects, tips.get(conversation, {}))
             if planned is not None:
                 self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
@@ -231,7 +232,8 @@ class _Push:
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
             tips = read_all_tips(self._repository)
-            for conversation in waiting:
+            for number, conversation in enumerate(waiting):
+                self._connection.report("searching for secrets", number, len(waiting))
                 planned = self._plan(conversation, objects, tips.get(conversation, {}))
                 if planned is not None:
                     update = self._write_update(planned, objects)

@@ -75,6 +75,17 @@ def test_progress_is_passed_on():
     assert seen == [("counting objects", 5, 10), ("receiving objects", 7, 7)]
 
 
+def test_a_silent_command_is_reported_once_and_one_that_speaks_at_once_is_not():
+    waits = []
+    run("import time; time.sleep(1.1)", on_wait=lambda: waits.append("silent"))
+    assert waits == ["silent"]
+    run(
+        "import sys, time; sys.stderr.write('x'); sys.stderr.flush(); time.sleep(0.6)",
+        on_wait=lambda: waits.append("no"),
+    )
+    assert waits == ["silent"]
+
+
 def test_standard_input_may_be_larger_than_a_pipe():
     assert run("import sys; print(len(sys.stdin.buffer.read()))", stdin=bytes(1 << 20)).output == b"1048576\n"
 
