@@ -74,16 +74,16 @@ class Phases:
 
     def report(self, label: str, done: int, total: int) -> None:
         """Show how far something has come; what is complete is not shown any longer."""
-        if label != self._label or self._meter is None or done < self._done:
+        if done >= total or label != self._label or done < self._done:
             self._bars.close()
-            self._label, self._done = label, 0
+            self._meter, self._label, self._done = None, label, 0
+        if done >= total:
+            return
+        if self._meter is None:
             delay = max(self._start + _DELAY_SECONDS - self._clock(), 0.0)
             self._meter = self._bars.enter_context(progress(self._output, label, total, delay=delay, clock=self._clock))
         self._meter(done - self._done)
         self._done = done
-        if done >= total:
-            self._bars.close()
-            self._meter = None
 
 
 def is_asking(stdin: TextIO) -> bool:

@@ -28,7 +28,7 @@ from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 from scopes.sync.local_conversations import Selection, choose_local, list_shared, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote, remote_option
@@ -350,15 +350,9 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
 
 
 def _note_held(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
-    held = [row for row in rows if row.held_back]
-    if not held:
-        return ()
-    number = sum(row.held_back for row in held)
-    names = ", ".join(row.conversation for row in held[:5])
-    text = (
-        f"{number} {plural(number, 'message')} {'is' if number == 1 else 'are'} held back: the session may still grow"
-    )
-    return (Note(f"{text} ({names})", f"push it now: scopes push {held[0].conversation} --include-open{option}"),)
+    first = next((row.conversation for row in rows if row.held_back), "CONV")
+    hint = f"push it now: scopes push {first} --include-open{option}"
+    return note_held(((row.conversation, row.held_back) for row in rows), hint)
 
 
 def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:

@@ -46,6 +46,8 @@ _MANIFESTS = ManifestsFetched(
     notes=(Note("1 manifest of the remote is not acceptable: efefefefefef", "see who wrote it to the remote"),),
 )  # fmt: skip
 
+_LONG_REASON = "2 possible secrets would leave the store: message abcd1234, line 3: github-token (6073df6d); the title: jwt (513ff0aa)"
+
 REMOTE_SAMPLES = {
     "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2, default=True),
     "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0, default=True),
@@ -84,7 +86,14 @@ REMOTE_SAMPLES = {
         remote="origin", address=_ADDRESS, unchanged=3, dry_run=True,
         conversations=(
             PushedConversation("conv-001", _ROOT, "new", 2, 12),
-            PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="2 possible secrets would leave the store"),
+            PushedConversation("conv-003", "ab" * 20, "refused", 1, reason=_LONG_REASON),
+        ),
+    ),
+    "many-refused": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=0,
+        conversations=tuple(
+            PushedConversation(f"conv-{number:03}", _ROOT, "refused", 1, reason=f"hook declined: {number}")
+            for number in range(1, 23)
         ),
     ),
     "pushed-nothing": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=1),
@@ -108,6 +117,7 @@ REMOTE_SAMPLES = {
         conversations=(
             BundledConversation("conv-001", _ROOT, "included", "Login fails on Safari", 2, 12),
             BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret would leave the store"),
+            BundledConversation("conv-003", "ab" * 20, "included", "Growing", 1, 3, held_back=1),
         ),
     ),
     "bundled-nothing": BundleCreated(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
@@ -73,6 +73,7 @@ _STYLES: dict[str, Style] = {
     "deleted": "dim",
 }
 _SHORT_ROOT = 12
+_MAX_REASONS = 20  # on a terminal
 
 
 @render_text.register
@@ -130,7 +131,7 @@ def render_pushed(result: Pushed, view: View) -> None:
     """Write a row for each conversation of which something was to send."""
     if result.conversations:
         title = f"Would Be Pushed to {result.remote}" if result.dry_run else None
-        view.rows(_PUSHED, map(_pushed_row, result.conversations), title=title)
+        _write_with_reasons(view, _PUSHED, list(map(_pushed_row, result.conversations)), title)
     if result.dry_run:
         view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
@@ -138,6 +139,27 @@ def render_pushed(result: Pushed, view: View) -> None:
         view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
     if not result.conversations and not result.unchanged:
         view.aside("there was no conversation to push")
+
+
+def _write_with_reasons(
+    view: View, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], title: str | None = None
+) -> None:
+    """Write a table of which the last column, the reasons, is written below it on a terminal: each is read as a whole.
+
+    There the reasons of the first rows are written, and how many others there are.
+    """
+    if not view.terminal:
+        view.rows(columns, rows)
+        return
+    view.rows(columns[:-1], [row[:-1] for row in rows], title=title)
+    _write_reasons(view, [(str(row[0]), str(row[-1])) for row in rows if row[-1]])
+
+
+def _write_reasons(view: View, reasons: Sequence[tuple[str, str]]) -> None:
+    for name, reason in reasons[:_MAX_REASONS]:
+        view.sentence(Span(name, "id"), ": ", reason)
+    if len(reasons) > _MAX_REASONS:
+        view.aside(f"{len(reasons) - _MAX_REASONS:,} more reasons: see --json, or a pipe")
 
 
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
@@ -161,7 +183,7 @@ def render_pulled(result: Pulled, view: View) -> None:
     """Write what was fetched, and a row for each branch that was merged."""
     _write_fetched(result.fetched, view)
     if result.branches:
-        view.rows(_PULLED, map(_pulled_row, result.branches))
+        _write_with_reasons(view, _PULLED, list(map(_pulled_row, result.branches)))
     if view.terminal and (result.branches or result.fetched.operation is not None):
         write_hint(view, UNDO_HINT)
 
@@ -184,7 +206,7 @@ def render_cloned(result: Cloned, view: View) -> None:
 @render_text.register
 def render_bundle_created(result: BundleCreated, view: View) -> None:
     """Write a row for each conversation that was chosen, and where the bundle is."""
-    view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+    _write_bundled(view, result.conversations)
     if result.size_bytes is None:
         view.aside("no bundle was written")
     elif view.terminal:
@@ -196,17 +218,28 @@ def render_bundle_created(result: BundleCreated, view: View) -> None:
 def render_bundle_verified(result: BundleVerified, view: View) -> None:
     """Write a row for each conversation of the bundle."""
     if result.conversations:
-        view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+        _write_bundled(view, result.conversations)
     else:
         view.aside("the bundle has no conversation")
     if view.terminal and result.conversations and result.exit_code == 0:
         write_hint(view, f"get them: scopes bundle import {result.path}")
 
 
-def _bundled_row(row: BundledConversation) -> tuple[Cell, ...]:
-    name = row.conversation or row.root[:_SHORT_ROOT]
+def _write_bundled(view: View, rows: Sequence[BundledConversation]) -> None:
+    if not view.terminal:
+        view.rows(_BUNDLED, (_bundled_row(row, row.reason or row.title) for row in rows))
+        return
+    view.rows(_BUNDLED, (_bundled_row(row, row.title) for row in rows))
+    _write_reasons(view, [(_bundled_name(row), row.reason) for row in rows if row.reason])
+
+
+def _bundled_row(row: BundledConversation, text: str | None) -> tuple[Cell, ...]:
     counts = (str(row.branches), str(row.messages)) if row.branches else ("", "")
-    return name, Span(row.status, _STYLES.get(row.status, "")), *counts, row.reason or row.title or "", row.root
+    return _bundled_name(row), Span(row.status, _STYLES.get(row.status, "")), *counts, text or "", row.root
+
+
+def _bundled_name(row: BundledConversation) -> str:
+    return row.conversation or row.root[:_SHORT_ROOT]
 
 
 @render_text.register

@@ -124,14 +124,16 @@ def format_bundle_created(result: BundleCreated) -> dict[str, object]:
         kind="bundle",
         path=result.path,
         size_bytes=result.size_bytes,
-        conversations=[without_none(**row._asdict()) for row in result.conversations],
+        conversations=[
+            without_none(**row._asdict() | {"held_back": row.held_back or None}) for row in result.conversations
+        ],
     )
 
 
 @to_wire.register
 def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
     """Return an object for each conversation of a bundle."""
-    rows = [without_none(**row._asdict()) for row in result.conversations]
+    rows = [without_none(**row._asdict() | {"held_back": None}) for row in result.conversations]
     return {"kind": "bundle-content", "path": result.path, "conversations": rows}
 
 
