@@ -6,7 +6,7 @@ from scopes.result import Note
 from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
-from scopes.sync.clone import Cloned, ManifestsCloned
+from scopes.sync.clone import Cloned
 from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched
 from scopes.sync.fetch_manifests import ManifestsFetched
@@ -138,7 +138,7 @@ REMOTE_SAMPLES = {
     "verified-empty": BundleVerified(path="/media/usb/code.bundle", conversations=()),
     "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
     "manifests-fetched": _MANIFESTS,
-    "manifests-cloned": ManifestsCloned(path="/home/carol/talks", fetched=_MANIFESTS),
+    "manifests-cloned": Cloned(path="/home/carol/talks", listed=_MANIFESTS),
     "remote-conversations": RemoteConversationList(
         conversations=(
             RemoteConversation("origin", _ROOT, "conv-003", "Login fails on Safari", 2, 12, "2026-01-02T09:30:00Z"),

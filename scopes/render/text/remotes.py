@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.clone import Cloned
     from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
@@ -196,8 +196,11 @@ def _pulled_row(row: PulledBranch) -> tuple[Cell, ...]:
 
 @render_text.register
 def render_cloned(result: Cloned, view: View) -> None:
-    """Write where the store is and how much is in it; in a pipe its path."""
-    number = len(result.fetched.conversations)
+    """Write where the store is and how much is in it, or how much its remote has; in a pipe its path."""
+    if result.listed is not None:
+        _write_listed_clone(result.path, result.listed, view)
+        return
+    number = 0 if result.fetched is None else len(result.fetched.conversations)
     write_outcome(view, result.path, f"Cloned {number} {plural(number, 'conversation')} into ", result.path)
     if view.terminal:
         write_hint(view, f"use it: scopes --store {result.path} list")
@@ -250,15 +253,13 @@ def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
         write_hint(view, f"list them: scopes list --remote {result.remote}")
 
 
-@render_text.register
-def render_manifests_cloned(result: ManifestsCloned, view: View) -> None:
-    """Write where the store is, and how many conversations its remote has; in a pipe its path."""
+def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None:
     if not view.terminal:
-        view.line(result.path)
+        view.line(path)
         return
-    view.line("Made a store at ", result.path)
-    _write_manifests(result.fetched, view)
-    write_hint(view, f"list them: scopes --store {result.path} list --remote {result.fetched.remote}")
+    view.line("Made a store at ", path)
+    _write_manifests(listed, view)
+    write_hint(view, f"list them: scopes --store {path} list --remote {listed.remote}")
 
 
 def _write_manifests(result: ManifestsFetched, view: View) -> None:

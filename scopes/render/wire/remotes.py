@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.clone import Cloned
     from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
@@ -107,14 +107,14 @@ def _fetched(result: Fetched) -> dict[str, object]:
 
 @to_wire.register
 def format_cloned(result: Cloned) -> dict[str, object]:
-    """Return the path of the store, and the conversations in it."""
-    return {
-        "kind": "clone",
-        "path": result.path,
-        "remote": result.fetched.remote,
-        "address": result.fetched.address,
-        "conversations": list(map(_conversation, result.fetched.conversations)),
-    }
+    """Return the path of the store and the conversations in it, or how many conversations its remote has."""
+    if result.listed is not None:
+        return {"kind": "clone-manifests", "path": result.path, **_manifests(result.listed)}
+    document: dict[str, object] = {"kind": "clone", "path": result.path}
+    if result.fetched is not None:
+        document |= {"remote": result.fetched.remote, "address": result.fetched.address}
+        document["conversations"] = list(map(_conversation, result.fetched.conversations))
+    return document
 
 
 @to_wire.register
@@ -141,12 +141,6 @@ def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
 def format_manifests_fetched(result: ManifestsFetched) -> dict[str, object]:
     """Return how many conversations the remote has, and why some manifests are not acceptable, by root."""
     return {"kind": "manifests", **_manifests(result)}
-
-
-@to_wire.register
-def format_manifests_cloned(result: ManifestsCloned) -> dict[str, object]:
-    """Return the path of the store, and how many conversations its remote has."""
-    return {"kind": "clone-manifests", "path": result.path, **_manifests(result.fetched)}
 
 
 def _manifests(result: ManifestsFetched) -> dict[str, object]:
