@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 
 ToSend: TypeAlias = Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")]
 ToGet: TypeAlias = Annotated[
@@ -37,3 +38,13 @@ AsBranches: TypeAlias = Annotated[
     bool,
     usage.Option("--as-branches", help="Keep conversations as branches there, for a host that takes no other refs"),
 ]
+
+
+class WantedFrom(NamedTuple):
+    """What fetch and pull get, and from where."""
+
+    conversations: ToGet = None
+    remote: FromRemote = None
+    project: OfProject = None
+    since: Since = None
+    year: OfYear = None
