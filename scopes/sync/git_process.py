@@ -33,8 +33,10 @@ _MAX_OUTPUT: Final = 256 << 20
 _MAX_ERRORS: Final = 1 << 16
 _MAX_LINES, _MAX_LINE = 8, 300
 _POLL_SECONDS: Final = 0.5
+# Only words of git itself: what a server writes behind `remote:` may be anything.
 _PROGRESS = compile_lazily(
-    r"(?:remote: )?(?P<label>[A-Z][A-Za-z ]{2,40}):\s+[0-9]{1,3}% \((?P<done>[0-9]+)/(?P<all>[0-9]+)\)"
+    r"(?:remote: )?(?P<label>(?:Enumerating|Counting|Compressing|Receiving|Writing|Unpacking|Checking|Indexing) objects"
+    r"|Resolving deltas|Checking connectivity):\s+[0-9]{1,3}% \((?P<done>[0-9]{1,12})/(?P<all>[0-9]{1,12})\)"
 )
 _NOISE = compile_lazily(r"(?:To|From) |hint: |warning: |Everything up-to-date|\s*$|.*\d+% \(")
 

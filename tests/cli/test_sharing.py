@@ -156,6 +156,26 @@ def test_a_push_is_previewed_and_then_done_without_a_choice(run, shared):
     assert "dry_run" not in json.loads(run("push", "--json").stdout)
 
 
+def test_with_several_remotes_and_no_default_an_error_names_them_and_the_command(run, shared):
+    run("remote", "rename", "origin", "team")
+    run("remote", "add", "usb", "/srv/usb.git", "--no-probe")
+    run("remote", "add", "web", "/srv/web.git", "--no-probe")
+    assert run("push").stderr == "note: team had everything of 1 conversation\n"
+    run("remote", "remove", "team")
+    refused = run("push", "--all", code=5).stderr
+    assert "remotes: usb, web" in refused
+    words = refused.partition("or for good: scopes ")[2].partition(";")[0].replace("NAME", "usb").split()
+    run(*words)
+    assert run("push", "--all", "--dry-run").stdout == "conv-001\tnew\t1\t1\t\n"
+
+
+def test_a_command_that_writes_names_a_remote_that_is_not_the_default(run, shared):
+    run("clone", "--manifests", shared, "b", "--name", "team")
+    run("remote", "add", "origin", "/srv/other.git", "--no-probe", store="b")
+    root = run("list", "--remote", "team", store="b").stdout[:12]
+    assert f"scopes fetch {root} --remote team" in run("delete", root, "--yes", store="b", code=4).stderr
+
+
 def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
     assert run("remote", "rename", "origin", "team").stdout == "team\n"
     assert run("remote", "set-url", "team", bare).stdout == "team\n"

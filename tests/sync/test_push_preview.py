@@ -99,6 +99,31 @@ def test_as_long_as_nothing_is_shared_a_push_needs_a_choice(ours, bare):
     assert git(bare, "for-each-ref") == ""
 
 
+@pytest.mark.parametrize("options", [{}, {"dry_run": True}])
+def test_a_push_reports_how_many_conversations_it_has_searched(ours, options):
+    history(ours, "main: x")
+    reported = []
+    talk = connection(on_progress=lambda *each: reported.append(each))
+    push(ours, resolve_remote(ours, None), Selection(everything=True), talk, **options)
+    assert [each for each in reported if each[0] == "searching for secrets"] == [
+        ("searching for secrets", 0, 2),
+        ("searching for secrets", 1, 2),
+    ]
+
+
+def test_a_dry_run_of_a_force_names_what_would_move(ours, bare, tmp_path):
+    push_to(ours)
+    theirs = machine(tmp_path / "theirs", bare, "dave")
+    fetch_from(theirs)
+    say(theirs, "conv-001/main", "theirs")
+    push_to(theirs)
+    say(ours, "conv-001/main", "ours")
+    fetch_from(ours)
+    assert push_to(ours, dry_run=True).conversations[0].status == "unchanged"
+    assert push_to(ours, dry_run=True, force=True).conversations[0].status == "updated"
+    assert push_to(ours, force=True).conversations[0].status == "updated"
+
+
 def test_hints_name_a_remote_that_is_not_the_default(ours, tmp_path):
     other = make_bare(tmp_path / "other.git")
     add(ours, other, "team")
