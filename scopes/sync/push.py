@@ -40,7 +40,7 @@ _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
-    "which scopes redact CONV makes; let them pass this time: push with --allow-secrets",
+    "which scopes redact CONV makes; let them pass this time: the same push with --allow-secrets",
 )
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
 

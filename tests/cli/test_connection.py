@@ -50,7 +50,7 @@ def test_a_phase_that_is_complete_is_erased():
     assert talk.endswith(("\x1b[2K", "\x1b[?25h", "\r"))
 
 
-def test_a_wait_is_said_once():
+def test_a_wait_is_reported_once():
     assert shown(lambda phases: [phases.wait("connecting to h") for _ in range(3)]) == "connecting to h ...\n"
 
 
@@ -127,7 +127,7 @@ def test_a_server_that_says_nothing_is_waited_for_visibly(repository):
     assert waits == [f"connecting to {address.text}"]
 
 
-def test_once_a_server_has_answered_nothing_is_said_because_git_may_ask(repository, tmp_path, monkeypatch):
+def test_once_a_server_has_answered_nothing_is_written_because_git_may_ask(repository, tmp_path, monkeypatch):
     """A line in the midst of the question for a user name would be in the way."""
     make_bare(tmp_path / "served" / "talks.git")
     slow = tmp_path / "askpass"
