@@ -108,7 +108,10 @@ class CannotImport(Corrupt):
 
 
 class Inaccessible(ScopesError):
-    """The disk is full or read-only, or a permission or an owner prevents access."""
+    """The disk is full or read-only, or a permission or an owner prevents access; or a remote does not answer.
+
+    `retryable` is set where the network failed.
+    """
 
     kind = "inaccessible"
     exit_code = 8

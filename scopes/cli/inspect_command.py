@@ -87,7 +87,7 @@ def _usage(arguments: Sequence[ParameterDocs], options: Sequence[ParameterDocs])
     if len(words) < len(options):
         words.insert(0, "[OPTIONS]")
     for part in arguments:
-        word = f"{part.value}..." if part.repeated else f"{part.value}"
+        word = f"{str(part.value).removesuffix('...')}..." if part.repeated else f"{part.value}"
         words.append(word if part.required else f"[{word}]")
     return words
 

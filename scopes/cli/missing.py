@@ -9,6 +9,7 @@ from scopes.ids import ConversationId
 from scopes.result import Note
 from scopes.store.repository import Repository
 from scopes.sync.remote_conversations import SHORT_ROOT, FoundElsewhere, fetch_found, find_by_root
+from scopes.sync.remotes import remote_option
 
 
 def find_missing(invocation: Invocation, repository: Repository, text: str) -> ConversationId | None:
@@ -24,7 +25,8 @@ def find_missing(invocation: Invocation, repository: Repository, text: str) -> C
         return found
     short = found.listed.name.root[:SHORT_ROOT]
     if invocation.writes:
-        raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=f"get it: scopes fetch {short}")
+        hint = f"get it: scopes fetch {short}{remote_option(repository, found.remote.name)}"
+        raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=hint)
     with connect(invocation) as connection:
         conversation = fetch_found(repository, found, connection)
     invocation.output().note(Note(f"{short} was fetched from {found.remote.name}: {conversation}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import typing
 from collections.abc import Callable, Iterator
@@ -131,7 +132,30 @@ def build_parser(command: Command) -> typer.core.TyperCommand:
     return _build_parser(load(command.target), command.path[-1])
 
 
+def _spread(shared: usage.SharedParameters) -> Callable[..., int | None]:
+    """Return a function with the signature that a command has if its shared parameters are its own."""
+    own = inspect.signature(shared.function)
+    fields = inspect.signature(shared.fields).parameters.values()
+    hints = typing.get_type_hints(shared.function, include_extras=True)
+    hints |= typing.get_type_hints(shared.fields, include_extras=True)
+    parameters = [
+        each.replace(annotation=_convert_hint(hints[each.name]), kind=each.POSITIONAL_OR_KEYWORD)
+        for parameter in own.parameters.values()
+        for each in (fields if parameter.name == shared.name else (parameter,))
+    ]
+
+    def run(context: usage.Context, **values: object) -> int | None:
+        return shared(context, **values)
+
+    del hints[shared.name]
+    run.__name__, run.__doc__, run.__annotations__ = shared.__name__, shared.__doc__, hints
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # read by inspect
+    return run
+
+
 def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
+    if isinstance(function, usage.SharedParameters):
+        function = _spread(function)
     # Otherwise typer evaluates the text of every annotation four times.
     hints = typing.get_type_hints(function, include_extras=True)
     function.__annotations__ = {name: _convert_hint(hint) for name, hint in hints.items()}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from scopes.cli import usage
+from scopes.cli.arguments import Since
 
 ToSend: TypeAlias = Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")]
 ToGet: TypeAlias = Annotated[
@@ -12,10 +13,16 @@ ToGet: TypeAlias = Annotated[
     usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
 ]
 ToRemote: TypeAlias = Annotated[
-    str | None, usage.Option("--remote", metavar="REMOTE", help="Where to (default: origin, or the only one)")
+    str | None,
+    usage.Option(
+        "--remote", metavar="REMOTE", help="Where to (default: scopes.defaultRemote, origin, or the first one)"
+    ),
 ]
 FromRemote: TypeAlias = Annotated[
-    str | None, usage.Option("--remote", metavar="REMOTE", help="Where from (default: origin, or the only one)")
+    str | None,
+    usage.Option(
+        "--remote", metavar="REMOTE", help="Where from (default: scopes.defaultRemote, origin, or the first one)"
+    ),
 ]
 Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
 OfProject: TypeAlias = Annotated[
@@ -25,8 +32,19 @@ IncludeOpen: TypeAlias = Annotated[
     bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")
 ]
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
+RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
 AsBranches: TypeAlias = Annotated[
     bool,
     usage.Option("--as-branches", help="Keep conversations as branches there, for a host that takes no other refs"),
 ]
+
+
+class WantedFrom(NamedTuple):
+    """What fetch and pull get, and from where."""
+
+    conversations: ToGet = None
+    remote: FromRemote = None
+    project: OfProject = None
+    since: Since = None
+    year: OfYear = None

@@ -20,8 +20,8 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow", "purge", "redact", "retention run", "watch", "remote add", "remote remove", "push",
-    "fetch", "pull", "clone", "bundle create", "bundle import",
+    "secrets allow", "purge", "redact", "retention run", "watch", "remote add", "remote rename",
+    "remote set-url", "remote remove", "push", "fetch", "pull", "clone", "bundle create", "bundle import",
 })  # fmt: skip
 
 
@@ -296,6 +296,9 @@ TABLE = Table(
         _command(SECRETS, "retention run", "Purge conversations older than the rules keep them"),
         _command(SHARE, "remote add", "Add a git repository to share through"),
         _command(SHARE, "remote list", "List the remotes"),
+        _command(SHARE, "remote show", "Show what is known about a remote"),
+        _command(SHARE, "remote rename", "Rename a remote"),
+        _command(SHARE, "remote set-url", "Change the address of a remote"),
         _command(SHARE, "remote remove", "Remove a remote"),
         _command(SHARE, "push", "Send conversations to a remote"),
         _command(SHARE, "fetch", "Get conversations from a remote"),

@@ -18,11 +18,12 @@ from scopes.history.remote_branches import read_manifest_branches
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId, Oid
 from scopes.model.conversation import branch_id
+from scopes.store.config_write import read_setting
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import parse_commit
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import choose_default, read_addresses
+from scopes.store.remote_file import DEFAULT, find_default
 from scopes.store.repository import Repository
 
 
@@ -61,7 +62,8 @@ def count_by_conversation(
 
 def _default_remote(repository: Repository) -> str | None:
     try:
-        return choose_default(read_addresses(repository.path))
+        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
+        return find_default(repository.path, setting)
     except Corrupt:
         return None
 

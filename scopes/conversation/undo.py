@@ -18,6 +18,7 @@ from scopes.conversation.undo_metadata import restore_shared_metadata
 from scopes.conversation.undo_refusals import (
     LIST_OPERATIONS,
     PUSH,
+    REMOTE,
     append_moved,
     check_redo,
     check_undo,
@@ -200,7 +201,7 @@ def _find_newest(
         seen.add(record.id)
         is_own = record.actor == repository.caller.actor
         last = record if last is None and is_own else last
-        skipped = record.kind in (UNDO, REDO, PUSH) or record.id in canceled
+        skipped = record.kind in (UNDO, REDO, PUSH, REMOTE) or record.id in canceled
         if skipped or not (any_actor or is_own):
             continue
         if record.kind not in FINAL:
@@ -223,7 +224,7 @@ def _reverse(
 ) -> Undone:
     if target.kind in FINAL:
         raise final_operation(target)
-    if target.kind == PUSH:
+    if target.kind in (PUSH, REMOTE):
         raise final_push(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)

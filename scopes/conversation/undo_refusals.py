@@ -22,6 +22,7 @@ LIST_OPERATIONS = "see: scopes operations list"
 RESOLVE = "resolve"
 IMPORT = "import"
 PUSH = "push"
+REMOTE = "remote"
 
 
 def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
@@ -95,7 +96,10 @@ def final_operation(record: Operation) -> Refused:
 
 
 def final_push(record: Operation) -> Refused:
-    """Return the error for a push: it changed nothing here, and the remote keeps what it has."""
+    """Return the error for a push, which changed nothing here, or for a change of what a remote is called."""
+    if record.kind == REMOTE:
+        hint = "use scopes remote add, rename or set-url"
+        return Refused(f"a change of a remote cannot be undone: {record.summary}", hint=hint)
     hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
     return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
 

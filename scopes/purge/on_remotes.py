@@ -80,6 +80,14 @@ def forget_values(repository: Repository, remote: str, on_remote: Iterable[str])
         _write(repository, known)
 
 
+def rename_values(repository: Repository, remote: str, new: str) -> None:
+    """Keep what is known of a remote under its new name; call it under the exclusive lock."""
+    known = read_values(repository.path)
+    if remote in known:
+        known[new] = known.pop(remote)
+        _write(repository, known)
+
+
 def _write(repository: Repository, known: Values) -> None:
     kept = {name: values for name, values in known.items() if values}
     if kept or read_json(repository.path, FILE) is not None:

@@ -98,6 +98,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.sync.bundles": "remotes",
     "scopes.sync.change_remotes": "remotes",
     "scopes.sync.clone": "remotes",
+    "scopes.sync.edit_remotes": "remotes",
     "scopes.sync.fetch": "remotes",
     "scopes.sync.fetch_manifests": "remotes",
     "scopes.sync.pull": "remotes",

@@ -1,4 +1,4 @@
-"""Show a progress bar on a terminal for work that takes longer than a second."""
+"""Show a progress bar on a terminal for work that takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -25,23 +25,39 @@ def progress(
     total: int | None = None,
     *,
     in_bytes: bool = False,
+    delay: float = _DELAY_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Meter]:
-    """Yield a function that takes the number of newly finished items, or bytes, of `total`; it draws the bar."""
-    meter = Meter(output, label, total, clock, in_bytes=in_bytes)
+    """Yield a function that takes the number of newly finished items, or bytes, of `total`; it draws the bar.
+
+    delay: how many seconds pass before it is drawn first
+    """
+    meter = Meter(output, label, total, clock, in_bytes=in_bytes, delay=delay)
     try:
         yield meter
     finally:
         meter.close()
 
 
+def shows_progress(output: Output) -> bool:
+    """Return True if progress is shown: on a terminal, without --quiet and --json."""
+    return output.stderr.capable and not (output.settings.quiet or output.settings.json)
+
+
 class Meter:
     """Counts finished items, and draws a bar if its output is a terminal."""
 
     def __init__(
-        self, output: Output, label: str, total: int | None, clock: Callable[[], float], *, in_bytes: bool
+        self,
+        output: Output,
+        label: str,
+        total: int | None,
+        clock: Callable[[], float],
+        *,
+        in_bytes: bool,
+        delay: float = _DELAY_SECONDS,
     ) -> None:
-        self._shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
+        self._shown = shows_progress(output)
         self._count_rest: Callable[[], int] | None = None
         self._in_bytes = in_bytes
         self._output = output
@@ -49,7 +65,7 @@ class Meter:
         self._total = total
         self._clock = clock
         self._done = 0
-        self._next = clock() + _DELAY_SECONDS
+        self._next = clock() + delay
         self._bar: ProgressBar | None = None
 
     def expect(self, count: Callable[[], int]) -> None:

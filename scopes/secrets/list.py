@@ -168,5 +168,5 @@ def _walk_rules(rows: Sequence[SecretRow]) -> Iterator[SecretRule]:
         anchors.setdefault(rule.kind, []).extend(rule.anchors)
     for name, starts in anchors.items():
         count = len({row.id for row in rows if row.rule == name})
-        looks_for = _GENERAL.get(name) or f"{', '.join(starts)} and what has to follow"
+        looks_for = _GENERAL.get(name) or f"{', '.join(dict.fromkeys(starts))} and what has to follow"
         yield SecretRule(name, looks_for, _CHECKED.get(name), count)

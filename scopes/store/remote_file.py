@@ -21,6 +21,7 @@ from scopes.store.refs import REMOTES_FILE
 
 FILE: Final = REMOTES_FILE
 ORIGIN: Final = "origin"
+DEFAULT: Final = "scopes.defaultRemote"  # the setting that names the remote of commands which name none
 BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
 _VERSION: Final = 1
 _MAX_BYTES: Final = 4 << 20
@@ -41,34 +42,64 @@ def read_entries(store: str) -> dict[str, tuple[str, bool]]:
     Raises:
         Corrupt: the file is damaged.
     """
+    document = _read(store)
+    branches = document.get("as_branches", [])
+    if not isinstance(branches, list):
+        raise _damaged(os.path.join(store, FILE))
+    return {name: (address, name in branches) for name, address in document["remotes"].items()}
+
+
+def find_default(store: str, setting: str | None) -> str | None:
+    """Return which remote a command is about if it names none; None if that is not clear.
+
+    It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
+    only one.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    if setting:
+        return setting
+    document = _read(store)
+    names, first = document["remotes"], document.get("first")
+    if ORIGIN in names:
+        return ORIGIN
+    return first if first in names else _only(names)
+
+
+def read_first(store: str) -> str | None:
+    """Return the remote that was added first, if that is known; raises as `find_default` does."""
+    first: str | None = _read(store).get("first")
+    return first
+
+
+def _only(names: Collection[str]) -> str | None:
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _read(store: str) -> dict[str, Any]:
     path = os.path.join(store, FILE)
     try:
         document: Any = json.loads(read_regular(path, _MAX_BYTES))
     except FileNotFoundError:
-        return {}
+        return {"remotes": {}}
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path) from error
     match document:
         case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
-            branches = document.get("as_branches", [])
-            if isinstance(branches, list):
-                return {name: (address, name in branches) for name, address in found.items()}
+            if isinstance(document.get("first", ""), str):
+                return {**document}
     raise _damaged(path)
-
-
-def choose_default(names: Collection[str]) -> str | None:
-    """Return which of some remotes a command is about if none is named: `origin`, or the only one."""
-    if ORIGIN in names or len(names) != 1:
-        return ORIGIN if ORIGIN in names else None
-    return next(iter(names))
 
 
 def _damaged(path: str) -> Corrupt:
     return Corrupt(f"the list of remotes cannot be read: {path}", hint="remove the file, and add the remotes again")
 
 
-def write_entries(store: str, entries: Mapping[str, tuple[str, bool]]) -> None:
+def write_entries(store: str, entries: Mapping[str, tuple[str, bool]], first: str | None = None) -> None:
     """Replace the file as a whole; a reader sees the old one or the new one. Call it under the exclusive lock.
+
+    first: the remote that was added first; None if that is the same as before
 
     Raises:
         Inaccessible: the file cannot be written.
@@ -78,6 +109,9 @@ def write_entries(store: str, entries: Mapping[str, tuple[str, bool]]) -> None:
     document: dict[str, Any] = {"v": _VERSION, "remotes": {name: address for name, (address, _) in entries.items()}}
     branches = sorted(name for name, (_, as_branches) in entries.items() if as_branches)
     document |= {"as_branches": branches} if branches else {}
+    first = first or read_first(store)
+    first = first if first in entries else _only(entries)
+    document |= {} if first is None else {"first": first}
     with translated("write the list of remotes", store):
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:

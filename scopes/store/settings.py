@@ -5,6 +5,7 @@ Help and completion read these tables, so this module imports nothing.
 
 SETTINGS = {
     "scopes.author": "the author of your messages when --as is not given (default: user)",
+    "scopes.defaultRemote": "the remote of commands that name none (default: origin, or the first one added)",
     "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
     "scopes.hints": "'false' turns hints off (default: true)",

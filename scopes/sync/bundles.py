@@ -33,7 +33,7 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import find_list
 from scopes.sync.remote_selection import EVERYTHING_SPEC
@@ -58,6 +58,7 @@ class BundledConversation(NamedTuple):
     status: of one that was to be written `included` or `refused`; of one that is read `new`, `unacceptable`, or `known`
         if it is here, whatever is new in it
     messages: how many its longest branch has
+    held_back: how many messages of it were left out, because their session may still grow
     """
 
     conversation: ConversationId | None
@@ -67,6 +68,7 @@ class BundledConversation(NamedTuple):
     branches: int = 0
     messages: int = 0
     reason: str | None = None
+    held_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +106,11 @@ def create_bundle(
     *,
     force: bool = False,
     allow_secrets: bool = False,
+    include_open: bool = False,
 ) -> BundleCreated:
     """Write the chosen conversations into a file, as a push to an empty remote would send them.
+
+    The last message of an imported session that may still grow is held back, unless `include_open`.
 
     A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
     and has what was purged there. The list of what was purged here is in the bundle, too, as a push sends it. The file
@@ -124,7 +129,7 @@ def create_bundle(
     rows: list[BundledConversation] = []
     manifests: dict[str, Oid] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
-        open_tips, offers = OpenTips(repository), OfferGate(repository)
+        open_tips, offers = OpenTips(repository, include_open=include_open), OfferGate(repository)
         has_secrets = False
         for conversation in chosen:
             outgoing = plan_push(repository, None, conversation, objects, open_tips=open_tips)
@@ -138,7 +143,8 @@ def create_bundle(
         with open_quarantine(repository.path, {**manifests, **find_list(repository)}) as quarantine:
             made = _run_git(quarantine, connection)
             size = write_file(path, _read_pieces(made, gate_of(repository, gate_mode)), force=force)
-    notes = (*((_SECRETS,) if has_secrets else ()), *offers.notes())
+    held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
+    notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes())
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, notes=notes)
 
 
@@ -164,6 +170,7 @@ def _describe(outgoing: Outgoing, reason: str | None) -> BundledConversation:
         len(branches),
         max(branch.messages for branch in branches.values()),
         reason,
+        outgoing.held_back,
     )
 
 

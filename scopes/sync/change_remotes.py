@@ -16,31 +16,43 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
-from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
+from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, save_remote
 
 PROBE: Final = "refs/scopes/v1/probe"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 
 class RemoteRow(NamedTuple):
-    """A remote: its name, its address, how it is reached, and how many conversations it had when it was last seen."""
+    """A remote: its name, its address, how it is reached, and how many conversations it had when it was last seen.
+
+    default: whether it is the one of commands that name none
+    """
 
     name: str
     address: str
     transport: Transport
     conversations: int
+    default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChanged(Result):
-    """A remote was added, or removed; `change` says which. `conversations` it has, None if it was not asked."""
+    """A remote was added, removed, renamed or moved to another address; `change` says which.
+
+    before: the name or the address that it had
+    conversations: how many it has, None if it was not asked
+    default: whether it is the one of commands that name none
+    """
 
     name: str
     address: str
     change: str
+    before: str | None = None
     conversations: int | None = None
+    default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +77,9 @@ def add_remote(
     with exclusive_write(repository):
         save_remote(repository, remote)
     return RemoteChanged(
-        name=remote.name, address=address.text, change="added", conversations=conversations, notes=notes
-    )
+        name=remote.name, address=address.text, change="added", conversations=conversations,
+        default=default_remote(repository) == remote.name, notes=notes,
+    )  # fmt: skip
 
 
 def _ask(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
@@ -79,10 +92,16 @@ def _ask(repository: Repository, remote: Remote, connection: Connection) -> tupl
             problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
             raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
         reason = _probe(repository, transport)
-    hint = "fetching works; to push, ask for the right to write"
-    if not remote.address.as_branches:
+    return found, (_note_refused(remote.address, reason),) if reason else ()
+
+
+def _note_refused(address: Address, reason: str) -> Note:
+    cause, hint = find_cause(reason, address.text), "fetching works; to push, ask for the right to write"
+    if cause != UNKNOWN:
+        hint = f"fetching may work; to push: {cause.hint}"
+    elif not address.as_branches:
         hint += "; if the host takes only branches, remove the remote and add it with --as-branches"
-    return found, (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
+    return Note(f"{address.text} did not take a ref of scopes: {reason}", hint)
 
 
 def _probe(repository: Repository, transport: GitTransport) -> str | None:
@@ -105,13 +124,14 @@ def show_remotes(repository: Repository) -> RemoteList:
     Raises:
         Corrupt: the list of remotes is damaged, or an address in it is not allowed.
     """
-    tracked = repository.list_ref_names(REMOTES)
+    tracked, default = repository.list_ref_names(REMOTES), default_remote(repository)
     rows = (
         RemoteRow(
             remote.name,
             remote.address.text,
             remote.address.transport,
             sum(ref.startswith(f"{REMOTES}{remote.name}/") for ref in tracked),
+            remote.name == default,
         )
         for remote in list_remotes(repository)
     )

@@ -24,28 +24,17 @@ from scopes.sync.remotes import Remote, list_remotes, save_remote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloned(Result):
-    """A new store at `path`, with what was fetched into it."""
+    """A new store at `path`, with what was fetched into it, or the list of what its remote has."""
 
     path: str
-    fetched: Fetched
+    fetched: Fetched | None = None
+    listed: ManifestsFetched | None = None
 
     @property
     def exit_code(self) -> int:
         """That of the fetch."""
-        return self.fetched.exit_code
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestsCloned(Result):
-    """A new store at `path`, and the list of conversations of its remote."""
-
-    path: str
-    fetched: ManifestsFetched
-
-    @property
-    def exit_code(self) -> int:
-        """That of the fetch."""
-        return self.fetched.exit_code
+        done = self.fetched or self.listed
+        return 0 if done is None else done.exit_code
 
 
 def clone(
@@ -81,15 +70,15 @@ def clone_manifests(
     open_store: Callable[[], Repository],
     name: str,
     directory: str,
-) -> ManifestsCloned:
+) -> Cloned:
     """Make a store as `clone` does, but fetch only the list of conversations; `directory` is that of the index.
 
     Raises:
         As `clone` and `fetch_manifests`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
-        fetched = fetch_manifests(repository, remote, selection, connection, directory)
-    return ManifestsCloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
+        listed = fetch_manifests(repository, remote, selection, connection, directory)
+    return Cloned(path=os.path.abspath(path), listed=listed, notes=listed.notes)
 
 
 @contextmanager

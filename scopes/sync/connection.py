@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -26,12 +26,21 @@ class Connection:
 
     environ: the environment of the user, of which git gets the part about the connection
     terminal: whether git may ask for a password
+    on_wait: gets what is waited for, if it takes a while
+    credential_cache: where git keeps its answer meanwhile, see `sync.credential_cache`
     """
 
     environ: Mapping[str, str]
     terminal: bool = False
     limits: Limits = field(default_factory=Limits)
     on_progress: Progress | None = None
+    on_wait: Callable[[str], None] | None = None
+    credential_cache: str | None = None
+
+    def report(self, label: str, done: int, total: int) -> None:
+        """Report the progress of what is done here, before or after git."""
+        if self.on_progress is not None:
+            self.on_progress(label, done, total)
 
     def open(self, quarantine: Quarantine, address: Address) -> GitTransport:
         """Return the transport to an address."""
@@ -42,6 +51,8 @@ class Connection:
             terminal=self.terminal,
             limits=self.limits,
             on_progress=self.on_progress,
+            on_wait=self.on_wait,
+            credential_cache=self.credential_cache,
         )
 
 

@@ -26,7 +26,7 @@ from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import note_offers
 from scopes.sync.remote_selection import choose_refspecs, keep_recent
-from scopes.sync.remotes import Remote
+from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
 
 _FEW = 50  # conversations whose metadata are written one by one
@@ -85,7 +85,7 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         unchanged=len(rows) - len(shown),
         operation=receipt.operation,
         notes=(
-            *_note_diverged(rows, remote),
+            *_note_diverged(rows, remote, remote_option(repository, remote.name)),
             *describe_changes(rows, remote),
             *_note_foreign(receipt.refused),
             *note_offers(repository),
@@ -166,7 +166,7 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
 
 
-def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
+def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
     diverged = [
         f"{row.conversation}/{branch.local}" for row in rows for branch in row.branches if branch.state == "diverged"
     ]
@@ -178,7 +178,7 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote) -> tuple
     hint = f"merge it: scopes merge {conversation} {remote.name}/{branch} --target {branch}"
     if number > 1:
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
-        hint = each if remote.name == BUNDLE else "merge them: scopes pull"
+        hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"
     return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
 
 

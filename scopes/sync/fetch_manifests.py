@@ -31,7 +31,7 @@ from scopes.sync.manifest_list import (
 )
 from scopes.sync.names import RemoteName
 from scopes.sync.remote_selection import list_names
-from scopes.sync.remotes import Remote
+from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.second_check import check_packs, check_sizes
 from scopes.sync.shared_work import work_in_parts
 
@@ -73,7 +73,8 @@ def fetch_manifests(
         Corrupt: what it sent is damaged.
     """
     if is_bundle(remote.address.text):
-        raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint="get them: scopes fetch")
+        hint = f"get them: scopes fetch{remote_option(repository, remote.name)}"
+        raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint=hint)
     before = read_manifest_list(directory, remote)
     known = {} if before is None else before.conversations
     with quarantine_of(repository, knows_remotes=False) as quarantine:

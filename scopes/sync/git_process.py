@@ -33,8 +33,10 @@ _MAX_OUTPUT: Final = 256 << 20
 _MAX_ERRORS: Final = 1 << 16
 _MAX_LINES, _MAX_LINE = 8, 300
 _POLL_SECONDS: Final = 0.5
+# Only words of git itself: what a server writes behind `remote:` may be anything.
 _PROGRESS = compile_lazily(
-    r"(?:remote: )?(?P<label>[A-Z][A-Za-z ]{2,40}):\s+[0-9]{1,3}% \((?P<done>[0-9]+)/(?P<all>[0-9]+)\)"
+    r"(?:remote: )?(?P<label>(?:Enumerating|Counting|Compressing|Receiving|Writing|Unpacking|Checking|Indexing) objects"
+    r"|Resolving deltas|Checking connectivity):\s+[0-9]{1,3}% \((?P<done>[0-9]{1,12})/(?P<all>[0-9]{1,12})\)"
 )
 _NOISE = compile_lazily(r"(?:To|From) |hint: |warning: |Everything up-to-date|\s*$|.*\d+% \(")
 
@@ -65,11 +67,13 @@ def run_limited(
     lock: int | None = None,
     own_session: bool = True,
     on_progress: Progress | None = None,
+    on_wait: Callable[[], None] | None = None,
 ) -> Finished:
     """Run a command until it ends.
 
     lock: a descriptor that it inherits
     own_session: False lets git ask for a password on the terminal; Ctrl-C then reaches it, too
+    on_wait: called once if git has said nothing for half a second
 
     Raises:
         Inaccessible: it cannot be started, took too long or printed too much.
@@ -92,7 +96,7 @@ def run_limited(
         except OSError as error:
             raise Inaccessible(f"git cannot be started: {error.strerror}", hint="see: scopes doctor") from error
     try:
-        output, errors = _Reader(process, limits.seconds, on_progress).read()
+        output, errors = _Reader(process, limits.seconds, on_progress, on_wait).read()
     finally:
         _end(process, own_session=own_session)
     return Finished(process.returncode, output, errors)
@@ -114,11 +118,18 @@ def _end(process: subprocess.Popen[bytes], *, own_session: bool) -> None:
 class _Reader:
     """Reads standard output and standard error until git has closed both."""
 
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float, on_progress: Progress | None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        seconds: float,
+        on_progress: Progress | None,
+        on_wait: Callable[[], None] | None,
+    ) -> None:
         self._process = process
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
         self._on_progress = on_progress
+        self._on_wait = on_wait
         self._output: list[bytes] = []
         self._size = 0
         self._errors = b""
@@ -131,7 +142,12 @@ class _Reader:
             while selector.get_map():
                 if time.monotonic() > self._deadline:
                     raise self._too_slow()
-                for key, _ in selector.select(_POLL_SECONDS):
+                ready = selector.select(_POLL_SECONDS)
+                if self._on_wait is not None:
+                    if not ready:
+                        self._on_wait()
+                    self._on_wait = None
+                for key, _ in ready:
                     data = os.read(key.fd, _READ_BYTES)
                     key.data(data)
                     if not data:
@@ -157,9 +173,11 @@ class _Reader:
                     self._on_progress(found["label"].lower(), int(found["done"]), int(found["all"]))
 
     def _too_slow(self) -> Inaccessible:
-        return Inaccessible(
+        error = Inaccessible(
             f"git took longer than {self._seconds:.0f} seconds", hint="see whether the remote answers, and try again"
         )
+        error.retryable = True
+        return error
 
 
 def describe_failure(errors: str) -> str:

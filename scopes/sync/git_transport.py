@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 from typing import Final, NamedTuple
 
@@ -19,6 +19,8 @@ from scopes.sanitize import clean_line
 from scopes.store.git_program import find_git
 from scopes.store.quarantine import Quarantine
 from scopes.sync.addresses import Address
+from scopes.sync.credential_cache import helper_of
+from scopes.sync.failure_causes import Cause, find_cause
 from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
 
 INCOMING: Final = "refs/new/"
@@ -55,6 +57,8 @@ _REF: Final = re.compile(r"refs/[^\s\x00-\x1f\x7f]{1,500}")
 _STATUS: Final = re.compile(r"(?P<flag>[ +*=!-])\t(?P<source>[^\t:]*):(?P<ref>[^\t]+)\t(?P<summary>.*)")
 _REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
 _LOCATION: Final = re.compile(rb"Recv header[^\n]*? [Ll]ocation: ([^\r\n]{1,500})")
+_ANSWER: Final = re.compile(rb"Recv header")
+_CONNECTING: Final = frozenset({"ls-remote", "fetch", "push"})
 _MOVED: Final = (
     "stale info",
     "fetch first",
@@ -101,6 +105,8 @@ class GitTransport:
 
     environ: the environment of the user
     terminal: whether git may ask for a password on the terminal
+    on_wait: gets what is waited for, once if a command takes its time
+    credential_cache: see `sync.credential_cache`
     """
 
     def __init__(
@@ -112,6 +118,8 @@ class GitTransport:
         terminal: bool = False,
         limits: Limits = Limits(),  # noqa: B008 - it is immutable
         on_progress: Progress | None = None,
+        on_wait: Callable[[str], None] | None = None,
+        credential_cache: str | None = None,
     ) -> None:
         program = find_git()
         if program is None:
@@ -122,6 +130,10 @@ class GitTransport:
         self._terminal = terminal
         self._limits = limits
         self._on_progress = on_progress
+        self._on_wait = on_wait
+        self._options = list(_OPTIONS)
+        if credential_cache is not None and address.transport in {"http", "https"}:
+            self._options.append(f"credential.helper={helper_of(program, credential_cache)}")
         self._environment = transport_environment(environ, address, terminal=terminal)
         self._trace = os.path.join(quarantine.path, _TRACE)
         if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
@@ -258,7 +270,7 @@ class GitTransport:
         return "refs/" + ref.removeprefix(_HEADS) if is_branch else ref
 
     def _run(self, words: Sequence[str], stdin: bytes = b"") -> Finished:
-        options = [word for option in _OPTIONS for word in ("-c", option)]
+        options = [word for option in self._options for word in ("-c", option)]
         return run_limited(
             [self._program, "--no-pager", f"--git-dir={self._quarantine.path}", *options, *words],
             directory=self._quarantine.path,
@@ -268,7 +280,14 @@ class GitTransport:
             lock=self._quarantine.lock,
             own_session=not self._terminal,
             on_progress=self._on_progress,
+            on_wait=self._report_wait if _CONNECTING.intersection(words) else None,
         )
+
+    def _report_wait(self) -> None:
+        """Say what is waited for, unless the server has answered: then git may be asking for a password."""
+        if self._on_wait is not None and not self._read_trace(_ANSWER):
+            verb = "waiting for" if self._address.transport == "directory" else "connecting to"
+            self._on_wait(f"{verb} {self._address.text}")
 
     def _server(self, name: str) -> list[str]:
         """Return the option that names the program which serves a directory, so that no hook of it runs."""
@@ -291,22 +310,26 @@ class GitTransport:
         if _BAD_OBJECT in done.errors:
             hint = "nothing of it was taken; see who wrote it to the remote"
             return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
-        hint = "check the address, the network and your rights, and try again"
+        cause = find_cause(done.errors, self._address.text)
         redirected = self._find_redirect()
         if redirected is not None:
-            reason, hint = (
-                f"it redirects to {redirected}",
-                "redirects are not followed: add that address if you trust it",
-            )
-        return Inaccessible(f"cannot {what} {self._address.text}: {reason}", hint=hint)
+            reason = f"it redirects to {redirected}"
+            cause = Cause("redirects are not followed: add that address if you trust it", retryable=False)
+        error = Inaccessible(f"cannot {what} {self._address.text}: {reason}", hint=cause.hint)
+        error.retryable = cause.retryable
+        return error
 
     def _find_redirect(self) -> str | None:
+        found = self._read_trace(_LOCATION)
+        return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
+
+    def _read_trace(self, pattern: re.Pattern[bytes]) -> list[bytes]:
+        """Return what a pattern finds in what git and an HTTP server have said to each other."""
         try:
             with open(self._trace, "rb") as file:
-                found = _LOCATION.findall(file.read(_MAX_TRACE))
+                return pattern.findall(file.read(_MAX_TRACE))
         except OSError:
-            return None
-        return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
+            return []
 
 
 def is_bundle(path: str) -> bool:

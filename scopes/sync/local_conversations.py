@@ -83,6 +83,13 @@ def list_roots(repository: Repository) -> dict[Oid, ConversationId]:
     return found
 
 
+def list_shared(repository: Repository, remote: str) -> list[ConversationId]:
+    """Return the conversations of this store that a remote had when it was last seen, sorted."""
+    prefix = f"{refs.REMOTES}{remote}/"
+    there = {ref.removeprefix(prefix) for ref in repository.list_ref_names(prefix)}
+    return sorted(name for root, name in list_roots(repository).items() if root in there)
+
+
 def read_all_tips(repository: Repository) -> dict[ConversationId, dict[BranchName, Oid]]:
     """Return the tips of the branches of all conversations; the refs of very many are read once."""
     found: dict[ConversationId, dict[BranchName, Oid]] = {}

@@ -18,6 +18,7 @@ from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry, branch_id
 from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
+from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
@@ -158,6 +159,18 @@ def _read_root(
         if is_root(commit):
             return commit
     return read_commit(repository, name_of_conversation(repository, conversation).root)
+
+
+def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str) -> tuple[Note, ...]:
+    """Return a note about messages that do not leave because their session may still grow; none if all do."""
+    held = [(conversation or "", number) for conversation, number in held_back if number]
+    if not held:
+        return ()
+    number = sum(each for _, each in held)
+    names = ", ".join(conversation for conversation, _ in held[:5])
+    verb = "is" if number == 1 else "are"
+    text = f"{number} {plural(number, 'message')} {verb} held back: the session may still grow ({names})"
+    return (Note(text, hint),)
 
 
 class _Chosen(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from scopes.errors import NotFound, SecretsFound
+from scopes.errors import Invalid, NotFound, SecretsFound
 from scopes.history.open_tips import OpenTips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
@@ -18,6 +18,7 @@ from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_of
+from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Repository
@@ -28,13 +29,13 @@ from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
+from scopes.sync.local_conversations import Selection, choose_local, list_shared, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
-from scopes.sync.remotes import Remote
+from scopes.sync.remotes import Remote, remote_option
 
 TRIES: Final = 5
 _GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
@@ -42,7 +43,7 @@ _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
-    "which scopes redact CONV makes; let them pass this time: scopes push --allow-secrets",
+    "which scopes redact CONV makes; let them pass this time: the same push with --allow-secrets",
 )
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
 
@@ -82,12 +83,16 @@ class _Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed(Result):
-    """What a push sent; `unchanged` is the number of conversations of which the remote had everything."""
+    """What a push sent, or with `dry_run` would send.
+
+    `unchanged` is the number of conversations of which the remote had everything.
+    """
 
     remote: str
     address: str
     conversations: tuple[PushedConversation, ...]
     unchanged: int
+    dry_run: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -105,42 +110,57 @@ def push(
     allow_secrets: bool = False,
     include_open: bool = False,
     purged: bool = False,
+    dry_run: bool = False,
 ) -> Pushed:
-    """Send the chosen conversations to a remote.
+    """Send the chosen conversations to a remote; if none is chosen, those that it has already.
 
     The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there.
+    that were purged are deleted there. A dry run asks nobody and writes nothing: it compares with what the remote had
+    when it was last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
+        Invalid: nothing is chosen, and the remote has nothing of this store.
         Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
-    chosen = list_purged(repository, remote.name) if purged else choose_local(repository, selection)
+    chosen = list_purged(repository, remote.name) if purged else _choose(repository, remote, selection)
     mode: Mode = "allow" if allow_secrets else "refuse"
     run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
-    rows = run.run(chosen)
-    deleted = run.finish(purged=purged)
+    rows = run.preview(chosen) if dry_run else run.run(chosen)
+    deleted = () if dry_run else run.finish(purged=purged)
+    option = remote_option(repository, remote.name)
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
+        dry_run=dry_run,
         notes=(
             *((_SECRETS,) if run.has_found_secrets else ()),
-            *_note_held(shown),
-            *_note_behind(shown, remote),
-            *_notes(shown, remote),
+            *_note_held(shown, option),
+            *_note_behind(shown, remote, option),
+            *_notes(shown, remote, option),
             *_note_fetched(run.fetched, remote),
             *deleted,
             *run.note_offers(),
         ),
     )
+
+
+def _choose(repository: Repository, remote: Remote, selection: Selection) -> list[ConversationId]:
+    if not selection.is_empty:
+        return choose_local(repository, selection)
+    shared = list_shared(repository, remote.name)
+    if not shared:
+        hint = "name conversations, or use --project DIR, --since or --all"
+        raise Invalid(f"nothing of this store is on {remote.name} yet, and nothing was chosen to push", hint=hint)
+    return shared
 
 
 class _Push:
@@ -189,6 +209,16 @@ class _Push:
             self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
         return self._rows
 
+    def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
+        """Return what `run` would do if the remote is as it was when it was last seen."""
+        objects, tips = ObjectsInMemory(self._repository), read_all_tips(self._repository)
+        for number, conversation in enumerate(chosen):
+            self._connection.report("searching for secrets", number, len(chosen))
+            planned = self._plan(conversation, objects, tips.get(conversation, {}))
+            if planned is not None:
+                self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
+        return self._rows
+
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
         gone: dict[Oid, str] = {}
@@ -211,7 +241,8 @@ class _Push:
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
             tips = read_all_tips(self._repository)
             self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
-            for conversation in waiting:
+            for number, conversation in enumerate(waiting):
+                self._connection.report("searching for secrets", number, len(waiting))
                 planned = self._plan(conversation, objects, tips.get(conversation, {}))
                 if planned is not None:
                     update = self._write_update(planned, objects)
@@ -283,10 +314,13 @@ class _Push:
 
     def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
         outgoing = planned.outgoing
-        before = self._purged.find_value(outgoing.name.ref) or outgoing.previous_oid
+        before = self._value_there(outgoing)
         if not outgoing.is_new and outgoing.previous_oid is not None:  # only what was purged is new
             return RefUpdate(outgoing.name.ref, before, outgoing.previous_oid)
         return RefUpdate(outgoing.name.ref, before, outgoing.write(objects, planned.cleared))
+
+    def _value_there(self, outgoing: Outgoing) -> Oid | None:
+        return self._purged.find_value(outgoing.name.ref) or outgoing.previous_oid
 
     def finish(self, *, purged: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
@@ -314,16 +348,10 @@ class _Push:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
 
 
-def _note_held(rows: Sequence[PushedConversation]) -> tuple[Note, ...]:
-    held = [row for row in rows if row.held_back]
-    if not held:
-        return ()
-    number = sum(row.held_back for row in held)
-    names = ", ".join(row.conversation for row in held[:5])
-    text = (
-        f"{number} {plural(number, 'message')} {'is' if number == 1 else 'are'} held back: the session may still grow"
-    )
-    return (Note(f"{text} ({names})", f"push it now: scopes push {held[0].conversation} --include-open"),)
+def _note_held(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
+    first = next((row.conversation for row in rows if row.held_back), "CONV")
+    hint = f"push it now: scopes push {first} --include-open{option}"
+    return note_held(((row.conversation, row.held_back) for row in rows), hint)
 
 
 def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
@@ -337,7 +365,7 @@ def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterat
     yield from describe_changes(rows, remote)
 
 
-def _note_behind(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
+def _note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
     behind = [f"{row.conversation}/{name}" for row in rows for name in row.behind]
     if not behind:
         return ()
@@ -345,11 +373,11 @@ def _note_behind(rows: Sequence[PushedConversation], remote: Remote) -> tuple[No
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
     conversation, _, branch = behind[0].partition("/")
     get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
-    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force"
+    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
 
 
-def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:
+def _notes(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
     diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
     if not diverged:
         return ()
@@ -358,6 +386,6 @@ def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ..
     return (
         Note(
             f"{text}: {', '.join(diverged[:5])}",
-            "get them: scopes pull; or leave them out there: scopes push CONV --force",
+            f"get them: scopes pull{option}; or leave them out there: scopes push CONV --force{option}",
         ),
     )

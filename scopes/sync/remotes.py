@@ -6,10 +6,11 @@ Whoever made a store may have written the file: every address is checked when it
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remote_file import BUNDLE, FILE, choose_default, read_entries, write_entries
+from scopes.store.remote_file import BUNDLE, DEFAULT, FILE, find_default, read_entries, read_first, write_entries
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
@@ -43,7 +44,7 @@ def _check(repository: Repository, name: str, text: str, as_branches: bool) -> R
 
 
 def resolve_remote(repository: Repository, name: str | None) -> Remote:
-    """Return a remote by its name; without one `origin`, or the only remote.
+    """Return a remote by its name; without one the default, see `find_default`.
 
     Raises:
         NotFound: there is no such remote, or none at all.
@@ -52,13 +53,25 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
     known = read_entries(repository.path)
     if not known:
         raise NotFound("this store has no remote", hint="add one: scopes remote add origin ADDRESS")
-    wanted = choose_default(known) if name is None else name
-    if wanted is not None and wanted in known:
-        return _check(repository, wanted, *known[wanted])
+    wanted = default_remote(repository) if name is None else name
+    if wanted is not None and (name is not None or wanted in known):
+        return _check(repository, wanted, *_find(known, wanted))
     names = ", ".join(each[:100] for each in sorted(known))
-    if name is None:
-        raise Ambiguous("this store has several remotes", hint=f"choose one with --remote: {names}")
-    raise NotFound(f"there is no remote {name[:100]!a}", hint=f"remotes: {names}")
+    if wanted is not None:
+        hint = f"remotes: {names}; choose one of them: scopes config set {DEFAULT} NAME"
+        raise NotFound(f"the default remote {wanted[:100]!a} does not exist", hint=hint)
+    hint = f"name one with --remote, now, or for good: scopes config set {DEFAULT} NAME; remotes: {names}"
+    raise Ambiguous("this store has several remotes, and none is the default", hint=hint)
+
+
+def default_remote(repository: Repository) -> str | None:
+    """Return the name of the remote that a command is about if it names none; None if that is not clear."""
+    return find_default(repository.path, repository.config.find(DEFAULT))
+
+
+def remote_option(repository: Repository, name: str) -> str:
+    """Return ` --remote NAME` for a hint about a remote; nothing if it is the default."""
+    return "" if default_remote(repository) == name else f" --remote {name}"
 
 
 def save_remote(repository: Repository, remote: Remote) -> None:
@@ -69,14 +82,35 @@ def save_remote(repository: Repository, remote: Remote) -> None:
         Inaccessible: the file cannot be written.
     """
     known = read_entries(repository.path)
-    if remote.name == BUNDLE:
-        raise Refused(f"{BUNDLE!a} is the name of what bundles have", hint="choose another name, such as usb")
-    if any(name.casefold() == remote.name.casefold() for name in known):
-        hint = f"remove it first: scopes remote remove {remote.name}, or choose another name"
-        raise Refused(f"there is a remote {remote.name!a} already", hint=hint)
+    _require_free(remote.name, known)
     if len(known) >= MAX_REMOTES:
         raise Refused(f"a store has at most {MAX_REMOTES} remotes", hint="remove some: scopes remote remove NAME")
     write_entries(repository.path, {**known, remote.name: (remote.address.text, remote.address.as_branches)})
+
+
+def _require_free(name: str, known: Iterable[str]) -> None:
+    if name == BUNDLE:
+        raise Refused(f"{BUNDLE!a} is the name of what bundles have", hint="choose another name, such as usb")
+    if any(each.casefold() == name.casefold() for each in known):
+        hint = f"remove it first: scopes remote remove {name}, or choose another name"
+        raise Refused(f"there is a remote {name!a} already", hint=hint)
+
+
+def replace_remote(repository: Repository, name: str, remote: Remote) -> None:
+    """Give a remote another name or another address; call it inside `exclusive_write`.
+
+    Raises:
+        NotFound: there is no such remote.
+        Refused: the new name is not free.
+        Inaccessible: the file cannot be written.
+    """
+    known = read_entries(repository.path)
+    _find(known, name)
+    others = {each: entry for each, entry in known.items() if each != name}
+    _require_free(remote.name, others)
+    first = remote.name if read_first(repository.path) == name else None
+    others[remote.name] = (remote.address.text, remote.address.as_branches)
+    write_entries(repository.path, others, first)
 
 
 def delete_remote(repository: Repository, name: str) -> str:
@@ -86,9 +120,14 @@ def delete_remote(repository: Repository, name: str) -> str:
         NotFound: there is no such remote.
     """
     known = read_entries(repository.path)
+    address, _ = _find(known, name)
+    del known[name]
+    write_entries(repository.path, known)
+    return address
+
+
+def _find(known: Mapping[str, tuple[str, bool]], name: str) -> tuple[str, bool]:
     if name not in known:
         names = ", ".join(each[:100] for each in sorted(known)) or "none"
         raise NotFound(f"there is no remote {name[:100]!a}", hint=f"remotes: {names}")
-    address, _ = known.pop(name)
-    write_entries(repository.path, known)
-    return address
+    return known[name]

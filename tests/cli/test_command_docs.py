@@ -7,10 +7,11 @@ from typing import Annotated
 import pytest
 import typer
 
-from scopes.cli.command_docs import ParameterDocs
+from scopes.cli.command_docs import ParameterDocs, read_docs
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.inspect_command import inspect_command, inspect_global_options
 from scopes.cli.parser import build_parser
+from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command
 from tests.cli.sample import TABLE
 
@@ -31,6 +32,13 @@ def test_a_docstring_is_split_into_summary_text_and_examples(state):
         'scopes conv state conv-001 "hello"',
         "scopes conv state conv-001 --kind decision",
     ]
+
+
+def test_no_usage_repeats_dots():
+    """It was [CONV......] where the name of an argument has dots, too."""
+    usages = [read_docs(path).usage for path in PRODUCT.commands]
+    assert [usage for usage in usages if "...." in usage] == []
+    assert any("[CONV...]" in usage for usage in usages)
 
 
 def test_a_command_without_text_or_examples_has_none():

@@ -20,6 +20,7 @@ PLACEHOLDER = "{}"
 # `scopes gc`, or "hint: scopes gc" and ", or scopes gc": a command to run, as opposed to the name of the program.
 MENTION = re.compile(r"(?:: |`|\$ |, or )scopes ([a-z-][^`,;\n()|#>]*)")
 TO_RUN = re.compile(r"(?:[a-z]: |, or )scopes ([a-z-][^`,;\n()|#>]*)")  # not in backticks: these are also names
+MORE_WORDS = re.compile(r"(?<=[a-z])\{\}(?![^ ;`])")  # f"scopes pull{option}": more words or none
 GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes {verb} --continue
 
 
@@ -32,7 +33,8 @@ def strings(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             node.value.value = " ".join(re.findall(r"`[^`]*`", node.value.value))
         if isinstance(node, ast.JoinedStr):
-            yield "".join(str(v.value) if isinstance(v, ast.Constant) else PLACEHOLDER for v in node.values)
+            text = "".join(str(v.value) if isinstance(v, ast.Constant) else PLACEHOLDER for v in node.values)
+            yield MORE_WORDS.sub("", text)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 

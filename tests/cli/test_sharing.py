@@ -53,7 +53,9 @@ def test_a_conversation_goes_from_one_store_to_another(run, shared, tmp_path):
 
 def test_every_command_prints_json(run, shared):
     listed = json.loads(run("remote", "list", "--json").stdout)
-    assert listed["remotes"] == [{"name": "origin", "address": shared, "transport": "directory", "conversations": 1}]
+    assert listed["remotes"] == [
+        {"name": "origin", "address": shared, "transport": "directory", "conversations": 1, "default": True}
+    ]
     run("append", "conv-001", "--as", "carol", "more")
     pushed = json.loads(run("push", "conv-001", "--json").stdout)
     assert (pushed["kind"], pushed["conversations"][0]["status"]) == ("push", "updated")
@@ -110,7 +112,7 @@ def test_the_hint_about_a_diverged_branch_can_be_followed(run, shared):
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (("push",), 2, "nothing was chosen to push"),
+        (("push", "--remote", "other"), 2, "nothing was chosen to push"),
         (("push", "conv-001", "--all"), 2, "cannot be named together"),
         (("push", "--year", "26"), 2, "is not a year"),
         (("push", "conv-009"), 4, "conv-009"),
@@ -125,6 +127,7 @@ def test_the_hint_about_a_diverged_branch_can_be_followed(run, shared):
     ],
 )
 def test_mistakes_have_a_text_and_an_exit_code(run, shared, words, code, text):
+    run("remote", "add", "other", "/srv/other.git", "--no-probe")
     done = run(*words, code=code)
     assert text in done.stderr
     assert "hunter2" not in done.stderr
@@ -141,6 +144,46 @@ def test_a_remote_is_added_without_being_asked(run):
     assert run("remote", "list").stdout == "origin\t0\thttps://host.invalid/talks.git\n"
     run("remote", "remove", "origin")
     assert "has no remote" in run("remote", "list").stderr
+
+
+def test_a_push_is_previewed_and_then_done_without_a_choice(run, shared):
+    run("append", "conv-001", "--as", "carol", "more")
+    preview = run("push", "--dry-run")
+    assert preview.stdout == "conv-001\tupdated\t1\t1\t\n"
+    assert "nothing was sent to origin: this was a dry run" in preview.stderr
+    assert json.loads(run("push", "--dry-run", "--json").stdout)["dry_run"] is True
+    assert run("push").stdout == preview.stdout
+    assert "dry_run" not in json.loads(run("push", "--json").stdout)
+
+
+def test_with_several_remotes_and_no_default_an_error_names_them_and_the_command(run, shared):
+    run("remote", "rename", "origin", "team")
+    run("remote", "add", "usb", "/srv/usb.git", "--no-probe")
+    run("remote", "add", "web", "/srv/web.git", "--no-probe")
+    assert run("push").stderr == "note: team had everything of 1 conversation\n"
+    run("remote", "remove", "team")
+    refused = run("push", "--all", code=5).stderr
+    assert "remotes: usb, web" in refused
+    words = refused.partition("or for good: scopes ")[2].partition(";")[0].replace("NAME", "usb").split()
+    run(*words)
+    assert run("push", "--all", "--dry-run").stdout == "conv-001\tnew\t1\t1\t\n"
+
+
+def test_a_command_that_writes_names_a_remote_that_is_not_the_default(run, shared):
+    run("clone", "--manifests", shared, "b", "--name", "team")
+    run("remote", "add", "origin", "/srv/other.git", "--no-probe", store="b")
+    root = run("list", "--remote", "team", store="b").stdout[:12]
+    assert f"scopes fetch {root} --remote team" in run("delete", root, "--yes", store="b", code=4).stderr
+
+
+def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
+    assert run("remote", "rename", "origin", "team").stdout == "team\n"
+    assert run("remote", "set-url", "team", bare).stdout == "team\n"
+    shown = json.loads(run("remote", "show", "--json").stdout)
+    assert (shown["name"], shown["default"], shown["conversations"], shown["not_shared"]) == ("team", True, 1, 0)
+    run("remote", "add", "usb", "/srv/usb.git", "--no-probe")
+    run("config", "scopes.defaultRemote", "usb")
+    assert run("remote", "show").stdout.startswith("usb (the default)\n")
 
 
 def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):

@@ -6,7 +6,8 @@ from scopes.result import Note
 from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
-from scopes.sync.clone import Cloned, ManifestsCloned
+from scopes.sync.clone import Cloned
+from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched
 from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
@@ -45,13 +46,31 @@ _MANIFESTS = ManifestsFetched(
     notes=(Note("1 manifest of the remote is not acceptable: efefefefefef", "see who wrote it to the remote"),),
 )  # fmt: skip
 
+_LONG_REASON = "2 possible secrets would leave the store: message abcd1234, line 3: github-token (6073df6d); the title: jwt (513ff0aa)"
+
 REMOTE_SAMPLES = {
-    "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2),
-    "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0),
-    "added-unasked": RemoteChanged(name="backup", address="/srv/talks.git", change="added"),
+    "added": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=2, default=True),
+    "added-empty": RemoteChanged(name="origin", address=_ADDRESS, change="added", conversations=0, default=True),
+    "added-unasked": RemoteChanged(name="backup", address="/srv/talks.git", change="added", default=True),
+    "added-second": RemoteChanged(name="backup", address="/srv/talks.git", change="added", conversations=0),
+    "renamed": RemoteChanged(name="usb", address="/srv/talks.git", change="renamed", before="backup"),
+    "set-url": RemoteChanged(
+        name="origin", address=_ADDRESS, change="moved", before="/srv/talks.git", conversations=3, default=True
+    ),
+    "shown": RemoteShown(
+        name="origin", address=_ADDRESS, transport="ssh", as_branches=False, default=True, conversations=1234, here=12,
+        not_shared=1,
+    ),
+    "shown-second": RemoteShown(
+        name="backup", address="/srv/talks.git", transport="directory", as_branches=True, default=False,
+        conversations=0, here=0, not_shared=2,
+    ),
     "removed": RemoteChanged(name="backup", address="/srv/talks.git", change="removed"),
     "list": RemoteList(
-        remotes=(RemoteRow("backup", "/srv/talks.git", "directory", 0), RemoteRow("origin", _ADDRESS, "ssh", 1234))
+        remotes=(RemoteRow("backup", "/srv/talks.git", "directory", 0), RemoteRow("origin", _ADDRESS, "ssh", 1234, True))
+    ),
+    "list-without-default": RemoteList(
+        remotes=(RemoteRow("a", "/srv/a.git", "directory", 0), RemoteRow("b", "/srv/b.git", "directory", 0))
     ),
     "empty-list": RemoteList(remotes=()),
     "pushed": Pushed(
@@ -61,6 +80,20 @@ REMOTE_SAMPLES = {
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
             PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1, behind=("fix",)),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
+        ),
+    ),
+    "push-preview": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=3, dry_run=True,
+        conversations=(
+            PushedConversation("conv-001", _ROOT, "new", 2, 12),
+            PushedConversation("conv-003", "ab" * 20, "refused", 1, reason=_LONG_REASON),
+        ),
+    ),
+    "many-refused": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=0,
+        conversations=tuple(
+            PushedConversation(f"conv-{number:03}", _ROOT, "refused", 1, reason=f"hook declined: {number}")
+            for number in range(1, 23)
         ),
     ),
     "pushed-nothing": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=1),
@@ -84,6 +117,7 @@ REMOTE_SAMPLES = {
         conversations=(
             BundledConversation("conv-001", _ROOT, "included", "Login fails on Safari", 2, 12),
             BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret would leave the store"),
+            BundledConversation("conv-003", "ab" * 20, "included", "Growing", 1, 3, held_back=1),
         ),
     ),
     "bundled-nothing": BundleCreated(
@@ -104,7 +138,7 @@ REMOTE_SAMPLES = {
     "verified-empty": BundleVerified(path="/media/usb/code.bundle", conversations=()),
     "cloned": Cloned(path="/home/carol/talks", fetched=_FETCHED),
     "manifests-fetched": _MANIFESTS,
-    "manifests-cloned": ManifestsCloned(path="/home/carol/talks", fetched=_MANIFESTS),
+    "manifests-cloned": Cloned(path="/home/carol/talks", listed=_MANIFESTS),
     "remote-conversations": RemoteConversationList(
         conversations=(
             RemoteConversation("origin", _ROOT, "conv-003", "Login fails on Safari", 2, 12, "2026-01-02T09:30:00Z"),

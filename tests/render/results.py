@@ -788,6 +788,9 @@ SECRET_ROWS = (
     SecretRow(SECRET, "github-token", CONVERSATION, PROMPT.id, "parts[0].output.text", 12, allowed=False),
     SecretRow(SECRET[::-1], "jwt", CONVERSATION, None, "title", 1, allowed=True),
 )
+MANY_SECRETS = SECRET_ROWS[:1] * 12 + tuple(
+    SECRET_ROWS[0]._replace(id=f"{number:02}" + SECRET[2:]) for number in range(22)
+)
 ALLOWED_SECRET = AllowedSecret(SECRET, "github-token", "carol", "2026-01-01T00:00:00Z", "revoked")
 
 CROWDED_INBOX = Inbox(
@@ -1466,7 +1469,7 @@ SAMPLES = {
     },
     "secrets": {
         "scanned": SecretsScanned(conversations=3, unchanged=1, messages=40, size_bytes=90_000, secrets=SECRET_ROWS),
-        "many-found": SecretsScanned(conversations=1, unchanged=0, messages=40, size_bytes=90_000, secrets=SECRET_ROWS[:1] * 30),
+        "many-found": SecretsScanned(conversations=1, unchanged=0, messages=40, size_bytes=90_000, secrets=MANY_SECRETS),
         "nothing-found": SecretsScanned(conversations=1, unchanged=1, messages=0, size_bytes=0, secrets=()),
         "list": SecretList(
             secrets=(
@@ -1477,7 +1480,7 @@ SAMPLES = {
         ),
         "empty-list": SecretList(secrets=()),
         "rules": SecretRules(rules=(SECRET_RULE, SecretRule("stripe-key", "sk_live_ and what has to follow", None, 0))),
-        "explained": SecretExplained(id=SECRET, rule=SECRET_RULE, places=SECRET_ROWS[:1], allowed=None),
+        "explained": SecretExplained(id=SECRET, rule=SECRET_RULE, places=SECRET_ROWS[:1] * 2, allowed=None),
         "explained-allowed": SecretExplained(id=SECRET, rule=SECRET_RULE, places=(), allowed=ALLOWED_SECRET),
         "allowed": SecretAllowed(secret=ALLOWED_SECRET, change="allowed", operation=OPERATION),
         "removed": SecretAllowed(secret=ALLOWED_SECRET, change="removed", operation=OPERATION),

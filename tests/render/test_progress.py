@@ -11,11 +11,11 @@ from tests.render.sample import output, written
 XTERM = {"TERM": "xterm"}
 
 
-def progress_text(*, step=0.5, label="importing", total=8, count=8, in_bytes=False, **options):
+def progress_text(*, step=0.5, label="importing", total=8, count=8, in_bytes=False, delay=1.0, **options):
     """The text on standard error for work that reports progress every `step` seconds."""
     clock = itertools.count(0, step)
     made = output(**{"terminal": True, "environ": XTERM} | options)
-    with progress(made, label, total, in_bytes=in_bytes, clock=lambda: next(clock)) as advance:
+    with progress(made, label, total, in_bytes=in_bytes, delay=delay, clock=lambda: next(clock)) as advance:
         for _ in range(count):
             advance(1)
     data, talk = written(made)
@@ -32,6 +32,10 @@ def test_long_work_shows_how_much_is_done():
 
 def test_work_of_less_than_a_second_shows_nothing():
     assert progress_text(step=0.1) == ""
+
+
+def test_a_shorter_delay_can_be_asked_for():
+    assert progress_text(step=0.1, delay=0.0) != ""
 
 
 def test_the_bar_is_drawn_at_most_ten_times_a_second():

@@ -75,6 +75,34 @@ def test_progress_is_passed_on():
     assert seen == [("counting objects", 5, 10), ("receiving objects", 7, 7)]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "remote: \x1b]0;title\x07Counting objects: 50% (5/10)",
+        "remote: come here: 50% (5/10)",
+        "remote: Enter your password: 50% (5/10)",
+        "remote: Counting objects please run this: 50% (5/10)",
+        "remote: Counting objects: 50% (5/1" + "0" * 40 + ")",
+        "Password: 50%",
+    ],
+)
+def test_a_server_cannot_put_its_own_text_into_the_progress(line):
+    seen = []
+    run(f"import sys; sys.stderr.write({line!r} + chr(10))", on_progress=lambda *each: seen.append(each))
+    assert seen == []
+
+
+def test_a_silent_command_is_reported_once_and_one_that_speaks_at_once_is_not():
+    waits = []
+    run("import time; time.sleep(1.1)", on_wait=lambda: waits.append("silent"))
+    assert waits == ["silent"]
+    run(
+        "import sys, time; sys.stderr.write('x'); sys.stderr.flush(); time.sleep(0.6)",
+        on_wait=lambda: waits.append("no"),
+    )
+    assert waits == ["silent"]
+
+
 def test_standard_input_may_be_larger_than_a_pipe():
     assert run("import sys; print(len(sys.stdin.buffer.read()))", stdin=bytes(1 << 20)).output == b"1048576\n"
 

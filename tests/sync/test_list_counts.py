@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.branch import branch
+from scopes.conversation.config import set_setting
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
@@ -101,6 +102,16 @@ def test_the_default_remote_is_compared(theirs, tmp_path):
     assert counts(theirs) == {"conv-001": (1, 0)}
     remove_remote(theirs, "origin")
     assert counts(theirs) == {"conv-001": (0, 0)}
+
+
+def test_the_remote_that_the_setting_names_is_compared(theirs, index, tmp_path):
+    add(theirs, make_bare(tmp_path / "team.git"), "team")
+    push_to(theirs, remote="team")
+    say(theirs, "conv-001/main", "one")
+    push_to(theirs)
+    assert counts(theirs, index) == {"conv-001": (0, 0)}
+    set_setting(theirs, str(tmp_path), "scopes.defaultRemote", "team", level="store")
+    assert counts(theirs, index) == {"conv-001": (1, 0)}
 
 
 def test_the_last_message_of_a_session_that_may_grow_is_ahead(theirs):

@@ -156,7 +156,7 @@ def test_a_clone_of_manifests_has_a_remote_and_no_conversation(pushed, bare, tmp
         open_store=lambda: open_store(path), name="team", directory=index,
     )  # fmt: skip
     store = open_store(path)
-    assert (cloned.fetched.total, list_roots(store)) == (2, {})
+    assert (cloned.listed.total, list_roots(store)) == (2, {})
     assert [remote.name for remote in list_remotes(store)] == ["team"]
 
 

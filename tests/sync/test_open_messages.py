@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from scopes.history import open_tips
 from scopes.history.revisions import list_branch_tips
+from scopes.sync.bundles import create_bundle, verify_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
@@ -55,6 +56,17 @@ def alice(repository, bare):
 @pytest.fixture
 def bob(bare, tmp_path):
     return machine(tmp_path / "bob", bare, "bob")
+
+
+@pytest.mark.parametrize(("include_open", "messages", "held"), [(False, 1, 1), (True, 2, 0)])
+def test_a_bundle_holds_back_what_a_push_holds_back(alice, tmp_path, include_open, messages, held):
+    import_words(alice, tmp_path, "a b", age=None)
+    path = str(tmp_path / "talks.bundle")
+    created = create_bundle(alice, path, Selection(everything=True), connection(), include_open=include_open)
+    assert [(row.messages, row.held_back) for row in created.conversations] == [(messages, held)]
+    hints = [("1 message is held back: the session may still grow (conv-001)", "have it in the bundle: --include-open")]
+    assert [(note.text, note.hint) for note in created.notes] == hints[:held]
+    assert [row.messages for row in verify_bundle(alice, path, connection()).conversations] == [messages]
 
 
 def test_a_session_that_was_still_for_an_hour_is_sent_to_its_last_message(alice, bob, tmp_path):

@@ -7,14 +7,15 @@ import os
 
 import pytest
 
+from scopes.conversation.config import set_setting
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import FILE
+from scopes.store.remote_file import DEFAULT, FILE
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote, show_remotes
 from scopes.sync.names import parse_remote_name
-from scopes.sync.remotes import MAX_REMOTES, Remote, list_remotes, resolve_remote, save_remote
+from scopes.sync.remotes import MAX_REMOTES, Remote, list_remotes, remote_option, resolve_remote, save_remote
 from tests.support.pipes import named_pipe
 from tests.support.remotes import add, push_to
 from tests.support.store import git, read_bytes, write_bytes
@@ -50,17 +51,53 @@ def test_the_configuration_of_git_is_not_touched(repository):
     assert git(repository, "remote") == ""
 
 
-def test_the_only_remote_is_the_default_and_else_origin(repository):
+def test_the_default_remote_is_origin_or_else_the_first_one(repository):
     add(repository, "/a", "backup")
     assert resolve_remote(repository, None).name == "backup"
-    add(repository, "/b", "other")
-    with pytest.raises(Ambiguous, match="several remotes"):
-        resolve_remote(repository, None)
+    add(repository, "/b", "another")
+    assert resolve_remote(repository, None).name == "backup"
     add(repository, "/c", "origin")
     assert resolve_remote(repository, None).name == "origin"
-    assert resolve_remote(repository, "other").name == "other"
+    assert resolve_remote(repository, "another").name == "another"
     with pytest.raises(NotFound, match="no remote 'x'"):
         resolve_remote(repository, "x")
+
+
+def test_without_the_first_remote_an_error_says_how_to_choose_the_default(repository):
+    for name in ("backup", "team", "usb"):
+        add(repository, "/a", name)
+    remove_remote(repository, "backup")
+    with pytest.raises(Ambiguous, match="several remotes") as caught:
+        resolve_remote(repository, None)
+    assert "--remote" in caught.value.hint
+    assert "scopes config set scopes.defaultRemote NAME; remotes: team, usb" in caught.value.hint
+    remove_remote(repository, "usb")
+    assert resolve_remote(repository, None).name == "team"
+
+
+def test_several_remotes_of_an_older_version_have_no_default(repository):
+    write_bytes(path_of(repository), b'{"v":1,"remotes":{"a":"/a","b":"/b"}}')
+    with pytest.raises(Ambiguous):
+        resolve_remote(repository, None)
+    assert [row.default for row in show_remotes(repository).remotes] == [False, False]
+
+
+def test_the_setting_names_the_default_remote(repository, tmp_path):
+    add(repository, "/a", "origin")
+    add(repository, "/b", "team")
+    set_setting(repository, str(tmp_path), DEFAULT, "team", level="store")
+    assert resolve_remote(repository, None).name == "team"
+    assert [(row.name, row.default) for row in show_remotes(repository).remotes] == [("origin", False), ("team", True)]
+    assert (remote_option(repository, "team"), remote_option(repository, "origin")) == ("", " --remote origin")
+
+
+def test_a_default_remote_that_does_not_exist_is_not_replaced_by_another_one(repository, tmp_path):
+    """What is meant for one remote must not go to another one."""
+    add(repository, "/a", "origin")
+    set_setting(repository, str(tmp_path), DEFAULT, "team", level="store")
+    with pytest.raises(NotFound, match="the default remote 'team' does not exist") as caught:
+        resolve_remote(repository, None)
+    assert "remotes: origin" in caught.value.hint
 
 
 @pytest.mark.parametrize("again", ["origin", "Origin"])
@@ -94,7 +131,17 @@ def test_a_removed_remote_takes_what_is_known_about_it_along(ours):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{", b'{"v":2,"remotes":{}}', b'{"v":1,"remotes":{"a":7}}', b"[" * 9999], ids=ascii
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"v":2,"remotes":{}}',
+        b'{"v":1,"remotes":{"a":7}}',
+        b'{"v":1,"remotes":{},"first":7}',
+        b"[" * 9999,
+    ],
+    ids=ascii,
 )
 def test_a_damaged_list_is_refused(repository, data):
     write_bytes(path_of(repository), data)

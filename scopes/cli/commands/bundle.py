@@ -8,7 +8,7 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Force, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import BundleFile, Everything, OfProject, OfYear, ToGet, ToSend
+from scopes.cli.sharing_options import BundleFile, Everything, IncludeOpen, OfProject, OfYear, ToGet, ToSend
 from scopes.errors import Invalid
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 
@@ -23,12 +23,14 @@ def bundle_create(
     year: OfYear = None,
     force: Force = False,
     allow_secrets: AllowSecrets = False,
+    include_open: IncludeOpen = False,
 ) -> int:
     """Write conversations into a file, to carry them by hand.
 
     The file is a git bundle. It has what a push to an empty remote would send, the whole of each conversation, and
     needs no connection and no other file: bundle import reads it on another machine. As with push, everything is
-    searched for secrets first; a conversation that may have one is left out, and the exit code is 1.
+    searched for secrets first; a conversation that may have one is left out, and the exit code is 1. An open last
+    message of an imported session, which may still grow, is held back, and said to be, unless --include-open is given.
 
     Examples:
       scopes bundle create talks.bundle --all
@@ -42,7 +44,7 @@ def bundle_create(
     with connect(invocation) as connection:
         result = create_bundle(
             invocation.repository(), _path_of(invocation, file), selection, connection,
-            force=force, allow_secrets=allow_secrets,
+            force=force, allow_secrets=allow_secrets, include_open=include_open,
         )  # fmt: skip
     return invocation.show(result)
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
+from scopes.cli.sharing_options import WantedFrom
 from scopes.errors import Invalid
 from scopes.sync.fetch import fetch as run_fetch
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.remotes import resolve_remote
 
 
+@usage.shares("wanted", WantedFrom)
 def fetch(
     context: usage.Context,
-    conversations: ToGet = None,
-    remote: FromRemote = None,
-    project: OfProject = None,
-    since: Since = None,
-    year: OfYear = None,
+    wanted: WantedFrom,
     manifests: Annotated[
         bool, usage.Option("--manifests", help="Only learn which conversations there are, without their messages")
     ] = False,
@@ -52,10 +48,10 @@ def fetch(
       scopes fetch --manifests
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, since=since, year=year)
+    selection = choose(invocation, wanted.conversations, project=wanted.project, since=wanted.since, year=wanted.year)
     repository = invocation.repository()
-    chosen = resolve_remote(repository, remote)
-    if manifests and (conversations or since):
+    chosen = resolve_remote(repository, wanted.remote)
+    if manifests and (wanted.conversations or wanted.since):
         raise Invalid("--manifests can be combined with --project and --year only", hint="or leave out --manifests")
     with connect(invocation) as connection:
         if manifests:

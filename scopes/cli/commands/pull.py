@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import FromRemote, OfProject, OfYear, ToGet
+from scopes.cli.sharing_options import WantedFrom
 from scopes.sync.pull import pull as run_pull
 from scopes.sync.remotes import resolve_remote
 
 
+@usage.shares("wanted", WantedFrom)
 def pull(
     context: usage.Context,
-    conversations: ToGet = None,
-    remote: FromRemote = None,
-    project: OfProject = None,
-    since: Since = None,
-    year: OfYear = None,
+    wanted: WantedFrom,
     rebase: Annotated[
         bool, usage.Option("--rebase", help="Move messages that the remote lacks on top of its own, instead of a merge")
     ] = False,
@@ -39,9 +35,9 @@ def pull(
       scopes pull --rebase
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, conversations, project=project, since=since, year=year)
+    selection = choose(invocation, wanted.conversations, project=wanted.project, since=wanted.since, year=wanted.year)
     repository = invocation.repository()
-    chosen = resolve_remote(repository, remote)
+    chosen = resolve_remote(repository, wanted.remote)
     with connect(invocation) as connection:
         result = run_pull(repository, chosen, selection, connection, rebasing=rebase)
     return invocation.show(result)

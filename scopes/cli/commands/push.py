@@ -7,6 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
+from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend
 from scopes.errors import Invalid
@@ -30,8 +31,13 @@ def push(
     ] = False,
     include_open: IncludeOpen = False,
     allow_secrets: AllowSecrets = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Send conversations to a remote.
+
+    Without a choice these are the conversations that the remote has already: what is new in them is sent. Others are
+    sent once they are named, or chosen by a condition. --dry-run lists what would leave and what would be refused; it
+    asks nobody, and compares with what the remote had when it was last seen.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
     operation log, facts, memory, registered agents and branches of conflicts. The directory in which an imported
@@ -56,7 +62,8 @@ def push(
     too; and a conversation with messages that were purged elsewhere is not sent.
 
     Examples:
-      scopes push conv-001
+      scopes push
+      scopes push conv-001 --dry-run
       scopes push conv-001 conv-002 --remote backup
       scopes push --project . --since '1 month ago'
       scopes push --all
@@ -66,8 +73,6 @@ def push(
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
-    if selection.is_empty and not purged:
-        raise Invalid("nothing was chosen to push", hint="name conversations, or use --project DIR, --since or --all")
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
@@ -80,5 +85,6 @@ def push(
             allow_secrets=allow_secrets,
             include_open=include_open,
             purged=purged,
+            dry_run=dry_run,
         )
     return invocation.show(result)

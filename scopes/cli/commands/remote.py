@@ -1,4 +1,4 @@
-"""`scopes remote add`, `list` and `remove`."""
+"""`scopes remote add`, `list`, `show`, `rename`, `set-url` and `remove`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Annotated, TypeAlias
 from scopes.cli import usage
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import AsBranches
+from scopes.cli.sharing_options import AsBranches, RemoteName
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
+from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
 
+NoProbe: TypeAlias = Annotated[
+    bool, usage.Option("--no-probe", help="Do not ask whether it answers and takes what scopes pushes")
+]
 Address: TypeAlias = Annotated[
     str, usage.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
 ]
@@ -20,9 +24,7 @@ def remote_add(
     context: usage.Context,
     name: Annotated[str, usage.Argument(metavar="NAME", help="A name for it here, such as origin")],
     address: Address,
-    no_probe: Annotated[
-        bool, usage.Option("--no-probe", help="Do not ask whether it answers and takes what scopes pushes")
-    ] = False,
+    no_probe: NoProbe = False,
     as_branches: AsBranches = False,
 ) -> int:
     """Add a git repository to share through.
@@ -33,6 +35,9 @@ def remote_add(
     tags. Conversations are kept below refs/scopes, where nobody sees them in the code: a repository of their own is
     better all the same. For a host that takes only branches and tags, --as-branches keeps them below
     refs/heads/scopes, in a repository that has nothing else.
+
+    Commands that name no remote use the one in the setting scopes.defaultRemote; else origin, or the one that was added
+    first.
 
     Examples:
       scopes remote add origin git@example.org:team/talks.git --no-probe
@@ -56,10 +61,64 @@ def remote_list(context: usage.Context) -> int:
     return invocation.show(show_remotes(invocation.repository()))
 
 
-def remote_remove(
+def remote_show(
     context: usage.Context,
-    name: Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")],
+    name: Annotated[
+        str | None, usage.Argument(metavar="[REMOTE]", help="The name of the remote (default: the default one)")
+    ] = None,
 ) -> int:
+    """Show what is known about a remote.
+
+    Nobody is asked: the numbers are those of when it was last seen, by a fetch, push or pull.
+
+    Examples:
+      scopes remote show
+      scopes remote show backup --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(show_remote(invocation.repository(), name))
+
+
+def remote_rename(
+    context: usage.Context,
+    name: RemoteName,
+    new: Annotated[str, usage.Argument(metavar="NAME", help="The new name")],
+) -> int:
+    """Rename a remote.
+
+    What is known about it stays: its branches are called NAME/main and so on from now on.
+
+    Examples:
+      scopes remote rename backup usb
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(rename_remote(invocation.repository(), name, new))
+
+
+def remote_set_url(
+    context: usage.Context,
+    name: RemoteName,
+    address: Address,
+    no_probe: NoProbe = False,
+    as_branches: AsBranches = False,
+) -> int:
+    """Change the address of a remote.
+
+    The new address is asked what it has, and nothing is written there. What is known about conversations that are not
+    there is forgotten, so that the next push sends them whole. With --no-probe nobody is asked, and all of it stays:
+    for a repository that has moved.
+
+    Examples:
+      scopes remote set-url origin git@example.org:team/talks.git --no-probe
+    """
+    invocation: Invocation = context.obj
+    checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
+    with connect(invocation) as connection:
+        result = set_remote_address(invocation.repository(), name, checked, connection, probe=not no_probe)
+    return invocation.show(result)
+
+
+def remote_remove(context: usage.Context, name: RemoteName) -> int:
     """Remove a remote.
 
     Nothing is deleted there, and no conversation here.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.phrases import UNDO_HINT, format_size, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import plural
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.clone import Cloned
+    from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled, PulledBranch
@@ -72,6 +73,7 @@ _STYLES: dict[str, Style] = {
     "deleted": "dim",
 }
 _SHORT_ROOT = 12
+_MAX_REASONS = 20  # on a terminal
 
 
 @render_text.register
@@ -80,12 +82,20 @@ def render_remote_changed(result: RemoteChanged, view: View) -> None:
     if result.change == "removed":
         write_outcome(view, result.name, "Removed the remote ", Span(result.name, "id"), " (", result.address, ")")
         return
+    if result.before is not None:
+        what = "Renamed the remote" if result.change == "renamed" else f"Moved the remote {result.name}"
+        now = result.name if result.change == "renamed" else result.address
+        write_outcome(view, result.name, f"{what} from ", Span(result.before, "id"), " to ", Span(now, "id"))
+        return
     write_outcome(view, result.name, "Added the remote ", Span(result.name, "id"), " (", result.address, ")")
     if view.terminal and result.conversations is not None:
         number = result.conversations
         view.line(f"it has {number} {plural(number, 'conversation')}")
     if view.terminal:
-        write_hint(view, "get them: scopes fetch" if result.conversations else "send some: scopes push CONV")
+        option = "" if result.default else f" --remote {result.name}"
+        write_hint(
+            view, f"get them: scopes fetch{option}" if result.conversations else f"send some: scopes push CONV{option}"
+        )
 
 
 @render_text.register
@@ -94,18 +104,62 @@ def render_remote_list(result: RemoteList, view: View) -> None:
     view.rows(_REMOTES, ((row.name, str(row.conversations), row.address) for row in result.remotes))
     if not result.remotes:
         view.aside("this store has no remote")
+    elif view.terminal and len(result.remotes) > 1:
+        default = next((row.name for row in result.remotes if row.default), None)
+        if default is None:
+            write_hint(view, "none is the default; choose one: scopes config set scopes.defaultRemote NAME")
+        else:
+            view.line(f"Commands that name no remote use {default}.")
+
+
+@render_text.register
+def render_remote_shown(result: RemoteShown, view: View) -> None:
+    """Write what is known about a remote, a line for each field."""
+    view.line(Span(result.name, "id"), " (the default)" if result.default else "")
+    write_field(view, "Address", result.address)
+    if result.as_branches:
+        write_field(view, "Refs", "branches below refs/heads/scopes")
+    write_field(view, "Conversations", f"{result.conversations:,} when it was last seen, {result.here:,} of them here")
+    write_field(view, "Not shared", counted(result.not_shared, "conversation"))
+    if view.terminal:
+        option = "" if result.default else f" --remote {result.name}"
+        write_hint(view, f"see what a push would send: scopes push --dry-run{option}")
 
 
 @render_text.register
 def render_pushed(result: Pushed, view: View) -> None:
     """Write a row for each conversation of which something was to send."""
     if result.conversations:
-        view.rows(_PUSHED, map(_pushed_row, result.conversations))
+        title = f"Would Be Pushed to {result.remote}" if result.dry_run else None
+        _write_with_reasons(view, _PUSHED, list(map(_pushed_row, result.conversations)), title)
+    if result.dry_run:
+        view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
         number = result.unchanged
         view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
     if not result.conversations and not result.unchanged:
         view.aside("there was no conversation to push")
+
+
+def _write_with_reasons(
+    view: View, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], title: str | None = None
+) -> None:
+    """Write a table of which the last column, the reasons, is written below it on a terminal: each is read as a whole.
+
+    There the reasons of the first rows are written, and how many others there are.
+    """
+    if not view.terminal:
+        view.rows(columns, rows)
+        return
+    view.rows(columns[:-1], [row[:-1] for row in rows], title=title)
+    _write_reasons(view, [(str(row[0]), str(row[-1])) for row in rows if row[-1]])
+
+
+def _write_reasons(view: View, reasons: Sequence[tuple[str, str]]) -> None:
+    for name, reason in reasons[:_MAX_REASONS]:
+        view.sentence(Span(name, "id"), ": ", reason)
+    if len(reasons) > _MAX_REASONS:
+        view.aside(f"{len(reasons) - _MAX_REASONS:,} more reasons: see --json, or a pipe")
 
 
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
@@ -129,7 +183,7 @@ def render_pulled(result: Pulled, view: View) -> None:
     """Write what was fetched, and a row for each branch that was merged."""
     _write_fetched(result.fetched, view)
     if result.branches:
-        view.rows(_PULLED, map(_pulled_row, result.branches))
+        _write_with_reasons(view, _PULLED, list(map(_pulled_row, result.branches)))
     if view.terminal and (result.branches or result.fetched.operation is not None):
         write_hint(view, UNDO_HINT)
 
@@ -142,8 +196,11 @@ def _pulled_row(row: PulledBranch) -> tuple[Cell, ...]:
 
 @render_text.register
 def render_cloned(result: Cloned, view: View) -> None:
-    """Write where the store is and how much is in it; in a pipe its path."""
-    number = len(result.fetched.conversations)
+    """Write where the store is and how much is in it, or how much its remote has; in a pipe its path."""
+    if result.listed is not None:
+        _write_listed_clone(result.path, result.listed, view)
+        return
+    number = 0 if result.fetched is None else len(result.fetched.conversations)
     write_outcome(view, result.path, f"Cloned {number} {plural(number, 'conversation')} into ", result.path)
     if view.terminal:
         write_hint(view, f"use it: scopes --store {result.path} list")
@@ -152,7 +209,7 @@ def render_cloned(result: Cloned, view: View) -> None:
 @render_text.register
 def render_bundle_created(result: BundleCreated, view: View) -> None:
     """Write a row for each conversation that was chosen, and where the bundle is."""
-    view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+    _write_bundled(view, result.conversations)
     if result.size_bytes is None:
         view.aside("no bundle was written")
     elif view.terminal:
@@ -164,17 +221,28 @@ def render_bundle_created(result: BundleCreated, view: View) -> None:
 def render_bundle_verified(result: BundleVerified, view: View) -> None:
     """Write a row for each conversation of the bundle."""
     if result.conversations:
-        view.rows(_BUNDLED, map(_bundled_row, result.conversations))
+        _write_bundled(view, result.conversations)
     else:
         view.aside("the bundle has no conversation")
     if view.terminal and result.conversations and result.exit_code == 0:
         write_hint(view, f"get them: scopes bundle import {result.path}")
 
 
-def _bundled_row(row: BundledConversation) -> tuple[Cell, ...]:
-    name = row.conversation or row.root[:_SHORT_ROOT]
+def _write_bundled(view: View, rows: Sequence[BundledConversation]) -> None:
+    if not view.terminal:
+        view.rows(_BUNDLED, (_bundled_row(row, row.reason or row.title) for row in rows))
+        return
+    view.rows(_BUNDLED, (_bundled_row(row, row.title) for row in rows))
+    _write_reasons(view, [(_bundled_name(row), row.reason) for row in rows if row.reason])
+
+
+def _bundled_row(row: BundledConversation, text: str | None) -> tuple[Cell, ...]:
     counts = (str(row.branches), str(row.messages)) if row.branches else ("", "")
-    return name, Span(row.status, _STYLES.get(row.status, "")), *counts, row.reason or row.title or "", row.root
+    return _bundled_name(row), Span(row.status, _STYLES.get(row.status, "")), *counts, text or "", row.root
+
+
+def _bundled_name(row: BundledConversation) -> str:
+    return row.conversation or row.root[:_SHORT_ROOT]
 
 
 @render_text.register
@@ -185,15 +253,13 @@ def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
         write_hint(view, f"list them: scopes list --remote {result.remote}")
 
 
-@render_text.register
-def render_manifests_cloned(result: ManifestsCloned, view: View) -> None:
-    """Write where the store is, and how many conversations its remote has; in a pipe its path."""
+def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None:
     if not view.terminal:
-        view.line(result.path)
+        view.line(path)
         return
-    view.line("Made a store at ", result.path)
-    _write_manifests(result.fetched, view)
-    write_hint(view, f"list them: scopes --store {result.path} list --remote {result.fetched.remote}")
+    view.line("Made a store at ", path)
+    _write_manifests(listed, view)
+    write_hint(view, f"list them: scopes --store {path} list --remote {listed.remote}")
 
 
 def _write_manifests(result: ManifestsFetched, view: View) -> None:

@@ -9,7 +9,7 @@ from scopes.render.text.phrases import counted, write_field, write_hint, write_o
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scopes.secrets.allow import SecretAllowed
     from scopes.secrets.list import SecretExplained, SecretGroup, SecretList, SecretRules
@@ -28,6 +28,10 @@ _TERMINAL_SECRETS = (
     Column("ID", "id"), Column("Rule"), Column("Places", align="right"), Column("First in", "branch"),
     Column("Allowed", flexible=True),
 )  # fmt: skip
+_FOUND = (
+    Column("ID", "id"), Column("Rule", flexible=True), Column("Places", align="right"), Column("First in", "branch"),
+    Column("Allowed"),
+)  # fmt: skip
 _RULES = (
     Column("Rule"), Column("Looks for", flexible=True), Column("Checks", flexible=True), Column("Found", align="right"),
 )  # fmt: skip
@@ -40,14 +44,16 @@ _NAMES = "title or names"
 def render_secrets_scanned(result: SecretsScanned, view: View) -> None:
     """Write a row for each place; on a terminal also what was scanned, and what to do."""
     rows = result.secrets
-    _write_places(rows, view)
     if not view.terminal:
+        _write_places(rows, view)
         return
-    still = sum(not row.allowed for row in rows)
+    _write_found(rows, view)
+    still = len({row.id for row in rows if not row.allowed})
     found = f"{counted(still, 'possible secret')} not allowed" if still else "No secret that is not allowed"
     unchanged = f", {result.unchanged} of them unchanged" if result.unchanged else ""
     view.line(f"{found} in {counted(result.conversations, 'conversation')}{unchanged}.")
     if still:
+        write_hint(view, "all places of one: scopes secrets explain ID")
         write_hint(view, "if one is real, revoke it; if it is none: scopes secrets allow ID --reason TEXT")
 
 
@@ -113,6 +119,27 @@ def _terminal_row(each: SecretGroup) -> tuple[str, ...]:
     return each.id[:_SHOWN], each.rule, str(each.places), first, allowed
 
 
+def _write_found(rows: Sequence[SecretRow], view: View) -> None:
+    """Write a row for each secret, with the number of its places and the first one."""
+    places: dict[str, list[SecretRow]] = {}
+    for row in rows:
+        places.setdefault(row.id, []).append(row)
+    cells = [
+        (
+            first.id[:_SHOWN],
+            first.rule,
+            str(len(places[first.id])),
+            f"{first.conversation} {_message(first.message, view)}",
+            "yes" if first.allowed else "no",
+        )
+        for first, *_ in list(places.values())[:_MAX_ROWS]
+    ]
+    if cells:
+        view.rows(_FOUND, cells, title="Possible secrets")
+    if len(places) > _MAX_ROWS:
+        view.aside(f"{len(places) - _MAX_ROWS:,} rows are not shown: see --json, or a pipe")
+
+
 def _write_places(rows: Iterable[SecretRow], view: View) -> None:
     shown = list(rows)
     hidden = len(shown) - _MAX_ROWS if view.terminal else 0
@@ -123,8 +150,10 @@ def _write_places(rows: Iterable[SecretRow], view: View) -> None:
         )
         for row in (shown[:_MAX_ROWS] if hidden > 0 else shown)
     ]  # fmt: skip
-    if cells or not view.terminal:
-        view.rows(_PLACES, cells, title="Possible secrets")
+    if view.terminal and cells:
+        view.rows(_PLACES[2:], [row[2:] for row in cells], title="Possible secrets")
+    elif not view.terminal:
+        view.rows(_PLACES, cells)
     if hidden > 0:
         view.aside(f"{hidden:,} rows are not shown: see --json, or a pipe")
 

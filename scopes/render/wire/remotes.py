@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
-    from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.clone import Cloned
+    from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled
@@ -27,8 +28,26 @@ def format_remote_changed(result: RemoteChanged) -> dict[str, object]:
         name=result.name,
         address=result.address,
         change=result.change,
+        before=result.before,
         conversations=result.conversations,
+        default=result.default,
     )
+
+
+@to_wire.register
+def format_remote_shown(result: RemoteShown) -> dict[str, object]:
+    """Return what is known about a remote; `not_shared` conversations of this store it did not have."""
+    return {
+        "kind": "remote-status",
+        "name": result.name,
+        "address": result.address,
+        "transport": result.transport,
+        "as_branches": result.as_branches,
+        "default": result.default,
+        "conversations": result.conversations,
+        "here": result.here,
+        "not_shared": result.not_shared,
+    }
 
 
 @to_wire.register
@@ -39,9 +58,10 @@ def format_remote_list(result: RemoteList) -> dict[str, object]:
 
 @to_wire.register
 def format_pushed(result: Pushed) -> dict[str, object]:
-    """Return an object for each conversation of which something was to send."""
+    """Return an object for each conversation of which something was to send; `dry_run` if nothing was sent."""
     return {
         "kind": "push",
+        **({"dry_run": True} if result.dry_run else {}),
         "remote": result.remote,
         "address": result.address,
         "conversations": [
@@ -87,14 +107,14 @@ def _fetched(result: Fetched) -> dict[str, object]:
 
 @to_wire.register
 def format_cloned(result: Cloned) -> dict[str, object]:
-    """Return the path of the store, and the conversations in it."""
-    return {
-        "kind": "clone",
-        "path": result.path,
-        "remote": result.fetched.remote,
-        "address": result.fetched.address,
-        "conversations": list(map(_conversation, result.fetched.conversations)),
-    }
+    """Return the path of the store and the conversations in it, or how many conversations its remote has."""
+    if result.listed is not None:
+        return {"kind": "clone-manifests", "path": result.path, **_manifests(result.listed)}
+    document: dict[str, object] = {"kind": "clone", "path": result.path}
+    if result.fetched is not None:
+        document |= {"remote": result.fetched.remote, "address": result.fetched.address}
+        document["conversations"] = list(map(_conversation, result.fetched.conversations))
+    return document
 
 
 @to_wire.register
@@ -104,14 +124,16 @@ def format_bundle_created(result: BundleCreated) -> dict[str, object]:
         kind="bundle",
         path=result.path,
         size_bytes=result.size_bytes,
-        conversations=[without_none(**row._asdict()) for row in result.conversations],
+        conversations=[
+            without_none(**row._asdict() | {"held_back": row.held_back or None}) for row in result.conversations
+        ],
     )
 
 
 @to_wire.register
 def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
     """Return an object for each conversation of a bundle."""
-    rows = [without_none(**row._asdict()) for row in result.conversations]
+    rows = [without_none(**row._asdict() | {"held_back": None}) for row in result.conversations]
     return {"kind": "bundle-content", "path": result.path, "conversations": rows}
 
 
@@ -119,12 +141,6 @@ def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
 def format_manifests_fetched(result: ManifestsFetched) -> dict[str, object]:
     """Return how many conversations the remote has, and why some manifests are not acceptable, by root."""
     return {"kind": "manifests", **_manifests(result)}
-
-
-@to_wire.register
-def format_manifests_cloned(result: ManifestsCloned) -> dict[str, object]:
-    """Return the path of the store, and how many conversations its remote has."""
-    return {"kind": "clone-manifests", "path": result.path, **_manifests(result.fetched)}
 
 
 def _manifests(result: ManifestsFetched) -> dict[str, object]:

@@ -1,0 +1,172 @@
+"""A remote is renamed, moved to another address and shown; what is known about it follows, or is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.config import get_setting, set_setting
+from scopes.conversation.undo import undo
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.messages import message_id_of
+from scopes.history.revisions import resolve_revision
+from scopes.purge.on_remotes import read_values
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
+from scopes.store.operation_log import walk_operations
+from scopes.store.refs import PURGED, REMOTES
+from scopes.store.remote_file import DEFAULT, find_default
+from scopes.store.repository import read_commit
+from scopes.sync.addresses import parse_address
+from scopes.sync.change_remotes import remove_remote
+from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
+from scopes.sync.purged_lists import SENT
+from scopes.sync.remotes import list_remotes, resolve_remote
+from tests.support.history import history, say
+from tests.support.remotes import add, connection, make_bare, push_to
+from tests.support.store import git
+
+
+def last_message(repository, name):
+    """Return the id of the last message of a branch."""
+    return message_id_of(read_commit(repository, resolve_revision(repository, name).oid))
+
+
+def move(repository, name, address, **options):
+    """Give a remote another address."""
+    return set_remote_address(repository, name, parse_address(address), connection(), **options)
+
+
+def test_a_renamed_remote_keeps_what_is_known_about_it(ours):
+    push_to(ours)
+    before = ours.list_refs(f"{REMOTES}origin/")
+    renamed = rename_remote(ours, "origin", "team")
+    assert (renamed.name, renamed.before, renamed.change, renamed.default) == ("team", "origin", "renamed", True)
+    assert list(ours.list_refs(f"{REMOTES}team/").values()) == list(before.values())
+    assert ours.list_refs(f"{REMOTES}origin/") == {}
+    assert push_to(ours).unchanged == 1
+    assert resolve_revision(ours, "conv-001/team/main").oid
+
+
+def test_a_renamed_remote_stays_the_default_and_so_does_the_setting(repository, tmp_path):
+    add(repository, "/a", "a")
+    add(repository, "/ab", "ab")
+    rename_remote(repository, "a", "z")
+    assert find_default(repository.path, None) == "z"
+    set_setting(repository, str(tmp_path), DEFAULT, "ab", level="store")
+    assert rename_remote(repository, "ab", "usb").default
+    assert get_setting(repository.config, DEFAULT).value == "usb"
+
+
+def test_a_rename_leaves_remotes_whose_names_begin_alike(ours, tmp_path):
+    add(ours, make_bare(tmp_path / "other.git"), "origin2")
+    push_to(ours)
+    push_to(ours, remote="origin2")
+    rename_remote(ours, "origin", "r")
+    assert {ref.split("/")[3] for ref in ours.list_refs(REMOTES)} == {"r", "origin2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "error"),
+    [
+        ("missing", "x", NotFound),
+        ("origin", "a/b", Invalid),
+        ("origin", "team", Refused),
+        ("origin", "bundle", Refused),
+    ],
+)
+def test_a_rename_that_is_refused_changes_nothing(ours, name, new, error):
+    add(ours, "/b", "team")
+    before = list_remotes(ours)
+    with pytest.raises(error):
+        rename_remote(ours, name, new)
+    assert list_remotes(ours) == before
+
+
+def test_a_remote_may_get_its_own_name_in_other_letters(repository):
+    add(repository, "/a", "Team")
+    assert rename_remote(repository, "Team", "team").name == "team"
+
+
+def test_what_was_purged_is_replaced_on_the_remote_under_its_new_name(ours, tmp_path):
+    push_to(ours)
+    purged = last_message(ours, "conv-001/fix")
+    purge(ours, PurgeRequest(conversation="conv-001", messages=(purged,)), Places(str(tmp_path / "index")))
+    rename_remote(ours, "origin", "team")
+    assert list(read_values(ours.path)) == ["team"]
+    pushed = push_to(ours, remote="team", purged=True)
+    assert [row.status for row in pushed.conversations] == ["updated"]
+    assert ours.find_ref(SENT + "team") == ours.find_ref(PURGED) is not None
+    rename_remote(ours, "team", "usb")
+    assert (ours.find_ref(SENT + "team"), ours.find_ref(SENT + "usb")) == (None, ours.find_ref(PURGED))
+
+
+def test_at_a_new_address_everything_is_pushed_that_is_not_there(ours, tmp_path):
+    push_to(ours)
+    empty = make_bare(tmp_path / "empty.git")
+    moved = move(ours, "origin", empty)
+    assert (moved.change, moved.conversations, moved.address) == ("moved", 0, empty)
+    assert ours.list_refs(REMOTES) == {}
+    assert [row.status for row in push_to(ours).conversations] == ["new"]
+    assert len(git(empty, "for-each-ref").splitlines()) == 1
+
+
+def test_a_repository_that_was_moved_is_known_at_its_new_address(ours, bare, tmp_path):
+    push_to(ours)
+    git(tmp_path, "clone", "-q", "--mirror", bare, str(tmp_path / "moved.git"))
+    moved = move(ours, "origin", str(tmp_path / "moved.git"))
+    assert moved.conversations == 1
+    assert push_to(ours).unchanged == 1
+
+
+def test_an_address_that_nobody_asks_is_kept_with_what_is_known(ours):
+    push_to(ours)
+    move(ours, "origin", "/srv/moved.git", probe=False)
+    assert resolve_remote(ours, "origin").address.text == "/srv/moved.git"
+    assert len(ours.list_refs(REMOTES)) == 1
+
+
+def test_an_address_that_does_not_answer_changes_nothing(ours, bare, tmp_path):
+    push_to(ours)
+    with pytest.raises(NotFound):
+        move(ours, "origin", str(tmp_path / "missing.git"))
+    assert resolve_remote(ours, "origin").address.text == bare
+    assert len(ours.list_refs(REMOTES)) == 1
+
+
+def test_branches_stay_branches_at_a_new_address(repository):
+    add(repository, "/a")
+    set_remote_address(repository, "origin", parse_address("/b")._replace(as_branches=True), connection(), probe=False)
+    move(repository, "origin", "/c", probe=False)
+    assert resolve_remote(repository, "origin").address.as_branches
+
+
+def test_changes_of_remotes_are_not_undone(ours):
+    """An undo would bring back what was known about a remote that is not in the list any more."""
+    push_to(ours)
+    rename_remote(ours, "origin", "team")
+    say(ours, "conv-001/main", "x")
+    remove_remote(ours, "team")
+    undone = undo(ours)
+    assert undone.target.kind == "append"
+    assert ours.list_refs(REMOTES) == {}
+
+
+def test_a_named_change_of_a_remote_is_not_undone_either(ours):
+    push_to(ours)
+    rename_remote(ours, "origin", "team")
+    operation = next(each for _, each in walk_operations(ours) if each.kind == "remote")
+    with pytest.raises(Refused, match="a change of a remote cannot be undone") as caught:
+        undo(ours, operation.id)
+    assert "remote add, rename or set-url" in caught.value.hint
+
+
+def test_a_remote_is_shown_with_what_it_has_and_what_it_lacks(ours, bare):
+    shown = show_remote(ours, None)
+    assert (shown.conversations, shown.here, shown.not_shared, shown.default) == (0, 0, 1, True)
+    push_to(ours)
+    history(ours, "main: z")
+    shown = show_remote(ours, "origin")
+    assert (shown.address, shown.transport, shown.as_branches) == (bare, "directory", False)
+    assert (shown.conversations, shown.here, shown.not_shared) == (1, 1, 1)
+    with pytest.raises(NotFound):
+        show_remote(ours, "missing")

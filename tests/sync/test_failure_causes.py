@@ -1,0 +1,118 @@
+"""What to do about a remote that cannot be reached depends on the cause, and so does whether to try again."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+import pytest
+
+from scopes.errors import Inaccessible
+from scopes.sync.addresses import parse_address
+from scopes.sync.change_remotes import add_remote
+from scopes.sync.failure_causes import UNKNOWN, find_cause
+from tests.cli.running import PRODUCT, scopes
+from tests.support.git_servers import PASSWORD, serve_http, write_credential_helper
+from tests.support.remotes import add, connection, fetch_from, make_bare, push_to
+from tests.support.store import git
+
+
+@pytest.mark.parametrize(
+    ("written", "words", "retryable"),
+    [
+        ("fatal: unable to access 'https://h/x/': Could not resolve host: h", "DNS", True),
+        ("ssh: Could not resolve hostname h: Name or service not known\nfatal: Could not read", "DNS", True),
+        ("fatal: unable to look up h (port 9418) (Name or service not known)", "DNS", True),
+        ("ssh: connect to host h port 22: Connection refused\nfatal: Could not read", "whether the server runs", True),
+        ("Failed to connect to h port 443 after 0 ms: Couldn't connect to server", "whether the server runs", True),
+        ("Failed to connect to h port 443 after 9 ms: Connection timed out", "VPN and proxy", True),
+        ("ssh: connect to host h port 22: No route to host", "no way to the host", True),
+        ("SSL certificate problem: self-signed certificate", "http.sslCAInfo", False),
+        ("server certificate verification failed. CAfile: none CRLfile: none", "http.sslCAInfo", False),
+        ("gnutls_handshake() failed: TLS packet with unexpected length", "encrypted", True),
+        ("fatal: Authentication failed for 'https://h/x/'", "credential.helper", False),
+        ("could not read Username for 'https://h': terminal prompts disabled", "credential.helper", False),
+        ("The requested URL returned error: 403", "the right to write", False),
+        ("remote: Permission to team/talks.git denied to carol.", "the right to write", False),
+        ("git@h: Permission denied (publickey).\nfatal: Could not read", "ssh-add", False),
+        ("Host key verification failed.\nfatal: Could not read from remote", "accept it", False),
+        ("fatal: mismatched algorithms: client sha1; server sha256", "SHA-256", False),
+        ("receiving end does not support this repository's hash algorithm\nhung up unexpectedly", "SHA-256", False),
+        ("fatal: repository 'https://h/x/' not found", "path in the address", False),
+        ("error: RPC failed; HTTP 502\nThe requested URL returned error: 502", "try again later", True),
+        ("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output", "connection broke", True),
+    ],
+)
+def test_each_cause_has_a_hint_of_its_own(written, words, retryable):
+    cause = find_cause(written, "https://h/x")
+    assert words in cause.hint
+    assert cause.retryable is retryable
+
+
+def test_a_cause_that_nobody_knows_is_not_guessed():
+    assert find_cause("fatal: something else", "") == UNKNOWN
+
+
+def test_the_words_of_an_address_are_no_cause():
+    address = "https://certificate.example/timed-out/SSL.git"
+    assert find_cause(f"fatal: unable to access '{address}/': Could not resolve host", address).retryable
+    assert find_cause(f"fatal: '{address}' is odd", address) == UNKNOWN
+
+
+def test_every_hint_says_something_else():
+    hints = {
+        find_cause(text, "").hint
+        for text in ("DNS in name resolution", "Connection refused", "timed out", "error: 401")
+    }
+    assert len(hints) == 4
+    assert UNKNOWN.hint not in hints
+
+
+@pytest.mark.parametrize("scheme", ["http", "git", "ssh"])
+def test_where_nobody_listens_it_may_help_to_try_again(ours, monkeypatch, scheme):
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -F /dev/null -o BatchMode=yes")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # it does not listen
+        add(ours, f"{scheme}://127.0.0.1:{taken.getsockname()[1]}/talks.git", "away")
+        for act in (push_to, fetch_from):
+            with pytest.raises(Inaccessible, match=r"127\.0\.0\.1") as caught:
+                act(ours, remote="away")
+            assert caught.value.retryable
+            assert "whether the server runs" in caught.value.hint
+
+
+def test_a_refused_login_names_the_credential_helper(ours, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", write_credential_helper(tmp_path / "helper"))
+    make_bare(tmp_path / "served" / "talks.git")
+    with serve_http(tmp_path / "served", f"not {PASSWORD}") as server:
+        add(ours, f"{server.address}/talks.git", "web")
+        with pytest.raises(Inaccessible) as caught:
+            fetch_from(ours, remote="web")
+    assert "git config credential.helper" in caught.value.hint
+    assert not caught.value.retryable
+
+
+def test_a_repository_with_sha256_ids_is_named_as_such(ours, tmp_path):
+    path = str(tmp_path / "long.git")
+    git(tmp_path, "init", "-q", "--bare", "--object-format=sha256", path)
+    added = add_remote(ours, "long", parse_address(path), connection())
+    assert "SHA-256" in added.notes[0].hint
+    assert "right to write" not in added.notes[0].hint
+    with pytest.raises(Inaccessible) as caught:
+        push_to(ours, remote="long")
+    assert "--object-format=sha1" in caught.value.hint
+
+
+def test_programs_read_whether_to_try_again(tmp_path):
+    def run(*words):
+        return scopes("--store", str(tmp_path / "a"), *words, table=PRODUCT, cwd=str(tmp_path))
+
+    run("new")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        run("remote", "add", "away", f"http://127.0.0.1:{taken.getsockname()[1]}/talks.git", "--no-probe")
+        done = run("push", "--all", "--json")
+    assert done.returncode == Inaccessible.exit_code
+    assert json.loads(done.stderr)["error"]["retryable"] is True
+    assert os.listdir(tmp_path / "a") != []
