@@ -90,8 +90,9 @@ def walk_texts(document: object) -> Iterator[tuple[Path, str, bool]]:
         if isinstance(value, str):
             yield path, value, is_opaque
         elif isinstance(value, Mapping):
-            waiting += [((*path, name), value[name], is_opaque or is_opaque_member(value, name)) for name in value]
-            for name in value:
+            members = value.items()
+            waiting += [((*path, name), item, is_opaque or is_opaque_member(value, name)) for name, item in members]
+            for name, _ in members:
                 yield (*path, len(path)), name, is_opaque
         elif isinstance(value, list | tuple):
             waiting += [((*path, number), item, is_opaque) for number, item in enumerate(value)]
