@@ -7,13 +7,14 @@ ellipsis, or the end of a long line. Where nothing else tells that it was cut, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import Rule, find_anchors, is_placeholder, is_sample, match_at, walk_keys
-from scopes.secret_scan.cut_patterns import ASSIGNED, MARKS, PLACE, cut_rules, is_general
+from scopes.secret_scan.cut_patterns import ASSIGNED, MARKS, PLACE, CutRule, cut_rules, is_general
 from scopes.secret_scan.decoding import decode_base64, decode_escapes
 from scopes.secret_scan.scan import Found
 
@@ -26,6 +27,9 @@ _MARK: Final = compile_lazily(MARKS)
 _PLACE: Final = compile_lazily(PLACE)
 _ASSIGNED: Final = compile_lazily(ASSIGNED)
 _RANDOM: Final = compile_lazily(r"\d|[a-z].*[A-Z]|[A-Z].*[a-z]", re.DOTALL)
+_WORDS: Final = compile_lazily(r"[A-Za-z0-9_.=+/:-]*")  # characters of the rules with a longest match
+_DOTS: Final = compile_lazily(r"\.\.\.")
+_NOWHERE: Final = 1 << 62
 _WORD: Final = compile_lazily(r"[a-z._-]*")
 _DECODED_CHARACTERS: Final = 6_000  # of a run of base64 before its end
 
@@ -42,11 +46,15 @@ def find_cut_ends(text: str) -> list[Found]:
 
 def _walk_plain(text: str) -> Iterator[Found]:
     anchors = find_anchors(text)
-    for rule in _rules() if anchors else ():
+    next_places = _next_places(text, anchors)
+    for rule, longest in _rules() if anchors else ():
         for anchor in rule.anchors:
+            end = 0  # of what was found before
             for at in anchors.get(anchor, ()):
-                found = _find_at(rule, text, at, anchor)
+                is_near = at >= end and (not longest or next_places[at] - at <= longest)
+                found = _find_at(rule, text, at, anchor) if is_near else None
                 if found is not None:
+                    end = found.end
                     yield found
     for _, end in walk_keys(text):
         match = _ASSIGNED.match(text, _skip_blanks(text, end))
@@ -57,6 +65,23 @@ def _walk_plain(text: str) -> Iterator[Found]:
             and not is_placeholder(match[1])
         ):
             yield Found("assigned-secret", match.start(1), match.end(1), match[1])
+
+
+def _next_places(text: str, anchors: Mapping[str, Sequence[int]]) -> Mapping[int, int]:
+    """Return where the next place of a cut is behind each anchor, in the same word; a text without one has no secret.
+
+    Without this every anchor of a long word would be tried, each up to the greatest length of its rule.
+    """
+    found: dict[int, int] = {}
+    end, places = 0, [_NOWHERE]
+    for at in sorted({at for each in anchors.values() for at in each}):
+        if at >= end:
+            match = _WORDS.match(text, at)
+            end = at if match is None else match.end()
+            places = [match.start() for match in _DOTS.finditer(text, at, end)]
+            places += [end if _PLACE.match(text, end) else _NOWHERE]
+        found[at] = places[bisect_left(places, at)]
+    return found
 
 
 def _find_at(rule: Rule, text: str, at: int, anchor: str) -> Found | None:
@@ -111,5 +136,5 @@ def _skip_blanks(text: str, start: int) -> int:
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules() -> tuple[CutRule, ...]:
     return cut_rules()
