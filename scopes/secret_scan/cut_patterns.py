@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from scopes.secret_patterns import GENERAL, RULES, Rule, without_end
+from scopes.secret_patterns import GENERAL, RULES, SSH2_BEGIN, Rule, without_end
 
 MARKS: Final = r"…|\.\.\."
-_UNFINISHED: Final = r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux][0-9A-Fa-f]{0,3})?|(?:\x1b|\\{1,20}x1b)[^A-Za-z\s]{0,40}"
+_UNFINISHED: Final = (
+    r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux]\{?[0-9A-Fa-f]{0,5}|[0-7]{1,2})?"
+    r"|(?:\x1b|\^\[|\\{1,20}(?:x1[bB]|u001[bB]|033|[eE]))[^A-Za-z\s]{0,40}|\^"
+)
 PLACE: Final = rf"(?=(?:{_UNFINISHED})?(?:{MARKS}|[\r\n]|\Z))"  # behind half of an escape, too
 _WORD: Final = re.compile(r"\[[A-Za-z0-9_=/+-]+\]|\\d")  # classes without a character that a place begins with
 _ATOM: Final = re.compile(
@@ -21,9 +24,13 @@ _ATOM: Final = re.compile(
     re.DOTALL,
 )
 _SPECIAL: Final = {
-    "private-key": r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?:[^-…\r\n]{{6,4000}}?|\s{{1,4}}[A-Za-z0-9+/=]{{6,70}}?){PLACE}",
-    "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "private-key": rf"(?:-----BEGIN|{SSH2_BEGIN}) (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY(?: BLOCK)?(?:-----| ----)"
+    rf"(?:[^-…\r\n]{{6,4000}}?|\s{{1,4}}(?:[A-Za-z-]{{2,30}}: [^\r\n]{{0,99}}\s{{1,4}}){{0,3}}"
+    rf"[A-Za-z0-9+/=]{{6,70}}?){PLACE}",
+    "url-password": rf"://(?:[^\s:/?#@'\"<>${{}}%]|%[0-9A-Fa-f]{{2}}){{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "url-token": r"(?!)",  # a name of a host looks like its beginning
+    "curl-password": r"curl\s(?:(?!curl\s)[^\n;|&]){0,400}?(?:-u|-U|--user|--proxy-user)[ =]?[\"']?"
+    rf"[^\s:\"'=$/\\]{{1,64}}:([^\s\"'$:/\\…][^\s\"':\\…]{{5,120}}?){PLACE}",
     "auth-header": r"(?i:(?:authorization[\"']?[ ]{0,3}[:=][ ]{0,3}[\"']?)?(?:Bearer|Basic|token))\s{1,3}"
     rf"([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",
     "netrc-password": r"machine\s{1,9}[!-~]{1,100}\s{1,9}login\s{1,9}[!-~]{1,100}\s{1,9}password\s{1,9}"
