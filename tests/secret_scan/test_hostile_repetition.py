@@ -16,7 +16,7 @@ from tests.support.planted import KINDS
 from tests.test_architecture import ROOT
 
 ANCHORS = secret_patterns._ANCHORS
-SIZE = 1_000_000
+SIZE = 200_000
 SEARCHES = (scan_text, find_cut_ends, redact)
 
 
