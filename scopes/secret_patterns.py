@@ -19,7 +19,7 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 
 GENERAL = frozenset(
-    {"assigned-secret", "auth-header", "docker-auth", "netrc-password", "url-password"}
+    {"assigned-secret", "auth-header", "curl-password", "docker-auth", "netrc-password", "url-password", "url-token"}
 )  # kinds that a more exact one replaces
 _MAX_PASSWORD = 120  # characters
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
@@ -50,6 +50,8 @@ def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> Rule:
 
 
 END = r"(?![A-Za-z0-9_-])"
+SSH2_BEGIN = "---- BEGIN SSH2"
+_USER = r"(?:[^\s:/?#@'\"<>${}%]|%[0-9A-Fa-f]{2}){0,64}"  # in a URL, where `%40` is the `@` of an address
 WORD_END = r"(?![A-Za-z0-9])"  # where `_` and `-` behind a secret belong to what follows
 RULES = (
     _rule(
@@ -58,6 +60,12 @@ RULES = (
         # Up to its end, or all that follows if there is none; headers and the beginnings of lines may have a `-`.
         r"(?:(?s:.{0,400}?)[A-Za-z0-9+/=]{40}(?s:.*?)(?:-----END[^-]{0,40}-----|\Z)"
         r"|[^-]{40,8000}-----END[^-]{0,40}-----|[^-]{40,4000})",
+    ),
+    _rule(
+        "private-key", SSH2_BEGIN,
+        rf"{SSH2_BEGIN} (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY ----"
+        r"(?:(?s:.{0,400}?)[A-Za-z0-9+/=]{40}(?s:.*?)(?:---- END[^-]{0,40}----|\Z)"
+        r"|[^-]{40,8000}---- END[^-]{0,40}----|[^-]{40,4000})",
     ),
     _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{WORD_END}"),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{WORD_END}"),
@@ -70,8 +78,8 @@ RULES = (
     _rule("openai-key", "sk-", rf"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{{40,200}}{END}"),
     _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{WORD_END}"),
     _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{WORD_END}"),
-    _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{END}"),
-    _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{END}"),
+    _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{WORD_END}"),
+    _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{WORD_END}"),
     _rule(
         "slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
         rf"(?:xox[abcdeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{WORD_END}",
@@ -88,7 +96,7 @@ RULES = (
     _rule("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,300}"),
     _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{WORD_END}"),
     _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{WORD_END}"),
-    _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{END}"),
+    _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{WORD_END}"),
     _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{WORD_END}"),
     _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){WORD_END}"),
     _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{END}"),
@@ -120,9 +128,19 @@ RULES = (
     _rule("tailscale-key", "tskey-", rf"tskey-[a-z]{{3,8}}-[A-Za-z0-9]{{6,30}}-[A-Za-z0-9]{{20,60}}{WORD_END}"),
     _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{WORD_END}"),
     _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
-    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{END}", 10),
+    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{WORD_END}", 10),
+    _rule("azure-secret", "Q~", rf"[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{30,33}}[A-Za-z0-9_~-]{WORD_END}", 4),
     _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
-    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{0,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("url-password", "://", rf"://{_USER}:([^\s:/?#@'\"<>${{}}]{{6,120}})@"),
+    _rule(
+        "url-token", "://",
+        r"://(?=[A-Za-z0-9_.~+=-]{0,120}\d)(?=[A-Za-z0-9_.~+=-]{0,120}[A-Za-z])([A-Za-z0-9_.~+=-]{20,120})@",
+    ),
+    _rule(
+        "curl-password", "curl",
+        r"curl\s(?:(?!curl\s)[^\n;|&]){0,400}?(?:-u|-U|--user|--proxy-user)[ =]?\\{0,7}[\"']?"
+        r"[^\s:\"'=$/\\]{1,64}:(?!(?i:pass|secret|token|pwd))([^\s\"'$:/\\][^\s\"':\\]{5,120})(?=\\{0,7}[\"'\s]|\Z)",
+    ),
     _rule("google-oauth", "ya29.", rf"ya29\.[A-Za-z0-9_-]{{30,400}}{END}"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
     _rule(
@@ -158,6 +176,12 @@ _KEY = compile_lazily(
     r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}[\"']?"
     r"(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
+)
+_QUOTED_KEY = compile_lazily(  # a value in quotes that has other signs than those of tokens
+    r"(?i)(?:(?:api|access|account|secret)[_-]?key|secret|(?:auth|access|private|refresh)[_-]?token|password|passwd)"
+    r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}(?P<quote>[\"'])"
+    r"(?=[^\s\"']{0,119}\d)(?=[^\s\"']{0,119}[A-Za-z])(?=[^\s\"']{0,119}[!@#%^&*~?])"
+    r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}(?P=quote))"
 )
 KEY_WORDS = ("key", "secret", "token", "password", "passwd")
 _BEHIND_KEY = compile_lazily(r"\\{0,7}[\"']?[ \t]{0,3}[=:]")
@@ -379,12 +403,15 @@ def _is_inside_word(text: str, start: int) -> bool:
 def _walk_assigned(text: str) -> Iterator[Secret]:
     for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
-        if match is None or is_placeholder(match[1]):
+        group: int | str = 1
+        if match is None:
+            match, group = _QUOTED_KEY.search(text, max(start - 10, 0), end + 140), "value"
+        if match is None or is_placeholder(match[group]):
             continue
-        if _UUID.fullmatch(match[1]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(1)]:
+        if _UUID.fullmatch(match[group]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(group)]:
             continue
-        if len(set(match[1])) >= _MIN_DISTINCT:
-            yield Secret("assigned-secret", match.start(1), match.end(1))
+        if len(set(match[group])) >= _MIN_DISTINCT:
+            yield Secret("assigned-secret", match.start(group), match.end(group))
 
 
 def walk_keys(text: str) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_directory, find_root_commit, walk_directories
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
+from scopes.secret_scan.shown import without_secrets
 from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice
@@ -140,8 +141,11 @@ def _find_newest(repository: Repository, directory: str) -> ConversationId:
         if found is not None and is_here(found):
             return each
     where = find_directory(repository, latest[0])
-    newest = f"the newest of all is {latest[0]}{f', of {where}' if where else ''}: scopes resume {latest[0]}"
-    raise NotFound(f"there is no conversation of {directory}", hint=f"{newest}\nlist them: scopes list")
+    place = f", of {without_secrets(where)}" if where else ""
+    newest = f"the newest of all is {latest[0]}{place}: scopes resume {latest[0]}"
+    raise NotFound(
+        f"there is no conversation of {without_secrets(directory)}", hint=f"{newest}\nlist them: scopes list"
+    )
 
 
 def _plan(
@@ -275,9 +279,12 @@ def _check_directory(directory: str | None, *, given: bool) -> str | None:
         found = os.stat(directory)
     except (OSError, ValueError):
         state = "does not exist" if given else "no longer exists"
-        raise Refused(f"the directory {directory} {state}", hint=hint) from None
+        raise Refused(f"the directory {without_secrets(directory)} {state}", hint=hint) from None
     if not stat.S_ISDIR(found.st_mode):
-        raise Refused(f"{directory} is not a directory", hint=hint)
+        raise Refused(f"{without_secrets(directory)} is not a directory", hint=hint)
     if not given and found.st_uid not in {os.getuid(), 0}:
-        raise Refused(f"the directory {directory} belongs to another user", hint="if you trust it: --directory DIR")
+        raise Refused(
+            f"the directory {without_secrets(directory)} belongs to another user",
+            hint="if you trust it: --directory DIR",
+        )
     return directory

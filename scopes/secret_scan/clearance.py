@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 from scopes.errors import SecretsFound
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.cut_ends import find_cut_ends
+from scopes.secret_scan.repeated_keys import EVERY_VALUE, RepeatedKeys
 from scopes.secret_scan.scan import Found, Path, is_opaque_member, scan_member, scan_text, walk_texts
 
 Mode: TypeAlias = Literal["refuse", "redact", "allow"]
@@ -184,12 +185,16 @@ class Gate:
         if isinstance(value, str):
             return self._clear_member(path, value, place, is_opaque=is_opaque)
         if isinstance(value, Mapping):
-            return {
-                self.clear_text(str(name), place): self.clear_document(
-                    item, place, (*path, str(name)), is_opaque=is_opaque or is_opaque_member(value, str(name))
+            pairs = [
+                (
+                    self.clear_text(str(name), place),
+                    self.clear_document(
+                        item, place, (*path, str(name)), is_opaque=is_opaque or is_opaque_member(value, str(name))
+                    ),
                 )
                 for name, item in value.items()
-            }
+            ]
+            return RepeatedKeys(pairs) if isinstance(value, RepeatedKeys) else dict(pairs)
         if isinstance(value, list | tuple):
             cleared = [
                 self.clear_document(item, place, (*path, number), is_opaque=is_opaque)
@@ -268,7 +273,7 @@ def _parse(data: bytes) -> Any:
     """Return the value of a line of JSON, or the text of another one."""
     text = data.decode("utf-8", "surrogateescape")
     try:
-        value = json.loads(text)
+        value = EVERY_VALUE.decode(text)
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict | list) else text

@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from scopes.secret_patterns import GENERAL, RULES, Rule, without_end
+from scopes.secret_patterns import GENERAL, RULES, SSH2_BEGIN, Rule, without_end
 
 MARKS: Final = r"…|\.\.\."
-_UNFINISHED: Final = r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux][0-9A-Fa-f]{0,3})?|(?:\x1b|\\{1,20}x1b)[^A-Za-z\s]{0,40}"
+_UNFINISHED: Final = (
+    r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux]\{?[0-9A-Fa-f]{0,5}|[0-7]{1,2})?"
+    r"|(?:\x1b|\^\[|\\{1,20}(?:x1[bB]|u001[bB]|033|[eE]))[^A-Za-z\s]{0,40}|\^"
+)
 PLACE: Final = rf"(?=(?:{_UNFINISHED})?(?:{MARKS}|[\r\n]|\Z))"  # behind half of an escape, too
+_WORD: Final = re.compile(r"\[[A-Za-z0-9_=/+-]+\]|\\d")  # classes without a character that a place begins with
 _ATOM: Final = re.compile(
     r"(?P<atom>\\.|\[(?:\\.|[^\]\\])+\]|\((?:\[(?:\\.|[^\]\\])+\]|\((?:\\.|[^()\\])*\)|\\.|[^()\\\[])*\)|[^()])"
     r"(?P<times>\{(?P<least>\d+)(?:,(?P<most>\d+))?\}|\?)?",
     re.DOTALL,
 )
 _SPECIAL: Final = {
-    "private-key": r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?:[^-…\r\n]{{6,4000}}?|\s{{1,4}}[A-Za-z0-9+/=]{{6,70}}?){PLACE}",
-    "url-password": rf"://[^\s:/?#@'\"<>${{}}%]{{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "private-key": rf"(?:-----BEGIN|{SSH2_BEGIN}) (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY(?: BLOCK)?(?:-----| ----)"
+    rf"(?:[^-…\r\n]{{6,4000}}?|\s{{1,4}}(?:[A-Za-z-]{{2,30}}: [^\r\n]{{0,99}}\s{{1,4}}){{0,3}}"
+    rf"[A-Za-z0-9+/=]{{6,70}}?){PLACE}",
+    "url-password": rf"://(?:[^\s:/?#@'\"<>${{}}%]|%[0-9A-Fa-f]{{2}}){{0,64}}:((?!\d{{1,5}}{PLACE})[^\s:/?#@'\"<>${{}}…]{{6,120}}?){PLACE}",
+    "url-token": r"(?!)",  # a name of a host looks like its beginning
+    "curl-password": r"curl\s(?:(?!curl\s)[^\n;|&]){0,400}?(?:-u|-U|--user|--proxy-user)[ =]?[\"']?"
+    rf"[^\s:\"'=$/\\]{{1,64}}:([^\s\"'$:/\\…][^\s\"':\\…]{{5,120}}?){PLACE}",
     "auth-header": r"(?i:(?:authorization[\"']?[ ]{0,3}[:=][ ]{0,3}[\"']?)?(?:Bearer|Basic|token))\s{1,3}"
     rf"([A-Za-z0-9_+/=.-]{{6,2000}}?){PLACE}",
     "netrc-password": r"machine\s{1,9}[!-~]{1,100}\s{1,9}login\s{1,9}[!-~]{1,100}\s{1,9}password\s{1,9}"
@@ -31,14 +39,33 @@ _SPECIAL: Final = {
 ASSIGNED: Final = rf"[\"']?(?<![A-Za-z0-9_+/-])([A-Za-z0-9_+/-]{{6,120}}={{0,2}}){PLACE}"  # behind `password =`
 
 
-def cut_rules() -> tuple[Rule, ...]:
+class CutRule(NamedTuple):
+    """A rule for what a cut leaves; `longest` is a number of characters, 0 if the rule may match anything but words."""
+
+    rule: Rule
+    longest: int
+
+
+def cut_rules() -> tuple[CutRule, ...]:
     """Return all rules with patterns for what a cut leaves of their secrets."""
-    return tuple(rule._replace(pattern=_SPECIAL.get(rule.kind) or cut_pattern(rule.pattern)) for rule in RULES)
+    return tuple(_cut_rule(rule) for rule in RULES)
+
+
+def _cut_rule(rule: Rule) -> CutRule:
+    pattern = _SPECIAL.get(rule.kind) or cut_pattern(rule.pattern)
+    return CutRule(
+        rule._replace(pattern=pattern), 0 if is_general(rule.kind) or rule.kind in _SPECIAL else longest(rule.pattern)
+    )
 
 
 def cut_pattern(pattern: str) -> str:
     """Return a pattern for every beginning of what a pattern matches, up to the place of a cut."""
     return _cut(without_end(pattern), PLACE)
+
+
+def longest(pattern: str) -> int:
+    """Return how many characters a pattern of a rule matches at most."""
+    return max(sum(map(_longest_of, _atoms(each))) for each in _alternatives(without_end(pattern)))
 
 
 def is_general(kind: str) -> bool:
@@ -58,10 +85,17 @@ def _cut_one(pattern: str, then: str) -> str:
             inside = atom[3:-1] if atom.startswith("(?:") else atom[1:-1]
             then = _cut(inside, then)
         elif times:
-            then = f"(?:{atom}{times}{then}|{atom}{{0,{most}}}{PLACE})"
+            once = "+" if _WORD.fullmatch(atom) else ""  # no way back: a run has no place of a cut but its end
+            whole = f"{atom}{times}{once if then == PLACE else ''}{then}"
+            then = f"(?:{whole}|{atom}{{0,{most}}}{once}{PLACE})"
         else:
             then = f"{atom}(?:{then}|{PLACE})" if then != PLACE else f"{atom}{PLACE}"
     return then
+
+
+def _longest_of(atom: tuple[str, str, str]) -> int:
+    text, _, most = atom
+    return int(most) * (longest(text.removeprefix("(").removeprefix("?:")[:-1]) if text.startswith("(") else 1)
 
 
 def _atoms(pattern: str) -> Iterator[tuple[str, str, str]]:

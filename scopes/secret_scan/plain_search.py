@@ -15,15 +15,19 @@ from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import KEY_WORDS
+from scopes.secret_scan.escapes import ESCAPES
 from scopes.secret_scan.loose_patterns import (
     BEHIND_HEADER_WORD,
     BEHIND_KEY,
     HEADER_WORDS,
-    TEXT_IN_BASE64,
+    TEXTS_IN_BASES,
     walk_loose_rules,
 )
 
-NOT_IN_RUNS: Final = frozenset({"docker-auth", "netrc-password", "private-key", "telegram-token", "url-password"})
+NOT_IN_RUNS: Final = frozenset({
+    "azure-secret", "curl-password", "docker-auth", "netrc-password", "private-key", "telegram-token", "url-password",
+    "url-token",
+})  # fmt: skip
 """Kinds that are not one run: each is searched by a beginning of several characters."""
 _HEADERS: Final = "auth-header"  # behind words
 SHORTEST_RUN: Final = 20  # bytes; no secret that is a run is shorter, and no base64 with a secret in it
@@ -31,17 +35,10 @@ _BEFORE_RUN: Final = 160  # bytes; no word is longer with what is between it and
 _FAR_RUN: Final = 400  # bytes from run to run; if they are nearer, searching for the words takes less time
 _OTHER: Final = b" "
 _LONG_RUN: Final = b"a" * SHORTEST_RUN
-_BYTES_OF_RUNS: Final = (ascii_letters + digits + "_+/.=-").encode()
+_BYTES_OF_RUNS: Final = (ascii_letters + digits + "_+/.=-" + "~!@#%^&*?").encode()
 _MARKS: Final = bytes((_LONG_RUN if code in _BYTES_OF_RUNS else _OTHER)[0] for code in range(256))
-_ENCODED: Final = compile_lazily(TEXT_IN_BASE64.encode())
-_ESCAPES: Final = {
-    b"\\": compile_lazily(rb"\\(?:u00|[/_.-]|x(?:00|1[bB])|033|e\[)"),
-    b"%": compile_lazily(rb"%[2-7][0-9A-Fa-f]"),
-    b"\x1b": compile_lazily(rb"\x1b"),
-    b"\x00": compile_lazily(rb"\x00"),
-    b"\xef": compile_lazily(rb"\xef\xbf\xbd"),
-}
-"""Where `decoding` may change something, by the first byte, which is found fast."""
+_ENCODED: Final = tuple(compile_lazily(each.encode()) for each in TEXTS_IN_BASES)
+_ESCAPES: Final = tuple((first, compile_lazily(pattern)) for first, pattern in ESCAPES.items())
 
 
 class _Kind(NamedTuple):
@@ -77,6 +74,10 @@ class _Runs:
         """Yield the places of the runs in which a pattern matches."""
         return self._walk(lambda start: pattern.search(self._joined, start)) if self._joined else iter(())
 
+    def walk_each(self, patterns: Iterable[re.Pattern[bytes]]) -> Iterator[int]:
+        """Yield the places of the runs in which one of several patterns matches."""
+        return chain.from_iterable(map(self.walk, patterns))
+
     def walk_kinds(self) -> Iterator[int]:
         """Yield the places of the runs that may be secrets."""
         for kind in _kinds_in(self._joined, in_runs=True):
@@ -106,7 +107,7 @@ def walk_suspicious(data: bytes) -> Iterator[int]:
     """Yield places: of all that `walk_secrets`, `walk_encoded` and `walk_escapes` yield, in no order."""
     runs = _Runs(data)
     yield from _walk_secrets(data, runs)
-    yield from runs.walk(_ENCODED)
+    yield from runs.walk_each(_ENCODED)
     yield from walk_escapes(data)
 
 
@@ -117,12 +118,12 @@ def walk_secrets(data: bytes) -> Iterator[int]:
 
 def walk_encoded(data: bytes) -> Iterator[int]:
     """Yield the runs that may be base64 of a text."""
-    return _Runs(data).walk(_ENCODED)
+    return _Runs(data).walk_each(_ENCODED)
 
 
 def walk_escapes(data: bytes) -> Iterator[int]:
     """Yield where one decoding may change something."""
-    for first, pattern in _ESCAPES.items():
+    for first, pattern in _ESCAPES:
         if first in data:
             yield from (match.start() for match in pattern.finditer(data))
 

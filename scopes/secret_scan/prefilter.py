@@ -19,18 +19,18 @@ from scopes.loading import load
 from scopes.secret_patterns import KEY_WORDS, RULES
 from scopes.secret_scan import plain_search
 from scopes.secret_scan.decoding import without_escapes
-from scopes.secret_scan.loose_patterns import ASSIGNED, TEXT_IN_BASE64, walk_loose_rules
+from scopes.secret_scan.escapes import ESCAPES
+from scopes.secret_scan.loose_patterns import ASSIGNED, KEY_BEGIN, TEXT_IN_BASE, walk_loose_rules
 
 _FEW_BYTES: Final = 100_000
 _MAX_MEMORY: Final = 64 << 20  # bytes for the automaton, which uses what the text needs of it
 _PREFIXES: Final = tuple(dict.fromkeys(anchor.encode() for rule in RULES for anchor in rule.anchors))
 _BEGINNING: Final = "|".join((
     f"(?:{'|'.join(re.escape(each.decode()) for each in _PREFIXES)})[^\\s\"]{{6}}",
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|(?i:Bearer|Basic)\s",
-    f"{ASSIGNED.removesuffix('{20}')}{{6}}",
+    rf"{KEY_BEGIN}|(?i:Bearer|Basic)\s",
+    ASSIGNED.replace("{20}", "{6}"),
 ))  # fmt: skip
-# Where `without_escapes` may change something.
-_ESCAPES: Final = r"[\x00\x1b]|\xef\xbf\xbd|\\u00|\\[/_.-]|\\x(?:00|1[bB])|\\033|\\e\[|%[2-7][0-9A-Fa-f]"
+_ESCAPES: Final = b"|".join(ESCAPES.values()).decode("latin-1")
 _searched: Final = [0]  # bytes that were searched without RE2
 
 
@@ -118,7 +118,7 @@ def _by_re2() -> _Searches | None:
     options.max_mem = _MAX_MEMORY
     rules = (rule.pattern for rule in walk_loose_rules(is_linear=True))
     secret, compile_pattern = "|".join((*dict.fromkeys(rules), ASSIGNED)), load("re2:compile")
-    patterns = f"{secret}|{TEXT_IN_BASE64}|{_ESCAPES}", secret, TEXT_IN_BASE64, _BEGINNING
+    patterns = f"{secret}|{TEXT_IN_BASE}|{_ESCAPES}", secret, TEXT_IN_BASE, _BEGINNING
     return _Searches(*(compile_pattern(each.encode("latin-1"), options).search for each in patterns))
 
 

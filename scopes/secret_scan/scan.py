@@ -13,16 +13,16 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import GENERAL, KEY_WORDS, Secret, find_secrets
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.checksums import is_possible
-from scopes.secret_scan.decoding import decode_escapes, walk_base64
+from scopes.secret_scan.decoding import decode_escapes, walk_encoded
 
-RULES_VERSION: Final = 2
+RULES_VERSION: Final = 3
 """Changed with the rules: what an older version found is looked for again."""
 Path: TypeAlias = tuple[str | int, ...]
 
 _SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
 _WINDOW: Final = 1 << 20
 _OVERLAP: Final = 1 << 14  # no secret is longer
-_KEY_END: Final = compile_lazily(r"-----END[^-]{0,40}-----")
+_KEY_END: Final = compile_lazily(r"-----END[^-]{0,40}-----|---- END[^-]{0,40}----")
 _MAX_VALUE: Final = 400  # characters of a value that is looked at together with its key
 _OPAQUE: Final = frozenset(
     {"encrypted_content", "signature", "thoughtSignature", "thought_signature", "reasoning_encrypted"}
@@ -77,8 +77,8 @@ def scan_member(path: Path, text: str, *, is_opaque: bool) -> list[Found]:
     lower = name.lower()
     if not any(word in lower for word in KEY_WORDS):
         return found
-    shift = len(name) + 1
-    assigned = _secrets_of(f"{name}={text}")
+    shift = len(name) + 2
+    assigned = _secrets_of(f'{name}="{text}"')
     return [each._replace(start=each.start - shift, end=each.end - shift) for each in assigned if each.start == shift]
 
 
@@ -90,8 +90,9 @@ def walk_texts(document: object) -> Iterator[tuple[Path, str, bool]]:
         if isinstance(value, str):
             yield path, value, is_opaque
         elif isinstance(value, Mapping):
-            waiting += [((*path, name), value[name], is_opaque or is_opaque_member(value, name)) for name in value]
-            for name in value:
+            members = value.items()
+            waiting += [((*path, name), item, is_opaque or is_opaque_member(value, name)) for name, item in members]
+            for name, _ in members:
                 yield (*path, len(path)), name, is_opaque
         elif isinstance(value, list | tuple):
             waiting += [((*path, number), item, is_opaque) for number, item in enumerate(value)]
@@ -137,7 +138,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _walk_encoded(text: str) -> Iterator[Found]:
-    for stretch in walk_base64(text):
+    for stretch in walk_encoded(text):
         if not prefilter.may_hold_readable(stretch.text.encode()):
             continue
         for found in _secrets_of(stretch.text):

@@ -16,3 +16,8 @@ else:
 def hide_secrets(text: str) -> str:
     """Return a text as a report may show it."""
     return without_store().clear_text(redact(text), "a report")
+
+
+def without_secrets(text: str) -> str:
+    """Return a text as errors and notes may show it, such as a directory: without what doors replace."""
+    return without_store().clear_text(text, "a text")

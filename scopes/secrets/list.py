@@ -21,9 +21,11 @@ from scopes.store.repository import Repository
 _GENERAL: Final = {
     "assigned-secret": "a value of 20 characters or more, with letters and digits, behind a name such as password=",
     "auth-header": "what stands behind Bearer, Basic or token in a header",
+    "curl-password": "the password behind -u or --user of a curl command",
     "docker-auth": "the name and the password in base64 of a file of Docker, behind auth",
     "netrc-password": "the password of a machine in a .netrc file",
     "url-password": "the password in a URL, as in scheme://user:password@host",
+    "url-token": "what stands in front of the host of a URL, as in https://token@host, with 20 characters or more",
     "jwt": "a JSON Web Token: three parts in base64, of which the first names an algorithm",
     "private-key": "the block of a private key, from its BEGIN line on",
 }

@@ -16,6 +16,7 @@ from scopes.model import encoding
 from scopes.result import Note, Result
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Identify
+from scopes.secret_scan.repeated_keys import EVERY_VALUE
 from scopes.secret_scan.scan import Path, scan_document
 from scopes.secrets.allowed import AllowedSecret, read_allowed
 from scopes.secrets.identity import fingerprint, identify_with
@@ -141,7 +142,7 @@ class _Scanner:
         if not prefilter.may_hold_secret(data):
             return
         try:
-            document = encoding.load(data)
+            document = encoding.load(data, EVERY_VALUE)
         except Corrupt:
             self.notes.append(Note(f"message {head.id[:8]} cannot be read", "see: scopes verify"))
             return

@@ -17,20 +17,21 @@ from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.regular_file import read_regular
+from scopes.secret_scan.clearance import without_store
 from scopes.store.error_translation import translated
 from scopes.sync.manifest import StoredManifest
 from scopes.sync.names import RemoteName
 from scopes.sync.remotes import Remote
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _MAX_BYTES: Final = 1 << 30
-_MAX_TITLE: Final = 300  # characters
 
 
 class ListedConversation(NamedTuple):
     """A conversation as its manifest on a remote describes it.
 
-    name: its place there; manifest: the commit; time: of the newest message, in seconds since 1970
+    name: its place there; manifest: the commit; title: the whole, without secrets
+    time: of the newest message, in seconds since 1970
     messages: those of its longest branch
     """
 
@@ -53,8 +54,14 @@ def describe(name: RemoteName, stored: StoredManifest) -> ListedConversation:
     """Return what a list says of a conversation."""
     branches, title = stored.manifest.branches.values(), stored.manifest.title
     longest = max(branch.messages for branch in branches)
-    shown = None if title is None else title[:_MAX_TITLE]
-    return ListedConversation(name, stored.oid, shown, stored.time, len(branches), longest)
+    cleared = None if title is None else _without_secrets(title)
+    return ListedConversation(name, stored.oid, cleared, stored.time, len(branches), longest)
+
+
+def _without_secrets(title: str) -> str:
+    """Return a title as it may be shown; a part of it would no longer look like a secret."""
+    data = title.encode("utf-8", "surrogatepass")
+    return without_store().clear(data, "a title").data.decode("utf-8", "surrogatepass")
 
 
 def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
@@ -62,7 +69,7 @@ def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
     with suppress(OSError, ScopesError, ValueError, TypeError):
         document: Any = encoding.load(read_regular(_path(directory, remote), _MAX_BYTES))
         match document:
-            case {"v": 1, "address": str(address), "seen": int(seen), "conversations": list(rows)} if (
+            case {"v": 2, "address": str(address), "seen": int(seen), "conversations": list(rows)} if (
                 address == remote.address.text
             ):
                 listed = [ListedConversation(RemoteName(*name), *rest) for name, *rest in rows]

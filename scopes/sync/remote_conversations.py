@@ -23,6 +23,7 @@ from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, list_remotes
 
 SHORT_ROOT: Final = 12
+_MAX_TITLE: Final = 300  # characters that are shown
 _PREFIX = compile_lazily(r"[0-9a-f]{7,40}")
 
 
@@ -126,8 +127,8 @@ def _make_list(
     roots = list_roots(repository)
     shown = [
         RemoteConversation(
-            remote, each.name.root, roots.get(each.name.root), each.title, each.branches, each.messages,
-            format_seconds(each.time),
+            remote, each.name.root, roots.get(each.name.root), each.title and each.title[:_MAX_TITLE],
+            each.branches, each.messages, format_seconds(each.time),
         )
         for remote, each in rows[:limit]
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from scopes.server.acp.recordings import SessionWriter, find_newest, identity_of
 from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION, Log, text
 from tests.support.history import history, say
+from tests.support.planted import KINDS
 
 
 @pytest.fixture
@@ -336,3 +337,20 @@ def test_a_conversation_with_a_damaged_root_is_named(home, monkeypatch):
     monkeypatch.setattr(resume_module, "find_root_commit", lambda *_: None)
     with pytest.raises(NotFound, match="cannot resume conv-001/main: its root is damaged"):
         home.resume()
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_token_in_a_directory_is_in_no_error(home, tmp_path, is_file):
+    directory = tmp_path / f"work-{KINDS[1][1]}"
+    if is_file:
+        directory.write_text("x")
+    with pytest.raises(Refused) as refusal:
+        home.resume(directory=str(directory))
+    assert "[redacted:github-token]" in refusal.value.message
+    assert KINDS[1][1][4:] not in refusal.value.message
+
+
+def test_a_token_in_a_directory_without_conversations_is_not_shown(repository, home):
+    with pytest.raises(NotFound) as refusal:
+        resume_module._find_newest(repository, f"/work/{KINDS[1][1]}")
+    assert KINDS[1][1][4:] not in f"{refusal.value.message} {refusal.value.hint}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scopes import secret_patterns
 from scopes.secret_scan import prefilter
-from scopes.secret_scan.decoding import decode_escapes, walk_base64
+from scopes.secret_scan.decoding import decode_escapes, walk_encoded
 from scopes.secret_scan.scan import scan_document, scan_text
 from tests.support.examples import amount
 from tests.support.planted import FORMS, HEX, KINDS, MIXED, encoded, with_crc32
@@ -83,7 +83,7 @@ def test_a_secret_at_the_border_of_two_windows_is_found_once(before):
 def test_a_secret_far_inside_of_a_long_run_of_base64_is_found():
     data = encoded("word " * 40_000 + TOKEN + " word" * 40_000)
     assert [each.value for each in scan_text(data)] == [TOKEN]
-    assert max(len(each.text) for each in walk_base64(data)) <= 1 << 17
+    assert max(len(each.text) for each in walk_encoded(data)) <= 1 << 17
 
 
 @pytest.mark.parametrize(

@@ -196,3 +196,11 @@ def test_a_secret_in_a_tool_result_is_found_in_its_field(repository, look):
     history(repository, "main: a")
     append(repository, "conv-001", plain_message("carol", "x\n" * 50 + TOKEN))
     assert found(look()) == [("github-token", "conv-001", "parts[0].text", 51)]
+
+
+def test_a_value_that_a_reader_of_the_message_does_not_take_is_found(repository, look, monkeypatch):
+    """A message of another program may have a key twice."""
+    history(repository, "main: a")
+    stored = f'{{"parts":[{{"text":"{TOKEN}","text":"harmless"}}]}}\n'.encode()
+    monkeypatch.setattr("scopes.secrets.scan.read_stored_body", lambda *_: stored)
+    assert {row.rule for row in look().secrets} == {"github-token"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64decode, b64encode
+from base64 import b32decode, b32encode, b64decode, b64encode
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 from zlib import crc32
@@ -83,6 +83,7 @@ def in_json(text: str, levels: int) -> str:
     return text
 
 
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 FORMS: dict[str, Callable[[str], str]] = {
     "plain": lambda secret: f"export KEY={secret}\n",
     "json in a text": lambda secret: in_json(f"a {secret} b", 1),
@@ -95,6 +96,15 @@ FORMS: dict[str, Callable[[str], str]] = {
     "utf-16": lambda secret: "\0".join(f"KEY={secret}") + "\0",
     "colors inside": lambda secret: f"{secret[:9]}\x1b[1;31m{secret[9:15]}\x1b[0m{secret[15:]}",
     "base64": lambda secret: f"data: {encoded(f'token is {secret} so')}",
+    "escape as \\E": lambda secret: f"{secret[:9]}\\E[31m{secret[9:15]}\\E[0m{secret[15:]}",
+    "escape as a caret": lambda secret: f"{secret[:9]}^[[1;31m{secret[9:15]}^[[0m{secret[15:]}",
+    "colors with colons": lambda secret: f"{secret[:9]}\x1b[38:5:1m{secret[9:15]}\x1b[0m{secret[15:]}",
+    "hex escapes": lambda secret: "".join(each if each.islower() else f"\\x{ord(each):02x}" for each in secret),
+    "octal escapes": lambda secret: "".join(each if each.islower() else f"\\{ord(each):03o}" for each in secret),
+    "invisible characters inside": lambda secret: f"{secret[:9]}\u200b{secret[9:15]}\ufeff\u00ad{secret[15:]}",
+    "dashes of other scripts": lambda secret: f"the key {secret.replace('-', DASHES[len(secret) % len(DASHES)])}",
+    "base64 of utf-16": lambda secret: f"-enc {b64encode(f'$key = {secret};'.encode('utf-16-le')).decode()}",
+    "base32": lambda secret: f"data: {b32encode(f'token is {secret} so'.encode()).decode()}",
     "basic header": lambda secret: f"Authorization: Basic {encoded(f'user:{secret}')}",
 }  # fmt: skip
 MISSED: dict[str, Callable[[str], str]] = {
@@ -104,8 +114,18 @@ MISSED: dict[str, Callable[[str], str]] = {
 
 
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}")
-_COLOR = re.compile(r"(?:\x1b|\\+(?:u001[bB]|x1[bB]))\[[0-9;]*m")
-_CODE = re.compile(r"\\+u00([0-9a-fA-F]{2})|\\+x([0-9a-fA-F]{2})")
+_COLOR = re.compile(r"(?:\x1b|\^\[|\\+(?:u001[bB]|x1[bB]|E))\[[0-9;:]*m")
+_CODE = re.compile(r"\\+u00([0-9a-fA-F]{2})|\\+x([0-9a-fA-F]{2})|\\+([0-7]{3})")
+_PLAIN = str.maketrans({**dict.fromkeys("\0\u200b\ufeff\u00ad", ""), **dict.fromkeys(DASHES, "-")})
+_ESCAPED = (
+    ("\\u0000", ""),
+    ("\\x00", ""),
+    ("\\u200b", ""),
+    ("\\ufeff", ""),
+    ("\\u00ad", ""),
+    *((f"\\u{ord(each):04x}", "-") for each in DASHES),
+)
+_BASE32 = re.compile(r"[A-Z2-7]{16,}")
 _PART = 8  # characters of a secret that tell something about it
 
 
@@ -118,13 +138,19 @@ def variable_part(kind: str, secret: str) -> str:
 
 def revealed(text: str) -> str:
     """Return a text with all that somebody reads out of it who undoes one encoding; nothing of the product is used."""
-    plain = _COLOR.sub("", text).replace("\0", "").replace("\\u0000", "").replace("\\x00", "")
-    codes = _CODE.sub(lambda match: chr(int(match[1] or match[2], 16)), plain).replace("\0", "")
+    plain = _COLOR.sub("", text).translate(_PLAIN)
+    for escaped, character in _ESCAPED:
+        plain = plain.replace(escaped, character)
+    codes = _CODE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 8 if match[3] else 16)), plain)
     runs = (run[0][shift:] for run in _RUN.finditer(text) for shift in range(4))
-    words = (
+    words = [
         b64decode(f"{run[: len(run) - (len(run) % 4 == 1)]}==".replace("-", "+").replace("_", "/")) for run in runs
-    )
-    return "\n".join((text, plain, codes, unquote(plain), *(word.decode("latin-1") for word in words)))
+    ]
+    runs = (run[0][shift:] for run in _BASE32.finditer(text) for shift in range(8))
+    whole = (run[: len(run) - (len(run) % 8 in {1, 3, 6})] for run in runs)
+    words += [b32decode(run + "=" * (-len(run) % 8)) for run in whole]
+    decoded = [form for word in words for form in (word.decode("latin-1"), word.replace(b"\0", b"").decode("latin-1"))]
+    return "\n".join((text, plain, codes.replace("\0", ""), unquote(plain), *decoded))
 
 
 def leaked_parts(kind: str, secret: str, text: str) -> list[str]:

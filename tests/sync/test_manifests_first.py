@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,12 +18,14 @@ from scopes.sync.change_remotes import add_remote
 from scopes.sync.clone import clone_manifests
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.manifest_list import read_manifest_list
+from scopes.sync.manifest_list import describe, read_manifest_list
+from scopes.sync.names import RemoteName
 from scopes.sync.remote_conversations import FoundElsewhere, fetch_found, find_by_root, list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
+from tests.support.planted import KINDS, leaked_parts
 from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, files_of, git, make_store, open_store, state_of
 
@@ -311,3 +314,26 @@ def test_a_bundle_has_no_list_because_its_messages_come_with_it(pushed, tmp_path
     create_bundle(pushed, path, EVERYTHING, connection())
     with pytest.raises(Invalid, match="is a bundle"):
         ask(machine(tmp_path / "bundled", path), index)
+
+
+TOKEN = KINDS[1][1]
+
+
+@pytest.mark.parametrize("offset", [0, 262, 270, 285, 300, 320])
+@pytest.mark.cases(6)
+def test_a_remote_title_is_searched_for_secrets_before_it_is_cut(offset):
+    """The beginning of a token would be shown where the list cuts a title."""
+    title = f"{'word ' * 80}"[:offset] + f" {TOKEN} end"
+    manifest = SimpleNamespace(branches={"main": SimpleNamespace(messages=1)}, title=title)
+    listed = describe(RemoteName("p", "2026-01", "a" * 40), SimpleNamespace(manifest=manifest, oid="b" * 40, time=0))
+    assert leaked_parts("github-token", TOKEN, listed.title) == []
+    assert listed.title == title.replace(TOKEN, "[redacted:github-token]")
+
+
+def test_words_behind_the_place_where_a_title_is_cut_are_found(other, pushed, index):
+    rename_title(pushed, "conv-002", f"{'word ' * 80}lighthouse")
+    push_to(pushed)
+    ask(other, index)
+    (row,) = search_titles(other, ["lighthouse"], index).conversations
+    assert row.title is not None
+    assert len(row.title) == 300

@@ -13,6 +13,7 @@ from scopes.errors import Inaccessible, NotFound
 from scopes.handover.resume import SESSIONS, ResumeRequest, User, naming
 from scopes.handover.resume import resume as plan_resume
 from scopes.hosts.agents import find_program
+from scopes.secret_scan.shown import without_secrets
 
 if TYPE_CHECKING:
     from scopes.handover.resume import Resumption
@@ -109,7 +110,7 @@ def _start(invocation: Invocation, found: Resumption) -> int:
     if program is None:
         hint = "go on in another agent: --in AGENT, or repeat the command with --print to see what to run"
         raise NotFound(f"{found.command[0]} is not in PATH", hint=hint)
-    where = "" if found.directory is None else f" in {found.directory}"
+    where = "" if found.directory is None else f" in {without_secrets(found.directory)}"
     what = "its session" if found.session == "own" else f"a new session ({found.reason})"
     for note in found.notes:
         invocation.output().note(note)

@@ -28,17 +28,20 @@ def secrets_scan(
 
     Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
     behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
-    JSON, in diffs, behind escapes such as %0A and letters of other scripts, with Unicode escapes or percent
-    signs, with colors, UTF-16 or the backslashes of Markdown between their characters, in base64 and in Basic headers.
+    JSON, in diffs, behind escapes such as %0A and letters of other scripts, with Unicode, hex or octal escapes
+    or percent signs, with colors, UTF-16, invisible characters or the backslashes of Markdown between their characters,
+    with dashes of other scripts, in base64 (of UTF-16 too), in base32 and in Basic headers. Logins in URLs and
+    behind curl -u count, too.
     A private key counts from its BEGIN line to its END line, or to the end of the text. What a limit has left of a
     secret, as in a title, is not listed: it is replaced wherever it would leave.
 
     Not found are secrets in hex, in HTML entities, compressed, encrypted, or encoded twice (base64 of base64, %2570);
     those that line breaks divide, or that are in parts in two texts; those directly behind an ASCII letter or digit
-    of another word; keys of a fixed length directly before - or _ (of Google, Telegram and SendGrid); keys of SSH2 with
-    four dashes; values behind names such as password= of fewer than 20 characters, or without a letter and a
-    digit (the reports of check and acp --redact hide many of those too, but not those in a list of arguments); and
-    kinds without a fixed form. So it lowers the risk and does not remove it: revoke a key that an agent has seen.
+    of another word; with letters of other scripts or hyperlinks of a terminal between their characters; base32
+    in small letters; tokens in a URL without a digit; values behind names such as password= of fewer than 20
+    characters, without a letter and a digit, or with signs such as & outside of quotes (the reports of check and
+    acp --redact hide many of those too, but not those in a list of arguments); and kinds without a fixed form. So
+    it lowers the risk and does not remove it: revoke a key that an agent has seen.
 
     No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
     the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
