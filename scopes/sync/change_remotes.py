@@ -19,6 +19,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
+from scopes.sync.wrong_remotes import EVERY_REF, note_kind, refuse_store
 
 PROBE: Final = "refs/scopes/v1/probe"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
@@ -57,10 +58,11 @@ def add_remote(
 
     Raises:
         Invalid: the name is not valid.
-        Refused: there is a remote of that name; or conversations were to be branches among others.
+        Refused: there is a remote of that name; it is a store; or conversations were to be branches among others.
         Inaccessible: the remote does not answer; it is not added.
     """
     remote = Remote(parse_remote_name(name), address)
+    refuse_store(address, repository.path)
     conversations, notes = _ask(repository, remote, connection) if probe else (None, ())
     with exclusive_write(repository):
         save_remote(repository, remote)
@@ -70,10 +72,11 @@ def add_remote(
 
 
 def _ask(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
-    """Return how many conversations a remote has, and a note if it does not take refs of scopes."""
+    """Return how many conversations a remote has, and notes: it has code, or does not take refs of scopes."""
     with quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, remote.address)
-        found = len(transport.list_refs(f"{ON_REMOTE}*"))
+        found = transport.list_refs(EVERY_REF)
+        notes = () if remote.address.as_branches else note_kind(remote.address, found)
         others = transport.list_foreign_branches() if remote.address.as_branches else []
         if others:
             problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
@@ -82,7 +85,8 @@ def _ask(repository: Repository, remote: Remote, connection: Connection) -> tupl
     hint = "fetching works; to push, ask for the right to write"
     if not remote.address.as_branches:
         hint += "; if the host takes only branches, remove the remote and add it with --as-branches"
-    return found, (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
+    refused = (Note(f"{remote.address.text} did not take a ref of scopes: {reason}", hint),) if reason else ()
+    return sum(ref.startswith(ON_REMOTE) for ref in found), (*notes, *refused)
 
 
 def _probe(repository: Repository, transport: GitTransport) -> str | None:
