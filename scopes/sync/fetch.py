@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.accept import is_new_offer, offer
@@ -25,7 +25,7 @@ from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purged_lists import note_offers
-from scopes.sync.remote_selection import choose_refspecs, keep_recent
+from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent
 from scopes.sync.remotes import Remote
 from scopes.sync.unpacked_bundles import unpacked
 
@@ -70,10 +70,13 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
     refuse_unfinished(repository)
     with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, source.address)
-        refspecs = choose_refspecs(repository, selection, transport)
+        refspecs = choose_refspecs(repository, source, selection, connection, transport)
         if selection.since is not None:
             refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
-        receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
+        try:
+            receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
+        except NotFound as error:
+            raise explain_missing(source, selection, refspecs, transport) or error from error
     rows = receipt.rows
     if rows and all(row.status == "unacceptable" for row in rows):
         raise next(iter(receipt.refused.values()))

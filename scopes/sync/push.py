@@ -21,11 +21,12 @@ from scopes.secrets.gates import gate_of
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
+from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
+from scopes.sync.local_conversations import Selection, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
@@ -112,12 +113,12 @@ def push(
     that were purged are deleted there.
 
     Raises:
-        NotFound, Ambiguous: a name cannot be resolved.
+        NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
         Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
-    chosen = list_purged(repository, remote.name) if purged else choose_local(repository, selection)
+    chosen = list_purged(repository, remote.name) if purged else choose_to_send(repository, selection, remote.name)
     mode: Mode = "allow" if allow_secrets else "refuse"
     run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.run(chosen)

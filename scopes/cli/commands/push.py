@@ -44,6 +44,9 @@ def push(
     --include-open sends it at once. If it grows after it was sent, the next push replaces it on the remote, and every
     fetch replaces it here; the history of the remote keeps the earlier one.
 
+    With --project and a directory, what began on another machine in a directory of the same name is sent only where the
+    remote has it already; with --project and a name, always.
+
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
     all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.
