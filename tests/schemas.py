@@ -163,7 +163,7 @@ DOCUMENTS = {
     "remote add": "remote",
     "remote list": "remote-list",
     "remote remove": "remote",
-    "push": "push",
+    "push": "push deleted-on-remote",
     "fetch": "fetch",
     "pull": "pull",
     "clone": "clone",

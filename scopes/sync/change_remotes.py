@@ -16,6 +16,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, read_deleted
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
@@ -130,6 +131,7 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
     """
     with exclusive_write(repository):
         address = delete_remote(repository, name)
+        forget_deleted(repository, name, read_deleted(repository.path, name))
         tx = RefTransaction(repository)
         for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
             tx.move_ref(ref, Oid(oid), None)

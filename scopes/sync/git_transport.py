@@ -75,11 +75,11 @@ _MAX_TRACE: Final = 1 << 20
 
 
 class RefUpdate(NamedTuple):
-    """A ref of the remote that is to move from `old` (None: it is new) to `new`."""
+    """A ref of the remote that is to move from `old` (None: it is new) to `new` (None: it is deleted)."""
 
     ref: str
     old: Oid | None
-    new: Oid
+    new: Oid | None
 
 
 class PushStatus(NamedTuple):
@@ -233,7 +233,7 @@ class GitTransport:
         words = ["push", "--porcelain", "--no-verify", "--no-signed"]
         words += ["--progress"] if self._on_progress is not None else []
         words += [*leases, *self._server("receive-pack"), "--", self._address.text]
-        done = self._run([*words, *(f"{each.new}:{self._to_remote(each.ref)}" for each in updates)])
+        done = self._run([*words, *(f"{each.new or ''}:{self._to_remote(each.ref)}" for each in updates)])
         statuses = _read_statuses(done.output.decode("utf-8", "replace"))
         found = {self._from_remote(ref): status for ref, status in statuses}
         if not found and done.code != 0:

@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from scopes.sync.accept import FetchedConversation
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, leave_deleted
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 from scopes.sync.local_conversations import Selection, read_all_tips
@@ -35,7 +36,7 @@ from scopes.sync.remotes import Remote
 
 BATCH: Final = 200
 TRIES: Final = 5
-_GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
+_GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
@@ -119,6 +120,9 @@ def push(
     """
     refuse_unfinished(repository)
     chosen = list_purged(repository, remote.name) if purged else choose_to_send(repository, selection, remote.name)
+    left: tuple[Note, ...] = ()
+    if not (purged or selection.names):
+        chosen, left = leave_deleted(repository, remote.name, chosen)
     mode: Mode = "allow" if allow_secrets else "refuse"
     run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.run(chosen)
@@ -133,6 +137,8 @@ def push(
             *((_SECRETS,) if run.has_found_secrets else ()),
             *_note_held(shown),
             *_note_behind(shown, remote),
+            *left,
+            *_note_deleted(run.deleted_branches, remote),
             *_notes(shown, remote),
             *_note_fetched(run.fetched, remote),
             *deleted,
@@ -162,6 +168,7 @@ class _Push:
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(repository, remote.name)
         self.fetched: list[FetchedConversation] = []
+        self.deleted_branches: dict[str, None] = {}
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -193,10 +200,22 @@ class _Push:
             except NotFound:  # one of them was deleted there
                 there = self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING)
                 gone = {name.root: _GONE for name in names if name.ref not in there}
+                if self._force:
+                    self._forget_tracked(gone)
+                    gone = {}
                 specs = [refspec_of(name) for name in names if name.ref in there]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
         self.fetched += rows
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+
+    def _forget_tracked(self, roots: Iterable[Oid]) -> None:
+        """Forget what the remote had of conversations that it does not have any more, so that they are new to it."""
+        with exclusive_write(self._repository):
+            tx = RefTransaction(self._repository)
+            for ref in [tracking_ref(self._remote.name, root) for root in roots]:
+                tx.move_ref(ref, self._repository.find_ref(ref), None)
+            if tx:
+                tx.commit("push", f"forget what was deleted on {self._remote.name}")
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -240,6 +259,7 @@ class _Push:
             local=local,
             open_tips=self._open_tips,
         )
+        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
@@ -293,6 +313,8 @@ class _Push:
                 if self._repository.find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
             self._purged.forget(update.ref for update in updates)
+            sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
+            forget_deleted(self._repository, self._remote.name, sent)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
 
@@ -349,6 +371,17 @@ def _note_behind(rows: Sequence[PushedConversation], remote: Remote) -> tuple[No
     get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
     hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+
+
+def _note_deleted(names: Iterable[str], remote: Remote) -> tuple[Note, ...]:
+    """Return a note about branches that were deleted on the remote and are here: they are not sent again."""
+    deleted = list(names)
+    if not deleted:
+        return ()
+    number = len(deleted)
+    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote.name}"
+    again = f"send it again: scopes push {deleted[0].partition('/')[0]} --force"
+    return (Note(f"{text}: {', '.join(deleted[:5])}", again),)
 
 
 def _notes(rows: Sequence[PushedConversation], remote: Remote) -> tuple[Note, ...]:

@@ -43,7 +43,7 @@ def choose_refspecs(
             except ScopesError:
                 if not _PREFIX.fullmatch(text):
                     raise
-                listed = _list(transport) if listed is None else listed
+                listed = list_all(transport) if listed is None else listed
                 names.append(_find(remote, listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if selection.project is None and selection.year is None:
@@ -61,7 +61,7 @@ def list_names(
         Ambiguous: here are several projects of the name.
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
-    listed = _list(transport)
+    listed = list_all(transport)
     if selection.project is None and selection.year is None:
         return listed
     of_year = [name for name in listed if name.month.startswith(selection.year or "")]
@@ -82,7 +82,7 @@ def explain_missing(
     remote: Remote, selection: Selection, refspecs: Iterable[str], transport: GitTransport
 ) -> NotFound | None:
     """Return the error about chosen conversations that a remote does not have; None if it has all."""
-    listed = _list(transport)
+    listed = list_all(transport)
     there = {name.ref for name in listed}
     wanted = zip(selection.names, refspecs, strict=False)
     missing = [text for text, spec in wanted if spec.partition(":")[0] not in there]
@@ -109,12 +109,24 @@ def keep_recent(
     return [spec for spec in every if times.get(spec.partition(":")[2], since) >= since]
 
 
-def _list(transport: GitTransport) -> dict[RemoteName, Oid]:
+def list_all(transport: GitTransport) -> dict[RemoteName, Oid]:
+    """Return all conversations of a remote, and their manifests; raises as `GitTransport.list_refs`."""
     found: dict[RemoteName, Oid] = {}
     for ref, oid in sorted(transport.list_refs(EVERYTHING).items()):
         with suppress(Corrupt):  # somebody else's, which no condition can choose
             found[parse_remote_ref(ref)] = oid
     return found
+
+
+def find_root_there(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> Oid:
+    """Return the root of a conversation of a remote by the beginning of its id.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or there are several.
+    """
+    if not _PREFIX.fullmatch(prefix):
+        raise NotFound(f"there is no conversation {prefix[:100]!a}", hint="list them: scopes list")
+    return _find(remote, listed, prefix).root
 
 
 def _find(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> RemoteName:

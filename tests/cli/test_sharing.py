@@ -258,3 +258,26 @@ def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
     operation = run("operations", "list", store="b").stdout.split("\t")[0]
     run("--at-operation", operation, "log", root, store="b", code=4)
     assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == ""
+
+
+def test_a_conversation_is_deleted_from_the_remote(run, shared):
+    asked = run("push", "--delete", "conv-001", code=1)
+    assert "delete conv-001 from origin? Those who have fetched it keep it." in asked.stderr
+    assert run("push", "--delete", "conv-001", "--yes").stdout == "conv-001\tdeleted\t\n"
+    assert "has no conversation yet" in run("clone", shared, "b").stderr
+    assert "scopes push conv-001" in run("push", "--all").stderr
+    assert json.loads(run("push", "conv-001", "--json").stdout)["conversations"][0]["status"] == "new"
+
+
+def test_the_hint_of_delete_can_be_followed(run, shared):
+    hint = run("delete", "conv-001", "--yes").stderr.partition("scopes push ")[2].splitlines()[0]
+    assert run("push", *hint.split(), "--yes").stdout == "conv-001\tdeleted\t\n"
+    document = json.loads(run("push", *hint.split(), "--yes", "--json").stdout)
+    assert (document["kind"], document["names"][0]["status"]) == ("deleted-on-remote", "absent")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [((), "nothing was named to delete"), (("conv-001", "--force"), "cannot be combined")]
+)
+def test_a_deletion_from_a_remote_needs_names_alone(run, shared, words, text):
+    assert text in run("push", "--delete", "--yes", *words, code=2).stderr

@@ -22,7 +22,7 @@ from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, choose_local
 from scopes.sync.names import project_digest
 from scopes.sync.remote_projects import read_directories
-from scopes.sync.remote_selection import _list
+from scopes.sync.remote_selection import list_all
 from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
 from tests.support.history import history
@@ -118,7 +118,7 @@ def directories_of(store):
     """Return what is found out about the projects of the remote."""
     remote = resolve_remote(store, None)
     with quarantine_of(store) as quarantine:
-        listed = _list(connection().open(quarantine, remote.address))
+        listed = list_all(connection().open(quarantine, remote.address))
     return read_directories(store, remote, connection(), listed)
 
 

@@ -178,9 +178,9 @@ def test_a_prefix_of_several_roots_is_ambiguous(ours, bare, tmp_path, monkeypatc
     history(ours, "main: x")
     push_to(ours)
     other = machine(tmp_path / "other", bare)
-    listed = remote_selection._list
+    listed = remote_selection.list_all
     monkeypatch.setattr(
-        remote_selection, "_list", lambda transport: [n._replace(root="ab" * 20) for n in listed(transport)]
+        remote_selection, "list_all", lambda transport: [n._replace(root="ab" * 20) for n in listed(transport)]
     )
     with pytest.raises(Ambiguous, match="2 conversations"):
         fetch_from(other, "ababababa")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned, ManifestsCloned
+    from scopes.sync.delete_on_remote import DeletedOnRemote
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled, PulledBranch
@@ -31,6 +32,12 @@ _PUSHED = (
     Column("Branches", align="right"),
     Column("Messages", align="right"),
     Column("Reason", flexible=True),
+)
+_DELETED = (
+    Column("Name", "id"),
+    Column("State"),
+    Column("Reason", flexible=True),
+    Column("Root", hidden=True),
 )
 _FETCHED = (
     Column("Conversation", "id"),
@@ -114,6 +121,16 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     reason = row.reason or "; ".join(left)
     return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
+
+
+@render_text.register
+def render_deleted_on_remote(result: DeletedOnRemote, view: View) -> None:
+    """Write a row for each conversation or branch that was named."""
+    view.rows(_DELETED, ((row.name, _state(row.status), row.reason or "", row.root) for row in result.names))
+
+
+def _state(status: str) -> Span:
+    return Span(status, _STYLES.get(status, ""))
 
 
 @render_text.register
