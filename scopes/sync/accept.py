@@ -61,6 +61,7 @@ class ReplacedValue(NamedTuple):
 class FetchedConversation(NamedTuple):
     """What became of a conversation of the remote; `replaced` are values that were set on this machine.
 
+    title: after a fetch it may be the beginning of the first prompt
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
     """

@@ -70,7 +70,7 @@ def clone(
         As `fetch`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
-        fetched = fetch(repository, remote, selection, connection)
+        fetched = fetch(repository, remote, selection, connection, headings=False)
         is_empty = not (fetched.conversations or fetched.unchanged)
         more = explain_empty(repository, address, connection) if is_empty else ()
     return Cloned(path=os.path.abspath(path), fetched=fetched, notes=(*fetched.notes, *more))
