@@ -20,7 +20,7 @@ from scopes.sync.deleted_there import forget_deleted, read_deleted
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
-from scopes.sync.wrong_remotes import EVERY_REF, note_kind, refuse_store
+from scopes.sync.wrong_remotes import EVERY_REF, note_hooks, note_kind, refuse_store
 
 PROBE: Final = "refs/scopes/v1/probe"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
@@ -68,7 +68,11 @@ def add_remote(
     with exclusive_write(repository):
         save_remote(repository, remote)
     return RemoteChanged(
-        name=remote.name, address=address.text, change="added", conversations=conversations, notes=notes
+        name=remote.name,
+        address=address.text,
+        change="added",
+        conversations=conversations,
+        notes=(*notes, *note_hooks(address)),
     )
 
 

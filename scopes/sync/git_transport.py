@@ -64,6 +64,7 @@ _MOVED: Final = (
     "incorrect old value",
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
+_UP_TO_DATE: Final = "="
 _BAD_OBJECT: Final = "fsck error in packed object"
 _BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _HEADER_BYTES: Final = 16
@@ -87,12 +88,14 @@ class PushStatus(NamedTuple):
 
     moved: the remote had another value than `old`
     with_others: it may have been refused because of another ref of the same push
+    had_it: the remote had the new value already, and nothing was sent
     """
 
     update: RefUpdate
     reason: str | None = None
     moved: bool = False
     with_others: bool = False
+    had_it: bool = False
 
 
 class GitTransport:
@@ -337,7 +340,7 @@ def _status_of(update: RefUpdate, found: tuple[str, str] | None, done: Finished)
         return PushStatus(update, "the remote did not say whether it took it", with_others=True)
     flag, summary = found
     if flag != "!":
-        return PushStatus(update)
+        return PushStatus(update, had_it=flag == _UP_TO_DATE)
     match = _REASON.search(summary)
     reason = clean_line(match["reason"] if match is not None else summary)
     lines = "; ".join(server_lines(done.errors))

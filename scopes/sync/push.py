@@ -33,6 +33,7 @@ from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote
+from scopes.sync.wrong_remotes import note_hooks
 
 BATCH: Final = 200
 TRIES: Final = 5
@@ -138,6 +139,7 @@ def push(
             *_note_held(shown),
             *_note_behind(shown, remote),
             *left,
+            *(note_hooks(remote.address) if any(row.status in {"new", "updated"} for row in shown) else ()),
             *_note_deleted(run.deleted_branches, remote),
             *_notes(shown, remote),
             *_note_fetched(run.fetched, remote),
@@ -244,6 +246,8 @@ class _Push:
                         self._note(each.outgoing, "refused", "the remote has moved")
                     elif status.reason is not None:
                         self._note(each.outgoing, "refused", status.reason)
+                    elif status.had_it:
+                        self._note(each.outgoing, "unchanged")
                     else:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
         return moved

@@ -7,7 +7,9 @@ would be empty.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
 from scopes.errors import NotFound, Refused
@@ -60,6 +62,29 @@ def note_kind(address: Address, refs: Collection[str]) -> tuple[Note, ...]:
     text = f"{address.text} has {number} {plural(number, 'branch')} of code, and no conversation yet"
     hint = "what you push is kept there below refs/scopes; a repository of its own is better: git init --bare DIRECTORY"
     return (Note(text, hint),)
+
+
+def note_hooks(address: Address) -> tuple[Note, ...]:
+    """Return a note about the hooks of a directory, which do not run: they would run as this user."""
+    if address.transport != "directory":
+        return ()
+    found: set[str] = set()
+    for folder in ("hooks", os.path.join(".git", "hooks")):
+        with suppress(OSError):
+            found |= {each.name for each in os.scandir(os.path.join(address.text, folder)) if _is_hook(each)}
+    if not found:
+        return ()
+    return (
+        Note(
+            f"the hooks of {address.text} do not run, because they would run as you: {', '.join(sorted(found)[:5])}",
+            "to have them obeyed, share over ssh or https",
+        ),
+    )
+
+
+def _is_hook(entry: os.DirEntry[str]) -> bool:
+    is_sample = entry.name.endswith(".sample")
+    return not is_sample and entry.is_file() and bool(entry.stat().st_mode & stat.S_IXUSR)
 
 
 def explain_empty(repository: Repository, address: Address, connection: Connection) -> tuple[Note, ...]:

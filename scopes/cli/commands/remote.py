@@ -34,6 +34,9 @@ def remote_add(
     better all the same. For a host that takes only branches and tags, --as-branches keeps them below
     refs/heads/scopes, in a repository that has nothing else.
 
+    The hooks of a directory do not run when scopes pushes to it: git would run them as you, and whoever can write there
+    writes them. A hook that is to accept or refuse what is pushed needs a server: ssh or https.
+
     Examples:
       scopes remote add origin git@example.org:team/talks.git --no-probe
       scopes remote add backup ~/backup/talks.git
