@@ -19,15 +19,18 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result, plural
+from scopes.secrets.gates import gate_of
 from scopes.store.refs import TRASH
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import newest_time
-from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
+from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there, list_all
 from scopes.sync.remotes import Remote
 
@@ -36,6 +39,7 @@ _KEPT: Final = Note(
     "who has fetched it keeps it, and who knows the ids can get it from the server until that cleans up",
     "to remove content for good, also from those who fetch: scopes purge, then: scopes push --purged",
 )
+_DIGITS: Final = 12
 _MOVED: Final = "the remote has something newer: see it first: scopes fetch"
 
 
@@ -151,10 +155,10 @@ def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteN
         return RefUpdate(name.ref, value, None) if seen in {None, value} else None
     if seen != value:
         return None
-    return RefUpdate(name.ref, value, _without_branch(repository, read_manifest(repository, value), target))
+    return RefUpdate(name.ref, value, _without_branch(repository, name, read_manifest(repository, value), target))
 
 
-def _without_branch(repository: Repository, stored: StoredManifest, target: _Target) -> Oid:
+def _without_branch(repository: Repository, name: RemoteName, stored: StoredManifest, target: _Target) -> Oid:
     """Write the next manifest of a conversation, without a branch, and return it."""
     branches = dict(stored.manifest.branches)
     entries = {} if target.conversation is None else read_metadata(repository, target.conversation).branches
@@ -172,8 +176,11 @@ def _without_branch(repository: Repository, stored: StoredManifest, target: _Tar
     del branches[key]
     time = newest_time(repository, (branch.tip for branch in branches.values()))
     manifest = stored.manifest._replace(branches=branches, newest=format_seconds(time))
-    with shared_write(repository):
-        return write_manifest(repository, manifest, stored.meta, stored.oid, time)
+    shown = target.conversation or ConversationId(target.root[:_DIGITS])
+    outgoing = Outgoing(shown, name, stored, manifest, stored.meta, time, 0, (), 0)
+    with shared_write(repository):  # all of it is on the remote already
+        cleared = clear_for_push(repository, repository, outgoing, gate_of(repository, "allow"))
+        return outgoing.write(repository, cleared)
 
 
 def _remember(
