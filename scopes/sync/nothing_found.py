@@ -26,7 +26,7 @@ def none_selected(where: str, selection: Selection, years: Collection[str], proj
         return NotFound(f"{where} has no conversation", hint="nothing was pushed there yet: scopes push CONV")
     wanted = [f"of the project {selection.project.text}"] if selection.project is not None else []
     wanted += [f"of {selection.year}"] if selection.year is not None else []
-    hints = [few("projects", projects)] if selection.project is not None else []
+    hints = [few("projects", projects) or "none of them says its directory"] if selection.project is not None else []
     hints += [f"years: {describe_years(years)}"] if selection.year is not None else []
     return NotFound(f"{where} has no conversation {' and '.join(wanted)}", hint="; ".join(filter(None, hints)) or None)
 

@@ -161,8 +161,9 @@ def test_a_root_that_does_not_agree_with_its_ref_has_no_project(bob, bare):
 def test_conversations_without_a_directory_are_of_no_project(ours, bare, tmp_path):
     push_to(ours)
     other = machine(tmp_path / "other", bare)
-    with pytest.raises(NotFound, match="no conversation of the project shop"):
+    with pytest.raises(NotFound, match="no conversation of the project shop") as caught:
         fetched_by(other, choose_name("shop"))
+    assert caught.value.hint == "none of them says its directory"
 
 
 def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):
