@@ -166,7 +166,7 @@ DOCUMENTS = {
     "remote rename": "remote",
     "remote set-url": "remote",
     "remote remove": "remote",
-    "push": "push",
+    "push": "push deleted-on-remote",
     "fetch": "fetch",
     "pull": "pull",
     "clone": "clone",

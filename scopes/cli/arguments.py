@@ -12,8 +12,10 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
+from scopes.store.chosen_projects import ChosenProject, choose_directory, choose_name
 from scopes.store.projects import Project, find_project
 from scopes.store.refs import AGENTS
+from scopes.store.repository_urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -280,14 +282,16 @@ def find_named_project(invocation: Invocation, path: str) -> Project:
     return project
 
 
-def find_project_or_name(invocation: Invocation, text: str) -> Project | str:
-    """Return the project of a path, or a word without a slash as the name of a project.
+def choose_project(invocation: Invocation, text: str) -> ChosenProject:
+    """Return the project of a directory, of the address of a repository, or of a name: a word without a slash.
 
     Raises:
         Invalid: it is empty, or the home directory.
     """
     is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
-    return find_named_project(invocation, text) if is_path else text
+    if is_path and not is_url(text):
+        return choose_directory(text, find_named_project(invocation, text))
+    return choose_name(text)
 
 
 def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:

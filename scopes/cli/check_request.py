@@ -10,7 +10,7 @@ from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli import usage
-from scopes.cli.arguments import find_named_project, find_project_or_name
+from scopes.cli.arguments import choose_project, find_named_project
 from scopes.cli.check_reports import FORMATS, Report, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs
 from scopes.cli.input import count_waiting_input
@@ -19,6 +19,7 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Invalid
 from scopes.loading import deferred
+from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project
 
 if TYPE_CHECKING:
@@ -183,6 +184,6 @@ def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> No
     raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
 
 
-def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | str:
+def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | ChosenProject:
     """Return the project of a directory; for stored conversations a word without a slash is a name, as with `list`."""
-    return find_project_or_name(invocation, text) if stored else find_named_project(invocation, text)
+    return choose_project(invocation, text) if stored else find_named_project(invocation, text)

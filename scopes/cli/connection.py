@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scopes.cli.arguments import find_named_project
+from scopes.cli.arguments import choose_project
 from scopes.cli.invocation import Invocation
 from scopes.render.progress import Meter, progress, shows_progress
 from scopes.sync.connection import Connection
@@ -103,6 +103,6 @@ def choose(
     since: str | None = None,
     year: str | None = None,
 ) -> Selection:
-    """Return which conversations a command is about; raises as `make_selection` and `find_named_project` do."""
-    found = None if project is None else find_named_project(invocation, project)
+    """Return which conversations a command is about; raises as `make_selection` and `choose_project` do."""
+    found = None if project is None else choose_project(invocation, project)
     return make_selection(names or (), everything=everything, project=found, since=since, year=year)

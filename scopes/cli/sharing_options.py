@@ -26,7 +26,12 @@ FromRemote: TypeAlias = Annotated[
 ]
 Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
 OfProject: TypeAlias = Annotated[
-    str | None, usage.Option("--project", metavar="PROJECT", help="Those of this project: a directory in it")
+    str | None,
+    usage.Option(
+        "--project",
+        metavar="PROJECT",
+        help="Those of this project: a directory, a name, or the address of its repository",
+    ),
 ]
 IncludeOpen: TypeAlias = Annotated[
     bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")

@@ -12,16 +12,19 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.metadata import read_metadata_at
-from scopes.history.revisions import MAIN
+from scopes.history.metadata import read_metadata, read_metadata_at
+from scopes.history.remote_branches import read_remote_branches
+from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.model.conversation import branch_id
 from scopes.model.operation import Operation
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import walk_operations
+from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -104,13 +107,19 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
     with exclusive_write(repository):
         handle = StoreHandle(repository).conversation(conversation)  # under the lock
         tips = handle.tips
+        there = _list_remotes(read_remote_branches(repository, find_root_commit(repository, handle.id)))
         tx = Transaction(repository, handle.id)
         for branch in tips:
             tx.trash_branch(branch)
         tx.trash_metadata()
         tx.deactivate()
         operation = tx.commit("delete", f"delete {handle.id}")
-    return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id)
+    notes = tuple(_note_remote(remote, handle.id) for remote in there)
+    return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id, notes=notes)
+
+
+def _note_remote(remote: str, name: str) -> Note:
+    return Note(f"{remote} still has {name}", f"delete it there, too: scopes push --delete {name} --remote {remote}")
 
 
 def delete_branch(
@@ -129,11 +138,20 @@ def delete_branch(
     with exclusive_write(repository):
         target = handle.branch(branch)
         tip = _check_deletable(target, force=force)
+        key = branch_id(target.name, read_metadata(repository, handle.id).branches.get(target.name))
+        known = read_remote_branches(repository, find_root_commit(repository, handle.id))
+        there = _list_remotes({remote: branches for remote, branches in known.items() if key in branches})
         tx = Transaction(repository, handle.id)
         tx.trash_branch(target.name)
         tx.set_branch_entry(target.name, None)
         operation = tx.commit("delete-branch", f"delete {target}", metadata_message=f"delete {target.name}")
-    return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id)
+    notes = tuple(_note_remote(remote, f"{handle.id}/{target.name}") for remote in there)
+    return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id, notes=notes)
+
+
+def _list_remotes(known: Mapping[str, object]) -> list[str]:
+    """Return the remotes that have something; what came from a bundle is on none."""
+    return [remote for remote in known if remote != BUNDLE]
 
 
 def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:

@@ -12,6 +12,7 @@ from scopes.clock import format_seconds
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.result import Note, few
+from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
@@ -25,14 +26,14 @@ class ListFilter(NamedTuple):
     until: nanoseconds since 1970; the last activity is not later
     agent: a participant, or the agent whose format the conversation was imported from; if there is none of this name,
         the beginning of the name or of a word in it
-    projects: projects, or names of projects; the conversation began in one of them
+    projects: the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
     """
 
     since: int | None = None
     agent: str | None = None
-    projects: tuple[Project | str, ...] = ()
+    projects: tuple[Project | ChosenProject, ...] = ()
     model: str | None = None
     tag: str | None = None
     limit: int | None = None
@@ -74,11 +75,14 @@ class ListFilter(NamedTuple):
 
     def _directories(self, rows: Sequence[ConversationRow]) -> set[str]:
         """Return the recorded directories that belong to one of the projects."""
-        names = {project.casefold() for project in self.projects if isinstance(project, str)}
-        projects = [project for project in self.projects if isinstance(project, Project)]
-        named = {path for path, name in project_names(rows).items() if name.casefold() in names}
         directories = {row.directory for row in rows if row.directory is not None}
-        return named | {path for path in directories if any(project.contains(path) for project in projects)}
+        found: set[str] = set()
+        for project in self.projects:
+            if isinstance(project, ChosenProject):
+                found |= project.find(directories)
+            else:
+                found.update(filter(project.contains, directories))
+        return found
 
 
 ALL = ListFilter()
@@ -103,7 +107,7 @@ def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note
         hints.append(few("models", (row.model for row in known if row.model is not None)))
     if wanted.tag is not None:
         hints.append(few("tags", (name for row in known for name in row.tags or ())))
-    if any(isinstance(project, str) for project in wanted.projects):
+    if any(isinstance(project, ChosenProject) for project in wanted.projects):
         hints.append(few("projects", project_names(known).values()))
     hints.append(_describe_period(known) if wanted.since is not None or wanted.until is not None else "")
     return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)

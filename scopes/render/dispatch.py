@@ -102,6 +102,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.sync.fetch": "remotes",
     "scopes.sync.fetch_manifests": "remotes",
     "scopes.sync.pull": "remotes",
+    "scopes.sync.delete_on_remote": "remotes",
     "scopes.sync.push": "remotes",
     "scopes.sync.remote_conversations": "remotes",
     "scopes.search.hits": "search",

@@ -22,6 +22,7 @@ from scopes.store.graph import is_ancestor
 from scopes.store.machine import find_machine_id
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
+from scopes.sync.deleted_there import read_deleted
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import Replaced, receive_metadata
@@ -60,6 +61,7 @@ class ReplacedValue(NamedTuple):
 class FetchedConversation(NamedTuple):
     """What became of a conversation of the remote; `replaced` are values that were set on this machine.
 
+    title: after a fetch it may be the beginning of the first prompt
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
     """
@@ -89,6 +91,7 @@ class Acceptance:
         self._objects = objects
         self._remote = remote
         self._roots = roots
+        self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
@@ -101,7 +104,7 @@ class Acceptance:
         if before is not None and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before))):
             return FetchedConversation(root, conversation, "unchanged", title)
         known = None if before is None else read_manifest(self._repository, Oid(before))
-        if conversation is None and known is not None:
+        if conversation is None and (known is not None or root in self._deleted):
             self.transaction.move_ref(ref, before, newest.oid)
             return FetchedConversation(root, None, "deleted", title)
         status: Status = "new" if conversation is None else "updated"

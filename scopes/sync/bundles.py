@@ -25,13 +25,14 @@ from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import shared_write
 from scopes.sync.addresses import Address
+from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import Fetched, fetch, new_objects
 from scopes.sync.git_process import describe_failure, run_limited
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
-from scopes.sync.local_conversations import Selection, choose_local, list_roots
+from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purge_notes import OfferGate
@@ -122,7 +123,7 @@ def create_bundle(
         Inaccessible: it cannot be written.
     """
     check_target(path, force=force)
-    chosen = choose_local(repository, selection)
+    chosen = choose_to_send(repository, selection, None)
     if not chosen:
         raise NotFound("there is no such conversation", hint="see: scopes list")
     gate_mode: Mode = "allow" if allow_secrets else "refuse"

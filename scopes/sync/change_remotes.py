@@ -16,10 +16,12 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, read_deleted
 from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, save_remote
+from scopes.sync.wrong_remotes import EVERY_REF, note_hooks, note_kind, refuse_store
 
 PROBE: Final = "refs/scopes/v1/probe"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
@@ -69,30 +71,33 @@ def add_remote(
 
     Raises:
         Invalid: the name is not valid.
-        Refused: there is a remote of that name; or conversations were to be branches among others.
+        Refused: there is a remote of that name; it is a store; or conversations were to be branches among others.
         Inaccessible: the remote does not answer; it is not added.
     """
     remote = Remote(parse_remote_name(name), address)
+    refuse_store(address, repository.path)
     conversations, notes = _ask(repository, remote, connection) if probe else (None, ())
     with exclusive_write(repository):
         save_remote(repository, remote)
     return RemoteChanged(
         name=remote.name, address=address.text, change="added", conversations=conversations,
-        default=default_remote(repository) == remote.name, notes=notes,
+        default=default_remote(repository) == remote.name, notes=(*notes, *note_hooks(address)),
     )  # fmt: skip
 
 
 def _ask(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
-    """Return how many conversations a remote has, and a note if it does not take refs of scopes."""
+    """Return how many conversations a remote has, and notes: it has code, or does not take refs of scopes."""
     with quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, remote.address)
-        found = len(transport.list_refs(f"{ON_REMOTE}*"))
+        found = transport.list_refs(EVERY_REF)
+        notes = () if remote.address.as_branches else note_kind(remote.address, found)
         others = transport.list_foreign_branches() if remote.address.as_branches else []
         if others:
             problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
             raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
         reason = _probe(repository, transport)
-    return found, (_note_refused(remote.address, reason),) if reason else ()
+    refused = (_note_refused(remote.address, reason),) if reason else ()
+    return sum(ref.startswith(ON_REMOTE) for ref in found), (*notes, *refused)
 
 
 def _note_refused(address: Address, reason: str) -> Note:
@@ -146,6 +151,7 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
     """
     with exclusive_write(repository):
         address = delete_remote(repository, name)
+        forget_deleted(repository, name, read_deleted(repository.path, name))
         tx = RefTransaction(repository)
         for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
             tx.move_ref(ref, Oid(oid), None)

@@ -20,6 +20,7 @@ from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import Remote, list_remotes, save_remote
+from scopes.sync.wrong_remotes import explain_empty, refuse_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +54,15 @@ def clone(
     open_store: opens the store once it is there
 
     Raises:
-        Refused: there is a store with conversations or with other remotes.
+        Refused: there is a store with conversations or with other remotes; or the address is that of a store.
+        NotFound: the address is that of a repository with code, and without conversations.
         As `fetch`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
-        fetched = fetch(repository, remote, selection, connection)
-    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=fetched.notes)
+        fetched = fetch(repository, remote, selection, connection, headings=False)
+        is_empty = not (fetched.conversations or fetched.unchanged)
+        more = explain_empty(repository, address, connection) if is_empty else ()
+    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=(*fetched.notes, *more))
 
 
 def clone_manifests(
@@ -78,7 +82,9 @@ def clone_manifests(
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
         listed = fetch_manifests(repository, remote, selection, connection, directory)
-    return Cloned(path=os.path.abspath(path), listed=listed, notes=listed.notes)
+        is_empty = not (listed.total or listed.refused)
+        more = explain_empty(repository, address, connection) if is_empty else ()
+    return Cloned(path=os.path.abspath(path), listed=listed, notes=(*listed.notes, *more))
 
 
 @contextmanager
@@ -86,6 +92,7 @@ def _new_store(
     path: str, address: Address, open_store: Callable[[], Repository], name: str
 ) -> Iterator[tuple[Repository, Remote]]:
     """Make a store that knows the remote; if the block fails, a new store is removed again."""
+    refuse_store(address)
     is_created = create_store(path)
     remote = Remote(name, address)
     with ExitStack() as unless_done:

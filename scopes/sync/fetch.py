@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
+from scopes.history.revisions import list_branch_tips
+from scopes.history.titles import heading_of, walk_main
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
@@ -21,11 +23,12 @@ from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import note_offers
-from scopes.sync.remote_selection import choose_refspecs, keep_recent
+from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
 
@@ -54,12 +57,14 @@ class Fetched(Result):
         return Corrupt.exit_code if "unacceptable" in states else 1 if "refused" in states else 0
 
 
-def fetch(repository: Repository, remote: Remote, selection: Selection, connection: Connection) -> Fetched:
+def fetch(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, headings: bool = True
+) -> Fetched:
     """Fetch the chosen conversations of a remote, by default all.
 
     Branches are only created, or moved forward to what is above their own tip; what differs stays as it is, and the
     remote's side is named `<remote>/<branch>`. Of a conversation that is not as scopes writes it nothing is taken; the
-    others are taken all the same.
+    others are taken all the same. With `headings`, rows without a title have the beginning of the first prompt.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
@@ -70,14 +75,18 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
     refuse_unfinished(repository)
     with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, source.address)
-        refspecs = choose_refspecs(repository, selection, transport)
+        refspecs = choose_refspecs(repository, source, selection, connection, transport)
         if selection.since is not None:
             refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
-        receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
+        try:
+            receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
+        except NotFound as error:
+            raise explain_missing(source, selection, refspecs, transport) or error from error
     rows = receipt.rows
     if rows and all(row.status == "unacceptable" for row in rows):
         raise next(iter(receipt.refused.values()))
-    shown = tuple(row for row in rows if row.status != "unchanged")
+    changed = [row for row in rows if row.status != "unchanged"]
+    shown = tuple(with_headings(repository, changed) if headings else changed)
     return Fetched(
         remote=remote.name,
         address=remote.address.text,
@@ -124,12 +133,28 @@ def receive(
             with new_objects(repository, len(incoming.checked)) as objects:
                 first = next_conversation_id(repository)
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
-                rows += [acceptance.add(each) for each in incoming.checked]
+                rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))
     return Receipt(tuple(rows), done.id, incoming.refused)
+
+
+def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
+    """Return a key that sorts the oldest conversation first: it gets the lowest number."""
+    return received.newest.manifest.created, received.name.root
+
+
+def with_headings(repository: Repository, rows: Iterable[FetchedConversation]) -> Iterator[FetchedConversation]:
+    """Yield rows; one without a title has the beginning of its first prompt instead, as in a list."""
+    for row in rows:
+        heading = None
+        if row.title is None and row.conversation is not None and row.status in {"new", "updated"}:
+            with suppress(Corrupt, NotFound):
+                tips = list_branch_tips(repository, row.conversation)
+                heading = heading_of(repository, None, walk_main(repository, tips))
+        yield row if heading is None else row._replace(title=heading.text)
 
 
 def _refused_rows(refused: Mapping[str, Corrupt], roots: Mapping[Oid, ConversationId]) -> Iterator[FetchedConversation]:

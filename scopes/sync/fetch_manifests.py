@@ -79,7 +79,7 @@ def fetch_manifests(
     known = {} if before is None else before.conversations
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         transport = connection.open(quarantine, remote.address)
-        listed = list_names(repository, selection, transport)
+        listed = list_names(repository, remote, selection, connection, transport)
         changed = {
             name: oid for name, oid in listed.items() if name.root not in known or known[name.root].manifest != oid
         }

@@ -68,6 +68,7 @@ _MOVED: Final = (
     "incorrect old value",
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
+_UP_TO_DATE: Final = "="
 _BAD_OBJECT: Final = "fsck error in packed object"
 _BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _HEADER_BYTES: Final = 16
@@ -80,11 +81,11 @@ _MAX_TRACE: Final = 1 << 20
 
 
 class RefUpdate(NamedTuple):
-    """A ref of the remote that is to move from `old` (None: it is new) to `new`."""
+    """A ref of the remote that is to move from `old` (None: it is new) to `new` (None: it is deleted)."""
 
     ref: str
     old: Oid | None
-    new: Oid
+    new: Oid | None
 
 
 class PushStatus(NamedTuple):
@@ -92,12 +93,14 @@ class PushStatus(NamedTuple):
 
     moved: the remote had another value than `old`
     with_others: it may have been refused because of another ref of the same push
+    had_it: the remote had the new value already, and nothing was sent
     """
 
     update: RefUpdate
     reason: str | None = None
     moved: bool = False
     with_others: bool = False
+    had_it: bool = False
 
 
 class GitTransport:
@@ -247,7 +250,7 @@ class GitTransport:
         words = ["push", "--porcelain", "--no-verify", "--no-signed"]
         words += ["--progress"] if self._on_progress is not None else []
         words += [*leases, *self._server("receive-pack"), "--", self._address.text]
-        done = self._run([*words, *(f"{each.new}:{self._to_remote(each.ref)}" for each in updates)])
+        done = self._run([*words, *(f"{each.new or ''}:{self._to_remote(each.ref)}" for each in updates)])
         statuses = _read_statuses(done.output.decode("utf-8", "replace"))
         found = {self._from_remote(ref): status for ref, status in statuses}
         if not found and done.code != 0:
@@ -362,7 +365,7 @@ def _status_of(update: RefUpdate, found: tuple[str, str] | None, done: Finished)
         return PushStatus(update, "the remote did not say whether it took it", with_others=True)
     flag, summary = found
     if flag != "!":
-        return PushStatus(update)
+        return PushStatus(update, had_it=flag == _UP_TO_DATE)
     match = _REASON.search(summary)
     reason = clean_line(match["reason"] if match is not None else summary)
     lines = "; ".join(server_lines(done.errors))

@@ -18,7 +18,7 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.lazy_patterns import compile_lazily
 from scopes.store import refs
-from scopes.store.projects import Project
+from scopes.store.chosen_projects import ChosenProject
 from scopes.store.repository import Repository, read_commit
 from scopes.sync.names import RemoteName, month_of, name_on_remote
 
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
 
     names: tuple[str, ...] = ()
     everything: bool = False
-    project: Project | None = None
+    project: ChosenProject | None = None
     since: int | None = None
     year: str | None = None
 
@@ -55,7 +55,7 @@ class Selection(NamedTuple):
 
 
 def make_selection(
-    names: Sequence[str], *, everything: bool, project: Project | None, since: str | None, year: str | None
+    names: Sequence[str], *, everything: bool, project: ChosenProject | None, since: str | None, year: str | None
 ) -> Selection:
     """Check what the user has chosen.
 
@@ -108,10 +108,16 @@ def choose_local(repository: Repository, selection: Selection) -> list[Conversat
     """
     if selection.names:
         return list(dict.fromkeys(resolve_conversation(repository, name) for name in selection.names))
-    return [each for each in conversation_ids(repository) if _meets(repository, each, selection)]
+    chosen = [each for each in conversation_ids(repository) if _meets(repository, each, selection)]
+    if selection.project is None:
+        return chosen
+    directories = {each: find_directory(repository, each) for each in chosen}
+    found = selection.project.find(directories.values())
+    return [each for each in chosen if directories[each] in found]
 
 
 def _meets(repository: Repository, conversation: ConversationId, selection: Selection) -> bool:
+    """Return True if a conversation meets the conditions about times."""
     if selection.year is not None:
         root = find_root_commit(repository, conversation)
         if root is None or not month_of(read_commit(repository, root)).startswith(selection.year):
@@ -120,9 +126,6 @@ def _meets(repository: Repository, conversation: ConversationId, selection: Sele
         newest = list_tips_by_time(repository, conversation)[-1:]
         if not newest or read_commit(repository, newest[0]).time < selection.since:
             return False
-    if selection.project is not None:
-        directory = find_directory(repository, conversation)
-        return directory is not None and selection.project.contains(directory)
     return True
 
 

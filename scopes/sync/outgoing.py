@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Refused
+from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata_at
 from scopes.history.open_tips import OpenTips
@@ -43,6 +43,7 @@ class Outgoing(NamedTuple):
     held_back: how many messages may still grow, so that they are not sent
     behind: branches that end below the remote's
     new: the commits that the remote does not have, children before parents
+    deleted: branches that the remote had, and that somebody has deleted there
     """
 
     conversation: ConversationId
@@ -56,6 +57,7 @@ class Outgoing(NamedTuple):
     held_back: int
     behind: tuple[BranchName, ...] = ()
     new: Sequence[Commit] = ()
+    deleted: tuple[BranchName, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -119,6 +121,9 @@ def plan_push(
     meta = None if metadata is None else shared_tree(objects, Oid(metadata))
     meta = None if meta == EMPTY_TREE else meta
     local = list_branch_tips(repository, conversation) if local is None else local
+    deleted: tuple[BranchName, ...] = ()
+    if previous is not None and not force:
+        local, deleted = _leave_deleted(repository, entries, local, previous)
     chosen = _choose_tips(repository, entries, local, there, open_tips or OpenTips(repository), force=force)
     tips = chosen.tips
     names = {} if meta is None else branch_names(read_state(objects, meta))
@@ -145,8 +150,32 @@ def plan_push(
     messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
-        new,
+        new, deleted,
     )  # fmt: skip
+
+
+def _leave_deleted(
+    repository: Repository,
+    entries: Mapping[BranchName, BranchEntry],
+    local: Mapping[BranchName, Oid],
+    previous: StoredManifest,
+) -> tuple[dict[BranchName, Oid], tuple[BranchName, ...]]:
+    """Return the local branches without those that only an earlier manifest of the remote has, and the names of these.
+
+    A push leaves no branch of the remote out, so somebody has deleted such a branch there.
+    """
+    keys = {name: branch_id(name, entries.get(name)) for name in local}
+    missing = {key for key in keys.values() if key not in previous.manifest.branches}
+    found: set[str] = set()
+    stored = previous
+    while missing - found and stored.previous is not None:
+        try:
+            stored = read_manifest(repository, stored.previous)
+        except (Corrupt, NotFound):  # `verify` names it
+            break
+        found |= missing & stored.manifest.branches.keys()
+    kept = {name: tip for name, tip in local.items() if keys[name] not in found}
+    return kept, tuple(name for name in local if name not in kept)
 
 
 def _read_root(

@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -24,21 +24,24 @@ from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
+from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, leave_deleted
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local, list_shared, read_all_tips
+from scopes.sync.local_conversations import Selection, list_shared, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote, remote_option
+from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
-_GONE: Final = "somebody has deleted it on the remote, perhaps because it was purged: scopes fetch tells"
+_GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
@@ -122,13 +125,16 @@ def push(
     when it was last seen.
 
     Raises:
-        NotFound, Ambiguous: a name cannot be resolved.
+        NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
         Invalid: nothing is chosen, and the remote has nothing of this store.
         Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
     chosen = list_purged(repository, remote.name) if purged else _choose(repository, remote, selection)
+    left: tuple[Note, ...] = ()
+    if not (purged or selection.names):
+        chosen, left = leave_deleted(repository, remote.name, chosen)
     mode: Mode = "allow" if allow_secrets else "refuse"
     run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.preview(chosen) if dry_run else run.run(chosen)
@@ -145,6 +151,9 @@ def push(
             *((_SECRETS,) if run.has_found_secrets else ()),
             *_note_held(shown, option),
             *_note_behind(shown, remote, option),
+            *left,
+            *(note_hooks(remote.address) if any(row.status in {"new", "updated"} for row in shown) else ()),
+            *_note_deleted(run.deleted_branches, remote, option),
             *_notes(shown, remote, option),
             *_note_fetched(run.fetched, remote),
             *deleted,
@@ -155,7 +164,7 @@ def push(
 
 def _choose(repository: Repository, remote: Remote, selection: Selection) -> list[ConversationId]:
     if not selection.is_empty:
-        return choose_local(repository, selection)
+        return choose_to_send(repository, selection, remote.name)
     shared = list_shared(repository, remote.name)
     if not shared:
         hint = "name conversations, or use --project DIR, --since or --all"
@@ -188,6 +197,7 @@ class _Push:
         self._searched = ClearedTips(repository)
         self._find_ref: Callable[[str], str | None] = repository.find_ref
         self.fetched: list[FetchedConversation] = []
+        self.deleted_branches: dict[str, None] = {}
         self._rows: dict[ConversationId, PushedConversation] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -229,11 +239,23 @@ class _Push:
             except NotFound:  # one of them was deleted there
                 there = self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING)
                 gone = {name.root: _GONE for name in names if name.ref not in there}
+                if self._force:
+                    self._forget_tracked(gone)
+                    gone = {}
                 specs = [refspec_of(name) for name in names if name.ref in there]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
         self.fetched += rows
         self._purged.refresh()
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+
+    def _forget_tracked(self, roots: Iterable[Oid]) -> None:
+        """Forget what the remote had of conversations that it does not have any more, so that they are new to it."""
+        with exclusive_write(self._repository):
+            tx = RefTransaction(self._repository)
+            for ref in [tracking_ref(self._remote.name, root) for root in roots]:
+                tx.move_ref(ref, self._repository.find_ref(ref), None)
+            if tx:
+                tx.commit("push", f"forget what was deleted on {self._remote.name}")
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -265,6 +287,8 @@ class _Push:
                         self._note(each.outgoing, "refused", "the remote has moved")
                     elif status.reason is not None:
                         self._note(each.outgoing, "refused", status.reason)
+                    elif status.had_it:
+                        self._note(each.outgoing, "unchanged")
                     else:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
         return moved
@@ -281,6 +305,7 @@ class _Push:
             open_tips=self._open_tips,
             find_ref=self._find_ref,
         )
+        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
@@ -344,6 +369,8 @@ class _Push:
                 if self._repository.find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
             self._purged.forget(update.ref for update in updates)
+            sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
+            forget_deleted(self._repository, self._remote.name, sent)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
 
@@ -375,6 +402,17 @@ def _note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str
     get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
     hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+
+
+def _note_deleted(names: Iterable[str], remote: Remote, option: str) -> tuple[Note, ...]:
+    """Return a note about branches that were deleted on the remote and are here: they are not sent again."""
+    deleted = list(names)
+    if not deleted:
+        return ()
+    number = len(deleted)
+    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote.name}"
+    again = f"send it again: scopes push {deleted[0].partition('/')[0]} --force{option}"
+    return (Note(f"{text}: {', '.join(deleted[:5])}", again),)
 
 
 def _notes(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:

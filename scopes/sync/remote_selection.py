@@ -9,23 +9,29 @@ from contextlib import suppress
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import Oid
+from scopes.store.chosen_projects import names_of
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
-from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, project_digest
+from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref
+from scopes.sync.nothing_found import none_named, none_selected
+from scopes.sync.remote_projects import read_directories
+from scopes.sync.remotes import Remote
 
 EVERYTHING = f"{ON_REMOTE}*"
 EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 
 
-def choose_refspecs(repository: Repository, selection: Selection, transport: GitTransport) -> list[str]:
-    """Return the refspecs for a fetch of the chosen conversations; none if the remote has none of them.
+def choose_refspecs(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, transport: GitTransport
+) -> list[str]:
+    """Return the refspecs for a fetch of the chosen conversations.
 
     Raises:
-        NotFound, Ambiguous: a name is that of no conversation, or of several.
+        NotFound, Ambiguous: a name is that of no conversation, or of several; or none meets the conditions.
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
     if selection.names:
@@ -37,25 +43,50 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
             except ScopesError:
                 if not _PREFIX.fullmatch(text):
                     raise
-                listed = _list(transport) if listed is None else listed
-                names.append(_find(listed, text))
+                listed = list_all(transport) if listed is None else listed
+                names.append(_find(remote, listed, text))
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
-    return list(map(refspec_of, list_names(repository, selection, transport)))
+    return list(map(refspec_of, list_names(repository, remote, selection, connection, transport)))
 
 
-def list_names(repository: Repository, selection: Selection, transport: GitTransport) -> dict[RemoteName, Oid]:
+def list_names(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, transport: GitTransport
+) -> dict[RemoteName, Oid]:
     """Return the conversations of a remote that meet the conditions of a selection, and their manifests.
 
     Raises:
+        NotFound: there are conditions, and none meets them.
+        Ambiguous: here are several projects of the name.
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
-    listed = _list(transport)
+    listed = list_all(transport)
     if selection.project is None and selection.year is None:
         return listed
-    wanted = _Wanted(repository, selection)
-    return {name: oid for name, oid in listed.items() if name in wanted}
+    of_year = [name for name in listed if name.month.startswith(selection.year or "")]
+    directories: dict[str, str] = {}
+    chosen = set(of_year)
+    if selection.project is not None:
+        directories = read_directories(repository, remote, connection, listed)
+        found = selection.project.find(directories.values())
+        here = choose_local(repository, Selection(project=selection.project))
+        roots = {name_of_conversation(repository, each).root for each in here}
+        chosen = {name for name in of_year if name.root in roots or directories.get(name.project) in found}
+    if not chosen:
+        raise none_selected(remote.name, selection, [name.month[:4] for name in listed], names_of(directories.values()))
+    return {name: oid for name, oid in listed.items() if name in chosen}
+
+
+def explain_missing(
+    remote: Remote, selection: Selection, refspecs: Iterable[str], transport: GitTransport
+) -> NotFound | None:
+    """Return the error about chosen conversations that a remote does not have; None if it has all."""
+    listed = list_all(transport)
+    there = {name.ref for name in listed}
+    wanted = zip(selection.names, refspecs, strict=False)
+    missing = [text for text, spec in wanted if spec.partition(":")[0] not in there]
+    return none_named(remote.name, missing, listed) if missing else None
 
 
 def keep_recent(
@@ -78,24 +109,8 @@ def keep_recent(
     return [spec for spec in every if times.get(spec.partition(":")[2], since) >= since]
 
 
-class _Wanted:
-    """The names on a remote that meet the conditions of a selection."""
-
-    def __init__(self, repository: Repository, selection: Selection) -> None:
-        self._selection = selection
-        self._projects: set[str] | None = None
-        if selection.project is not None:
-            here = choose_local(repository, Selection(project=selection.project))
-            self._projects = {name_of_conversation(repository, each).project for each in here}
-            self._projects.update(map(project_digest, selection.project.worktrees))
-
-    def __contains__(self, name: RemoteName) -> bool:
-        if self._selection.year is not None and not name.month.startswith(self._selection.year):
-            return False
-        return self._projects is None or name.project in self._projects
-
-
-def _list(transport: GitTransport) -> dict[RemoteName, Oid]:
+def list_all(transport: GitTransport) -> dict[RemoteName, Oid]:
+    """Return all conversations of a remote, and their manifests; raises as `GitTransport.list_refs`."""
     found: dict[RemoteName, Oid] = {}
     for ref, oid in sorted(transport.list_refs(EVERYTHING).items()):
         with suppress(Corrupt):  # somebody else's, which no condition can choose
@@ -103,10 +118,22 @@ def _list(transport: GitTransport) -> dict[RemoteName, Oid]:
     return found
 
 
-def _find(listed: Iterable[RemoteName], prefix: str) -> RemoteName:
-    found = [name for name in listed if name.root.startswith(prefix)]
+def find_root_there(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> Oid:
+    """Return the root of a conversation of a remote by the beginning of its id.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or there are several.
+    """
+    if not _PREFIX.fullmatch(prefix):
+        raise NotFound(f"there is no conversation {prefix[:100]!a}", hint="list them: scopes list")
+    return _find(remote, listed, prefix).root
+
+
+def _find(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> RemoteName:
+    there = list(listed)
+    found = [name for name in there if name.root.startswith(prefix)]
     if not found:
-        raise NotFound(f"neither this store nor the remote has a conversation {prefix}", hint="see: scopes list")
+        raise none_named(remote.name, [prefix], there)
     if len(found) > 1:
         raise Ambiguous(f"the remote has {len(found)} conversations {prefix}...", hint="give more digits")
     return found[0]

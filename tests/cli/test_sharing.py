@@ -192,11 +192,11 @@ def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):
     run("new", "--title", "In the shop", "--project", str(project))
     run("new", "--title", "Elsewhere", "--project", str(tmp_path / "other"))
     run("remote", "add", "origin", bare)
-    assert run("push", "--year", "1999").stdout == ""
+    assert "this store has no conversation of 1999" in run("push", "--year", "1999", code=4).stderr
     assert run("push", "--project", str(project)).stdout.startswith("conv-001\tnew")
     assert run("push", "--since", "1 day ago").stdout.startswith("conv-002\tnew")
-    assert run("clone", bare, "b", "--year", "1999").stdout.strip() == str(tmp_path / "b")
-    assert run("list", store="b").stdout == ""
+    assert "origin has no conversation of 1999" in run("clone", bare, "b", "--year", "1999", code=4).stderr
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_secret_is_not_pushed(run, shared):
@@ -301,3 +301,26 @@ def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
     operation = run("operations", "list", store="b").stdout.split("\t")[0]
     run("--at-operation", operation, "log", root, store="b", code=4)
     assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == ""
+
+
+def test_a_conversation_is_deleted_from_the_remote(run, shared):
+    asked = run("push", "--delete", "conv-001", code=1)
+    assert "delete conv-001 from origin? Those who have fetched it keep it." in asked.stderr
+    assert run("push", "--delete", "conv-001", "--yes").stdout == "conv-001\tdeleted\t\n"
+    assert "has no conversation yet" in run("clone", shared, "b").stderr
+    assert "scopes push conv-001" in run("push", "--all").stderr
+    assert json.loads(run("push", "conv-001", "--json").stdout)["conversations"][0]["status"] == "new"
+
+
+def test_the_hint_of_delete_can_be_followed(run, shared):
+    hint = run("delete", "conv-001", "--yes").stderr.partition("scopes push ")[2].splitlines()[0]
+    assert run("push", *hint.split(), "--yes").stdout == "conv-001\tdeleted\t\n"
+    document = json.loads(run("push", *hint.split(), "--yes", "--json").stdout)
+    assert (document["kind"], document["names"][0]["status"]) == ("deleted-on-remote", "absent")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [((), "nothing was named to delete"), (("conv-001", "--force"), "cannot be combined")]
+)
+def test_a_deletion_from_a_remote_needs_names_alone(run, shared, words, text):
+    assert text in run("push", "--delete", "--yes", *words, code=2).stderr

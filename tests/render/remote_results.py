@@ -7,6 +7,7 @@ from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned
+from scopes.sync.delete_on_remote import DeletedName, DeletedOnRemote
 from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched
 from scopes.sync.fetch_manifests import ManifestsFetched
@@ -98,6 +99,14 @@ REMOTE_SAMPLES = {
     ),
     "pushed-nothing": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=1),
     "pushed-none": Pushed(remote="origin", address=_ADDRESS, conversations=(), unchanged=0),
+    "deleted-there": DeletedOnRemote(
+        remote="origin", address=_ADDRESS, names=(
+            DeletedName("conv-001", _ROOT, "deleted"),
+            DeletedName("conv-002/fix", _ROOT[::-1], "refused", "the remote has something newer: see it first"),
+            DeletedName("conv-003", "ab" * 20, "absent"),
+        ),
+        notes=(Note("who has fetched it keeps it", "to remove content for good: scopes purge"),),
+    ),
     "fetched": _FETCHED,
     "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),
     "pulled": Pulled(

@@ -112,10 +112,13 @@ def test_only_the_chosen_conversations_are_in_it(store, tmp_path, other):
     assert texts(other, "conv-001/main") == ["x", "y"]
 
 
-@pytest.mark.parametrize("chosen", [{"year": "1999"}, {"since": "2999-01-01"}])
-def test_conditions_that_nothing_meets_write_nothing(store, tmp_path, chosen):
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [({"year": "1999"}, "has no conversation of 1999"), ({"since": "2999-01-01"}, "no such conversation")],
+)
+def test_conditions_that_nothing_meets_write_nothing(store, tmp_path, chosen, text):
     given = {"everything": False, "project": None, "since": None, "year": None, **chosen}
-    with pytest.raises(NotFound, match="no such conversation"):
+    with pytest.raises(NotFound, match=text):
         create_bundle(store, str(tmp_path / "b"), make_selection((), **given), connection())
     assert not (tmp_path / "b").exists()
 

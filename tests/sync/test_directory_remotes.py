@@ -8,9 +8,12 @@ from contextlib import suppress
 import pytest
 
 from scopes.errors import Inaccessible, NotFound
+from scopes.sync.addresses import parse_address
+from scopes.sync.change_remotes import add_remote
+from scopes.sync.wrong_remotes import note_hooks
 from tests.support.git_servers import write_sentinel
 from tests.support.history import say
-from tests.support.remotes import add, clone_to, fetch_from, make_bare, push_to
+from tests.support.remotes import add, clone_to, connection, fetch_from, make_bare, push_to
 from tests.support.store import git
 
 HOOKS = (
@@ -65,6 +68,43 @@ def test_nothing_that_the_store_names_runs_either(ours, sentinel, tmp_path):
     push_to(ours)
     fetch_from(ours)
     assert not sentinel.exists()
+
+
+def test_a_push_and_a_new_remote_note_the_hooks_that_do_not_run(ours, bare, sentinel):
+    text = f"the hooks of {bare} do not run, because they would run as you: post-checkout, post-receive, post-update, "
+    git(bare, "config", "--unset", "receive.procReceiveRefs")  # with it git refuses the push
+    assert push_to(ours).notes[-1].text.startswith(text)
+    assert push_to(ours).notes == ()
+    added = add_remote(ours, "again", parse_address(bare), connection(), probe=False)
+    assert added.notes[-1].hint == "to have them obeyed, share over ssh or https"
+    assert not sentinel.exists()
+
+
+def test_samples_and_files_that_are_not_executable_are_no_hooks(ours, bare):
+    os.makedirs(os.path.join(bare, "hooks"), exist_ok=True)
+    for name, mode in (("pre-receive.sample", 0o755), ("update", 0o644)):
+        path = os.path.join(bare, "hooks", name)
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nexit 1\n")
+        os.chmod(path, mode)
+    assert push_to(ours).notes == ()
+
+
+def test_the_hooks_of_a_repository_with_a_working_tree_are_noted(tmp_path):
+    write_hook = tmp_path / "code" / ".git" / "hooks" / "update"
+    write_hook.parent.mkdir(parents=True)
+    write_sentinel(write_hook, tmp_path / "written")
+    assert "update" in note_hooks(parse_address(str(tmp_path / "code")))[0].text
+    assert note_hooks(parse_address("git@host:code")) == ()
+
+
+def test_what_a_remote_had_under_another_name_was_not_sent(ours, bare):
+    push_to(ours)
+    add(ours, bare, "again")
+    pushed = push_to(ours, remote="again")
+    assert (pushed.conversations, pushed.unchanged, pushed.exit_code) == ((), 1, 0)
+    say(ours, "conv-001/main", "news")
+    assert [row.status for row in push_to(ours, remote="again").conversations] == ["updated"]
 
 
 def test_the_rules_of_a_directory_hold(ours, bare):

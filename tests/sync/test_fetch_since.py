@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.errors import NotFound
 from scopes.sync.fetch import fetch
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import Selection, make_selection
@@ -70,7 +71,9 @@ def test_a_conversation_whose_last_message_is_on_another_branch_counts(three, ot
 
 
 def test_all_conditions_have_to_be_met(other):
-    assert fetch_since(other, "2025-01-01", year="1999") == []
+    assert fetch_since(other, "2999-01-01", year="2026") == []
+    with pytest.raises(NotFound, match="no conversation of 1999"):
+        fetch_since(other, "2025-01-01", year="1999")
 
 
 def test_only_new_ones_are_taken_afterwards(three, other):

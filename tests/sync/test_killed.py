@@ -150,7 +150,7 @@ def test_a_clone_that_was_killed_is_completed_by_the_next_one(ours, bare, tmp_pa
 import os
 from tests.support import remotes
 from scopes.sync import clone
-clone.fetch = lambda *_: os._exit(0)
+clone.fetch = lambda *_, **__: os._exit(0)
 remotes.clone_to(path, {bare!r})
 """
     run(code, path)

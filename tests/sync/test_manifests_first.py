@@ -103,8 +103,8 @@ def test_what_a_remote_has_no_more_is_not_listed_any_more(other, pushed, bare, i
 
 def test_a_year_without_conversations_leaves_the_list_as_it_is(other, index):
     ask(other, index)
-    done = fetch_manifests(other, resolve_remote(other, None), Selection(year="1999"), connection(), index)
-    assert (done.total, done.new) == (2, 0)
+    with pytest.raises(NotFound, match="origin has no conversation of 1999"):
+        fetch_manifests(other, resolve_remote(other, None), Selection(year="1999"), connection(), index)
     assert len(listed(other, index)) == 2
 
 

@@ -284,10 +284,20 @@ def test_one_conversation_of_several_is_fetched_by_the_start_of_its_root(ours, b
 
 
 def test_a_conversation_that_the_remote_lacks_is_not_found(ours):
-    with pytest.raises(NotFound, match="the remote does not have this conversation"):
-        fetch_from(ours, "conv-001")
-    with pytest.raises(NotFound, match="neither this store nor the remote"):
-        fetch_from(ours, "0123456789")
+    for name in ("conv-001", "0123456789"):
+        with pytest.raises(NotFound, match=f"origin does not have {name}") as caught:
+            fetch_from(ours, name)
+        assert "nothing was pushed there yet" in caught.value.hint
+
+
+def test_the_error_about_one_that_the_remote_lacks_names_a_few_that_it_has(ours):
+    for _ in range(7):
+        history(ours, "main: x")
+    push_to(ours, *(f"conv-00{number}" for number in range(2, 9)))
+    with pytest.raises(NotFound, match="origin does not have conv-001") as caught:
+        fetch_from(ours, "conv-002", "conv-001")
+    there = sorted(root for root, name in list_roots(ours).items() if name != "conv-001")
+    assert f"it has: {', '.join(root[:12] for root in there[:5])} and 2 more conversations" in caught.value.hint
 
 
 def test_a_clone_into_a_store_with_conversations_is_refused(ours, bare, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
+from scopes.store.chosen_projects import choose_directory, choose_name
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
 from scopes.store.projects import find_project
 from scopes.store.repository import read_commit
@@ -20,6 +21,7 @@ from scopes.sync.local_conversations import (
     newest_time,
 )
 from scopes.sync.names import month_of, parse_remote_ref, project_digest, tracking_ref
+from scopes.sync.nothing_found import describe_years
 from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history
@@ -71,7 +73,7 @@ def test_conditions_are_all_to_be_met(repository, tmp_path):
     new(repository, directory=str(shop))
     new(repository, directory=str(tmp_path))
     new(repository)
-    project = find_project(str(shop), str(tmp_path / "home"))
+    project = choose_directory(str(shop), find_project(str(shop), str(tmp_path / "home")))
     assert choose_local(repository, make(everything=True)) == ["conv-001", "conv-002", "conv-003"]
     assert choose_local(repository, make(project=project)) == ["conv-001"]
     assert choose_local(repository, make(project=project, year="2026")) == ["conv-001"]
@@ -125,16 +127,42 @@ def test_projects_differ_by_what_the_root_says_alone():
 def test_a_fetch_can_be_limited_to_a_year(ours, bare, tmp_path):
     push_to(ours)
     other = machine(tmp_path / "other", bare)
-    for year, number in (("2025", 0), ("2026", 1)):
-        fetched = fetch(other, make(year=year))
-        assert len(fetched.conversations) == number
+    with pytest.raises(NotFound, match="origin has no conversation of 2025") as caught:
+        fetch(other, make(year="2025"))
+    assert caught.value.hint == "years: 2026 (1)"
+    assert len(fetch(other, make(year="2026")).conversations) == 1
 
 
-def test_a_fetch_can_be_limited_to_a_project(repository, ours, bare, tmp_path):
-    push_to(ours)
-    other = machine(tmp_path / "other", bare)
-    here = find_project(str(tmp_path), "/home/nobody")
-    assert fetch(other, make(project=here)).conversations == ()
+@pytest.mark.parametrize("chosen", [{"year": "2026"}, {"project": choose_name("shop")}])
+def test_conditions_on_a_remote_without_conversations_are_an_error(ours, chosen):
+    with pytest.raises(NotFound, match="origin has no conversation") as caught:
+        fetch(ours, make(**chosen))
+    assert "scopes push CONV" in caught.value.hint
+
+
+def test_a_push_of_a_year_or_a_project_without_conversations_names_what_is_here(ours, tmp_path):
+    new(ours, directory=str(tmp_path / "shop"))
+    for chosen, text, hint in [
+        ({"year": "1999"}, "this store has no conversation of 1999", "years: 2026 (2)"),
+        ({"project": choose_name("site")}, "no conversation of the project site", "projects: shop"),
+        (
+            {"project": choose_name("site"), "year": "1999"},
+            "of the project site and of 1999",
+            "projects: shop; years: 2026 (2)",
+        ),
+    ]:
+        with pytest.raises(NotFound, match=text) as caught:
+            push(ours, resolve_remote(ours, None), make(**chosen), connection())
+        assert caught.value.hint == hint
+
+
+def test_a_push_of_nothing_since_a_time_is_no_error(ours):
+    assert push(ours, resolve_remote(ours, None), make(since="2999-01-01"), connection()).exit_code == 0
+
+
+def test_few_years_are_named_and_how_many_more_there_are():
+    years = ["2026", "2026", "2024", *map(str, range(2010, 2016))]
+    assert describe_years(years) == "2026 (2), 2024 (1), 2015 (1), 2014 (1), 2013 (1) and 3 more"
 
 
 def fetch(store, selection):
@@ -150,9 +178,9 @@ def test_a_prefix_of_several_roots_is_ambiguous(ours, bare, tmp_path, monkeypatc
     history(ours, "main: x")
     push_to(ours)
     other = machine(tmp_path / "other", bare)
-    listed = remote_selection._list
+    listed = remote_selection.list_all
     monkeypatch.setattr(
-        remote_selection, "_list", lambda transport: [n._replace(root="ab" * 20) for n in listed(transport)]
+        remote_selection, "list_all", lambda transport: [n._replace(root="ab" * 20) for n in listed(transport)]
     )
     with pytest.raises(Ambiguous, match="2 conversations"):
         fetch_from(other, "ababababa")

@@ -35,7 +35,8 @@ def clone(
     """Make a store of the conversations of a remote.
 
     The store is at DIRECTORY or --store, else where scopes init makes it; it must not have conversations yet. The
-    address becomes its remote origin. If that fails, the new store is removed again.
+    address becomes its remote origin. If that fails, the new store is removed again. ADDRESS is a repository that
+    conversations were pushed to; a store of somebody else is none, and neither is a repository with code alone.
 
     Of a remote with very many conversations get only the list, with --manifests: scopes list --remote origin shows it,
     and the first command that reads a conversation, such as log, fetches that one.

@@ -37,6 +37,11 @@ def fetch(
     into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
     are taken, and the exit code is 7.
 
+    --project means the same in all commands: the directory of a project, . for the current one; its name, which is the
+    last part of its directory or of the address of its repository; or that address. Other clones of the repository here
+    are of it too. Of a directory on another machine only the path is known, so its last part must be the name; a name
+    that belongs to several repositories here is an error that lists them.
+
     --manifests gets title, time and size of each conversation, and no message: scopes list --remote REMOTE lists them,
     scopes search --remote-titles finds some, and the first command that reads one, such as log, fetches it.
 

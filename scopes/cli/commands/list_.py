@@ -6,7 +6,7 @@ import os
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_project_or_name, refuse_both_scopes
+from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.list_cached import ConversationList, find_cached_list
@@ -43,10 +43,10 @@ def list_(
 ) -> int:
     """List conversations, newest first.
 
-    Lists all conversations of the store, whatever the current directory. --project . narrows the list to the project
-    of this directory; a word without a slash is the name of a project. Where a title is missing, the beginning of the
-    first prompt is shown. --agent and --model accept a name, or the beginning of one or of a word in it: claude, opus.
-    If no conversation matches, a note names those that there are; the exit code is 0.
+    Lists all conversations of the store, whatever the current directory. --project . narrows the list to the project of
+    this directory and its other clones here; a word without a slash is the name of a project. Where a title is missing,
+    the beginning of the first prompt is shown. --agent and --model accept a name, or the beginning of one or of a word
+    in it: claude, opus. If no conversation matches, a note names those that there are; the exit code is 0.
 
     --deleted lists the conversations that `delete` moved to the trash: id, title, branches, when, and the operation
     that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
@@ -89,7 +89,7 @@ def list_(
     wanted = ListFilter(
         since=start, until=end,
         agent=agent, model=model, tag=tag, limit=rows,
-        projects=tuple(find_project_or_name(invocation, text) for text in project or ()),
+        projects=tuple(choose_project(invocation, text) for text in project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
     if not result.conversations and not result.more and not wanted.conditional:

@@ -11,6 +11,7 @@ from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend
 from scopes.errors import Invalid
+from scopes.loading import load
 from scopes.sync.push import push as run_push
 from scopes.sync.remotes import resolve_remote
 
@@ -28,6 +29,9 @@ def push(
     ] = False,
     purged: Annotated[
         bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
+    ] = False,
+    delete: Annotated[
+        bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
     ] = False,
     include_open: IncludeOpen = False,
     allow_secrets: AllowSecrets = False,
@@ -50,12 +54,21 @@ def push(
     --include-open sends it at once. If it grows after it was sent, the next push replaces it on the remote, and every
     fetch replaces it here; the history of the remote keeps the earlier one.
 
+    With --project and a directory, what began on another machine in a directory of the same name is sent only where the
+    remote has it already; with --project and a name, always.
+
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
     all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
+
+    --delete removes conversations from the remote, or branches as CONV/BRANCH, if it has what was last seen of them
+    here; it asks, or needs --yes. Nothing is deleted here. What was deleted there is sent again only if it is named,
+    and a branch only with --force; a push of somebody else who has it does not bring it back either. Those who have
+    fetched it keep it. A branch leaves only the list of branches: its messages stay in the history of the remote, as
+    those do that --force leaves out. To remove content for good: scopes purge.
 
     After a purge, --purged replaces what the remote still has, and deletes conversations there that were purged as a
     whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere offers to purge it,
@@ -67,9 +80,13 @@ def push(
       scopes push conv-001 conv-002 --remote backup
       scopes push --project . --since '1 month ago'
       scopes push --all
+      scopes push --delete conv-001 conv-002/try-sqlite
       scopes push --purged
     """
     invocation: Invocation = context.obj
+    if delete:
+        others = any((everything, project, since, year, force, purged, include_open, allow_secrets))
+        return _delete(invocation, conversations or [], remote, others=others)
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
@@ -87,4 +104,18 @@ def push(
             purged=purged,
             dry_run=dry_run,
         )
+    return invocation.show(result)
+
+
+def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool) -> int:
+    """Delete conversations or branches from a remote, once the user has confirmed it."""
+    if others:
+        raise Invalid("--delete cannot be combined with other options of push", hint="leave them out")
+    if not names:
+        raise Invalid("nothing was named to delete", hint="name conversations, or branches as CONV/BRANCH")
+    repository = invocation.repository()
+    chosen = resolve_remote(repository, remote)
+    invocation.confirm(f"delete {', '.join(names)} from {chosen.name}? Those who have fetched it keep it.")
+    with connect(invocation) as connection:
+        result = load("scopes.sync.delete_on_remote:delete_on_remote")(repository, chosen, names, connection)
     return invocation.show(result)

@@ -39,6 +39,9 @@ def remote_add(
     Commands that name no remote use the one in the setting scopes.defaultRemote; else origin, or the one that was added
     first.
 
+    The hooks of a directory do not run when scopes pushes to it: git would run them as you, and whoever can write there
+    writes them. A hook that is to accept or refuse what is pushed needs a server: ssh or https.
+
     Examples:
       scopes remote add origin git@example.org:team/talks.git --no-probe
       scopes remote add backup ~/backup/talks.git

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
+    from scopes.sync.delete_on_remote import DeletedOnRemote
     from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
@@ -32,6 +33,12 @@ _PUSHED = (
     Column("Branches", align="right"),
     Column("Messages", align="right"),
     Column("Reason", flexible=True),
+)
+_DELETED = (
+    Column("Name", "id"),
+    Column("State"),
+    Column("Reason", flexible=True),
+    Column("Root", hidden=True),
 )
 _FETCHED = (
     Column("Conversation", "id"),
@@ -168,6 +175,16 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     reason = row.reason or "; ".join(left)
     return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
+
+
+@render_text.register
+def render_deleted_on_remote(result: DeletedOnRemote, view: View) -> None:
+    """Write a row for each conversation or branch that was named."""
+    view.rows(_DELETED, ((row.name, _state(row.status), row.reason or "", row.root) for row in result.names))
+
+
+def _state(status: str) -> Span:
+    return Span(status, _STYLES.get(status, ""))
 
 
 @render_text.register

@@ -1,0 +1,205 @@
+"""`push --delete`: remove conversations, or branches of them, from a remote, if it still has what was last seen.
+
+A conversation is one ref there, which is deleted. A branch is left out of a new manifest; the manifests before it keep
+its messages, as they keep what a forced push leaves out. Nothing is removed here, and nothing from those who have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.clock import format_seconds
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.messages import is_root
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import MAIN, find_root_commit, resolve_conversation
+from scopes.history.transaction import RefTransaction
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.conversation import branch_id
+from scopes.result import Note, Result, plural
+from scopes.secrets.gates import gate_of
+from scopes.store.refs import TRASH
+from scopes.store.repository import Repository, read_commit
+from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.clearance import clear_for_push
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import remember_deleted
+from scopes.sync.git_transport import PushStatus, RefUpdate
+from scopes.sync.local_conversations import newest_time
+from scopes.sync.manifest import StoredManifest, read_manifest
+from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.outgoing import Outgoing
+from scopes.sync.remote_selection import find_root_there, list_all
+from scopes.sync.remotes import Remote
+
+DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
+_KEPT: Final = Note(
+    "who has fetched it keeps it, and who knows the ids can get it from the server until that cleans up",
+    "to remove content for good, also from those who fetch: scopes purge, then: scopes push --purged",
+)
+_DIGITS: Final = 12
+_MOVED: Final = "the remote has something newer: see it first: scopes fetch"
+
+
+class DeletedName(NamedTuple):
+    """What became of a name that was to be deleted; `absent` if the remote did not have it any more."""
+
+    name: str
+    root: Oid
+    status: DeletedStatus
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedOnRemote(Result):
+    """What was deleted from a remote."""
+
+    remote: str
+    address: str
+    names: tuple[DeletedName, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if something was refused."""
+        return 1 if any(each.status == "refused" for each in self.names) else 0
+
+
+class _Target(NamedTuple):
+    """What a name means: the root, the branch if one was named, and the conversation if it is here."""
+
+    text: str
+    root: Oid
+    branch: str | None
+    conversation: ConversationId | None
+
+
+def delete_on_remote(
+    repository: Repository, remote: Remote, names: Sequence[str], connection: Connection
+) -> DeletedOnRemote:
+    """Delete conversations, or branches as CONV/BRANCH, from a remote; nothing is deleted here.
+
+    What was deleted here before is found by its id, too. A later push sends it again only if it is named.
+
+    Raises:
+        NotFound, Ambiguous: a name cannot be resolved.
+        Invalid: a conversation is named together with one of its branches.
+        Refused: a branch is main, or the only one.
+        Inaccessible: the remote does not answer.
+    """
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        transport = connection.open(quarantine, remote.address)
+        there = list_all(transport)
+        targets = [_resolve(repository, remote, text, there) for text in dict.fromkeys(names)]
+        if len({each.root for each in targets}) < len(targets):
+            raise Invalid("a conversation is named twice", hint="name it once, or one branch of it at a time")
+    values = {name.root: (name, oid) for name, oid in there.items()}
+    rows: dict[str, DeletedName] = {}
+    updates: dict[str, tuple[_Target, RefUpdate]] = {}
+    for target in targets:
+        if target.root not in values:
+            rows[target.text] = DeletedName(target.text, target.root, "absent")
+        else:
+            update = _plan(repository, remote, target, *values[target.root])
+            if update is None:
+                rows[target.text] = DeletedName(target.text, target.root, "refused", _MOVED)
+            else:
+                updates[update.ref] = (target, update)
+    if updates:  # in another quarantine, which has the new manifests
+        with quarantine_of(repository) as quarantine:
+            transport = connection.open(quarantine, remote.address)
+            for status in transport.push([update for _, update in updates.values()]):
+                rows[updates[status.update.ref][0].text] = _row_of(updates[status.update.ref][0], status)
+    _remember(repository, remote, targets, rows, {target.text: update for target, update in updates.values()})
+    notes = (_KEPT,) if any(row.status == "deleted" for row in rows.values()) else ()
+    shown = tuple(rows[target.text] for target in targets)
+    return DeletedOnRemote(remote=remote.name, address=remote.address.text, names=shown, notes=notes)
+
+
+def _row_of(target: _Target, status: PushStatus) -> DeletedName:
+    if status.reason is None:
+        return DeletedName(target.text, target.root, "deleted")
+    return DeletedName(target.text, target.root, "refused", _MOVED if status.moved else status.reason)
+
+
+def _resolve(repository: Repository, remote: Remote, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
+    name, slash, branch = text.partition("/")
+    try:
+        conversation = resolve_conversation(repository, name)
+    except NotFound:
+        root = _find_in_trash(repository, name)
+        found = find_root_there(remote, there, name) if root is None else root
+        return _Target(text, found, branch if slash else None, None)
+    root = find_root_commit(repository, conversation)
+    if root is None:
+        raise NotFound(f"the history of {conversation} has no root", hint="see: scopes verify")
+    return _Target(text, root, branch if slash else None, conversation)
+
+
+def _find_in_trash(repository: Repository, name: str) -> Oid | None:
+    """Return the root of a conversation that was deleted here."""
+    for ref, oid in repository.list_refs(f"{TRASH}{name}/").items():
+        if "/heads/" in ref:
+            commit = read_commit(repository, Oid(oid))
+            while not is_root(commit) and commit.parents:
+                commit = read_commit(repository, commit.parents[0])
+            return commit.oid
+    return None
+
+
+def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteName, value: Oid) -> RefUpdate | None:
+    """Return the change of the ref on the remote; None if its value was never seen here."""
+    seen = repository.find_ref(tracking_ref(remote.name, target.root))
+    if target.branch is None:
+        return RefUpdate(name.ref, value, None) if seen in {None, value} else None
+    if seen != value:
+        return None
+    return RefUpdate(name.ref, value, _without_branch(repository, name, read_manifest(repository, value), target))
+
+
+def _without_branch(repository: Repository, name: RemoteName, stored: StoredManifest, target: _Target) -> Oid:
+    """Write the next manifest of a conversation, without a branch, and return it."""
+    branches = dict(stored.manifest.branches)
+    entries = {} if target.conversation is None else read_metadata(repository, target.conversation).branches
+    local = BranchName(target.branch or "")
+    named = [key for key, branch in branches.items() if branch.name == local]
+    own = branch_id(local, entries.get(local))
+    key = own if own in branches else next(iter(named), None)
+    if key is None:
+        known = ", ".join(sorted(branch.name for branch in branches.values())[:5])
+        raise NotFound(f"the remote has no branch {target.text}", hint=f"it has: {known}")
+    if branches[key].name == MAIN or len(branches) == 1:
+        conversation = target.text.partition("/")[0]
+        hint = f"delete the conversation there: scopes push --delete {conversation}"
+        raise Refused(f"{target.text} is main or the only branch", hint=hint)
+    del branches[key]
+    time = newest_time(repository, (branch.tip for branch in branches.values()))
+    manifest = stored.manifest._replace(branches=branches, newest=format_seconds(time))
+    shown = target.conversation or ConversationId(target.root[:_DIGITS])
+    outgoing = Outgoing(shown, name, stored, manifest, stored.meta, time, 0, (), 0)
+    with shared_write(repository):  # all of it is on the remote already
+        cleared = clear_for_push(repository, repository, outgoing, gate_of(repository, "allow"))
+        return outgoing.write(repository, cleared)
+
+
+def _remember(
+    repository: Repository,
+    remote: Remote,
+    targets: Sequence[_Target],
+    rows: Mapping[str, DeletedName],
+    updates: Mapping[str, RefUpdate],
+) -> None:
+    """Record what the remote has now, and which conversations no push sends again by itself."""
+    done = [target for target in targets if rows[target.text].status != "refused"]
+    with exclusive_write(repository):
+        remember_deleted(repository, remote.name, [each.root for each in done if each.branch is None])
+        tx = RefTransaction(repository)
+        for target in done:
+            ref = tracking_ref(remote.name, target.root)
+            update = updates.get(target.text)
+            before, after = repository.find_ref(ref), None if update is None else update.new
+            if before is not None and (update is None or before == update.old):
+                tx.move_ref(ref, before, after)
+        if tx:
+            tx.commit("push", f"delete {len(done)} {plural(len(done), 'name')} from {remote.name}")

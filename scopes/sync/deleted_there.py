@@ -1,0 +1,65 @@
+"""Which conversations this store has deleted from which remotes: a file of the store, so that no push sends them again.
+
+Only a push that names a conversation does. The file has ids of root commits alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from scopes.history.revisions import find_root_commit
+from scopes.ids import ConversationId, Oid
+from scopes.result import Note, plural
+from scopes.store.json_file import read_json, write_json
+from scopes.store.repository import Repository
+
+FILE: Final = "deleted-on-remotes.json"
+
+
+def read_deleted(store: str, remote: str) -> set[Oid]:
+    """Return the roots of conversations that were deleted from a remote.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return {Oid(root) for root in _read(store).get(remote, ())}
+
+
+def _read(store: str) -> dict[str, list[str]]:
+    match read_json(store, FILE):
+        case {"v": 1, "remotes": dict(found)}:
+            return {str(name): [str(root) for root in roots] for name, roots in found.items()}
+    return {}
+
+
+def remember_deleted(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
+    """Remember that conversations were deleted from a remote; call it under the exclusive lock."""
+    _change(repository, remote, read_deleted(repository.path, remote).union(roots))
+
+
+def forget_deleted(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
+    """Forget that of conversations which were sent again; call it under the exclusive lock."""
+    known = read_deleted(repository.path, remote)
+    if not known.isdisjoint(sent := set(roots)):
+        _change(repository, remote, known - sent)
+
+
+def _change(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
+    known = {**_read(repository.path), remote: sorted(roots)}
+    kept = {name: each for name, each in known.items() if each}
+    write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
+
+
+def leave_deleted(
+    repository: Repository, remote: str, chosen: Sequence[ConversationId]
+) -> tuple[list[ConversationId], tuple[Note, ...]]:
+    """Return the chosen conversations without those that were deleted from a remote, and a note about these."""
+    roots = read_deleted(repository.path, remote)
+    deleted = [each for each in chosen if find_root_commit(repository, each) in roots] if roots else []
+    if not deleted:
+        return list(chosen), ()
+    number = len(deleted)
+    text = f"{number} {plural(number, 'conversation')} {'was' if number == 1 else 'were'} deleted from {remote}"
+    note = Note(f"{text}: {', '.join(deleted[:5])}", f"send one again by its name: scopes push {deleted[0]}")
+    return [each for each in chosen if each not in deleted], (note,)
