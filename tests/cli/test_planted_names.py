@@ -70,18 +70,18 @@ def test_no_door_shows_a_token_that_is_in_a_name(store, tmp_path, monkeypatch, d
 
 
 def test_what_resume_says_when_it_opens_a_new_session_shows_no_token(store, monkeypatch):
-    """The line that is run has to name the directory and the branch; what is said about it has not."""
-    said = []
-    output = SimpleNamespace(say=said.append, note=lambda note: said.append(f"{note.text} {note.hint}"))
+    """The line that is run has to name the directory and the branch; what is told about it has not."""
+    shown = []
+    output = SimpleNamespace(say=shown.append, note=lambda note: shown.append(f"{note.text} {note.hint}"))
     monkeypatch.setattr(resume_command, "find_program", lambda *_: "/usr/bin/codex")
     monkeypatch.setattr(resume_command.os, "chdir", lambda _: None)
-    monkeypatch.setattr(resume_command.os, "execve", lambda *_: said.append("started") or 0)
+    monkeypatch.setattr(resume_command.os, "execve", lambda *_: shown.append("started") or 0)
     found = Resumption(
         conversation=store.id, branch=f"fix/{TOKEN}", agent="codex", session="new", session_id=None, reason="--session new",
         directory=str(store.directory), command=("codex", "prompt"), shell="",
     )  # fmt: skip
     invocation = SimpleNamespace(output=lambda: output, environ={}, stdout=SimpleNamespace(flush=lambda: None))
     resume_command._start(invocation, found)
-    assert said[-1] == "started"
-    assert any(each.startswith(f"opening {store.id}/fix/[redacted:") for each in said)
-    assert leaked_parts(KIND, TOKEN, "\n".join(said)) == []
+    assert shown[-1] == "started"
+    assert any(each.startswith(f"opening {store.id}/fix/[redacted:") for each in shown)
+    assert leaked_parts(KIND, TOKEN, "\n".join(shown)) == []
