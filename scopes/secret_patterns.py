@@ -43,10 +43,11 @@ class Rule(NamedTuple):
     anchors: tuple[str, ...]
     pattern: str
     before: int = 0  # characters before the anchor where the pattern may begin
+    lead: str = ""  # what has to be right before the anchor, of a fixed length: without it no place before is tried
 
 
-def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> Rule:
-    return Rule(kind, tuple(anchors.split()), pattern, before)
+def _rule(kind: str, anchors: str, pattern: str, before: int = 0, lead: str = "") -> Rule:
+    return Rule(kind, tuple(anchors.split()), pattern, before, lead)
 
 
 END = r"(?![A-Za-z0-9_-])"
@@ -100,7 +101,10 @@ RULES = (
     _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{WORD_END}"),
     _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){WORD_END}"),
     _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{END}"),
-    _rule("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{END}", 14),
+    _rule(
+        "terraform-token", ".atlasv1.",
+        rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{END}", 14, "[A-Za-z0-9]{14}",
+    ),
     _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{WORD_END}"),
     _rule("linear-key", "lin_api_", rf"lin_api_[A-Za-z0-9]{{40}}{WORD_END}"),
     _rule("notion-token", "ntn_", rf"ntn_[0-9]{{11}}[A-Za-z0-9]{{35}}{WORD_END}"),
@@ -128,8 +132,11 @@ RULES = (
     _rule("tailscale-key", "tskey-", rf"tskey-[a-z]{{3,8}}-[A-Za-z0-9]{{6,30}}-[A-Za-z0-9]{{20,60}}{WORD_END}"),
     _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{WORD_END}"),
     _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
-    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{WORD_END}", 10),
-    _rule("azure-secret", "Q~", rf"[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{30,33}}[A-Za-z0-9_~-]{WORD_END}", 4),
+    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{WORD_END}", 10, r"\d{8}"),
+    _rule(
+        "azure-secret", "Q~",
+        rf"[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{30,33}}[A-Za-z0-9_~-]{WORD_END}", 4, r"[A-Za-z0-9_~.]{3}\d",
+    ),
     _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
     _rule("url-password", "://", rf"://{_USER}:([^\s:/?#@'\"<>${{}}]{{6,120}})@"),
     _rule(
@@ -381,6 +388,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
     """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
+    if rule.lead and _compiled(f"(?<={rule.lead})").match(text, at) is None:
+        return None
     for start in range(max(at - rule.before, 0), at + 1):
         match = None if _is_inside_word(text, start) else _compiled(rule.pattern).match(text, start)
         if match is not None and match.end() > at:

@@ -25,6 +25,7 @@ from scopes.history.revisions import find_directory, find_root_commit, walk_dire
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
 from scopes.secret_scan.shown import without_secrets
+from scopes.secrets.gates import clear_notes
 from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice
@@ -119,7 +120,7 @@ def naming(conversation: object) -> Iterator[None]:
     try:
         yield
     except ScopesError as error:
-        error.message = f"cannot resume {conversation}: {error.message}"
+        error.message = f"cannot resume {without_secrets(str(conversation))}: {error.message}"
         error.args = (error.message,)
         raise
 
@@ -194,7 +195,7 @@ def _why_new(
         Refused: the user wants it.
     """
     if session is None:
-        reason = f"{branch.name} is not the record of a session"
+        reason = f"{without_secrets(branch.name)} is not the record of a session"
     elif session.agent != agent:
         reason = f"the session belongs to {session.agent.name}"
     elif session.agent.resume_words(session.id) is None:
@@ -204,7 +205,7 @@ def _why_new(
     elif is_elsewhere and agent.by_directory:
         reason = f"{agent.name} finds the session in its own directory only"
     elif session.tip != branch.tip and request.session != "own":
-        reason = f"the session of {agent.name} does not end where {branch.name} ends"
+        reason = f"the session of {agent.name} does not end where {without_secrets(branch.name)} ends"
     else:
         return None if request.session != "new" else "--session new was given"
     if request.session == "own":
@@ -237,7 +238,8 @@ def _begin_new(
         conversation=branch.conversation.id, branch=branch.name, agent=agent.name, session="new", session_id=None,
         reason=reason, directory=directory, command=tuple(words),
         shell=_shell_line(directory, _write_new(branch, agent, request, user)),
-        messages=block.messages, tokens=block.tokens, total=block.total, left_out=block.left_out, notes=block.notes,
+        messages=block.messages, tokens=block.tokens, total=block.total, left_out=block.left_out,
+        notes=clear_notes(branch.repository, block.notes, "redact"),
     )  # fmt: skip
 
 

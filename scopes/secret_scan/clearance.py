@@ -69,6 +69,7 @@ class Gate:
         self.mode = mode
         self._redacted: set[str] = set()
         self._passed: set[str] = set()
+        self._known: set[str] = set()  # the values of all that was found
         self._identify = identify
         self._allowed = allowed
         self._leaks: list[Leak] = []
@@ -97,12 +98,13 @@ class Gate:
     def inspect_name(self, text: str, place: str) -> None:
         """Remember the secrets in a title, a subject or another text that may be cut, and the beginnings of secrets.
 
-        What is a part of a secret that was let pass before is let pass, too: it has no id that could be allowed.
+        What is a part of a secret that was found before, in a message for example, is not named again: it has no id
+        that could be allowed.
         """
         if self.mode != "allow":
             found = scan_text(text)
             ends = [end for end in find_cut_ends(text) if not any(_overlap(end, each) for each in found)]
-            parts = [each for each in (*found, *ends) if not any(each.value in whole for whole in self._passed)]
+            parts = [each for each in (*found, *ends) if not any(each.value in whole for whole in self._known)]
             self._leaks += self._list_leaks(parts, text, place)
 
     @property
@@ -243,6 +245,7 @@ class Gate:
     def _list_leaks(self, found: list[Found], text: str, place: str) -> list[Leak]:
         ids = [(each, self._identify(each.rule, each.value)) for each in found]
         self._passed.update(each.value for each, secret in ids if secret in self._allowed)
+        self._known.update(each.value for each, _ in ids)
         return [
             Leak(place, each.rule, secret, text.count("\n", 0, each.start) + 1)
             for each, secret in ids

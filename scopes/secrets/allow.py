@@ -12,7 +12,7 @@ from scopes.ids import Oid, OperationId
 from scopes.result import Note, Result
 from scopes.secrets.allowed import AllowedSecret, encode_allowed, file_of, read_allowed
 from scopes.secrets.list import known_secrets
-from scopes.secrets.scan import FindElsewhere, Progress, scan
+from scopes.secrets.scan import FindElsewhere, FindOutside, Progress, scan
 from scopes.store.refs import SECRETS
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -37,18 +37,20 @@ def allow(
     index_directory: str,
     reason: str | None = None,
     on_progress: Progress = lambda _done, _all: None,
+    find_outside: FindOutside = lambda *_: (),
     find_elsewhere: FindElsewhere = lambda _repository: (),
 ) -> SecretAllowed:
     """Let a secret leave by every door; if no scan has found it yet, all conversations are scanned now.
 
-    find_elsewhere: asked for secrets in places that a scan does not read, if that has not found it either
+    find_outside: as for `scan`
+    find_elsewhere: asked for what a scan does not list, if that has not found it either
 
     Raises:
         NotFound, Ambiguous: there is no such secret, or several begin like this.
     """
     known = known_secrets(repository, index_directory)
     if not any(each.startswith(name) for each in {**known, **read_allowed(repository)}):
-        scan(repository, index_directory=index_directory, on_progress=on_progress)
+        scan(repository, index_directory=index_directory, find_outside=find_outside, on_progress=on_progress)
         known = known_secrets(repository, index_directory)
         if not any(each.startswith(name) for each in known):
             known = {**known, **{row.id: row.rule for row in find_elsewhere(repository)}}

@@ -14,7 +14,7 @@ from scopes.result import Result
 from scopes.secret_patterns import RULES
 from scopes.secrets.allowed import AllowedSecret, read_allowed
 from scopes.secrets.identity import fingerprint
-from scopes.secrets.scan import FindElsewhere, Progress, SecretRow, list_rows, scan
+from scopes.secrets.scan import FindElsewhere, FindOutside, Progress, SecretRow, list_rows, scan
 from scopes.secrets.scan_cache import ScannedConversation, read_scans
 from scopes.store.repository import Repository
 
@@ -89,10 +89,11 @@ def list_secrets(
     *,
     index_directory: str,
     open_only: bool = False,
+    find_outside: FindOutside = lambda *_: (),
     on_progress: Progress = lambda _done, _all: None,
 ) -> SecretList:
-    """Return the secrets of all conversations, with `open_only` without those that are allowed."""
-    scanned = scan(repository, index_directory=index_directory, on_progress=on_progress)
+    """Return the secrets of all conversations, with `open_only` without those that are allowed; see `scan`."""
+    scanned = scan(repository, index_directory=index_directory, find_outside=find_outside, on_progress=on_progress)
     groups = _group(scanned.secrets, read_allowed(repository))
     found = tuple(group for group in groups if not (open_only and group.allowed_by is not None))
     return SecretList(secrets=found, notes=scanned.notes)
@@ -104,11 +105,13 @@ def explain(
     *,
     index_directory: str,
     on_progress: Progress = lambda _done, _all: None,
+    find_outside: FindOutside = lambda *_: (),
     find_elsewhere: FindElsewhere = lambda _repository: (),
 ) -> SecretRules | SecretExplained:
     """Explain a rule, or a secret by a unique prefix of its id; all is scanned if no scan has found it.
 
-    find_elsewhere: asked for secrets in places that a scan does not read, if that has not found it either
+    find_outside: as for `scan`
+    find_elsewhere: asked for what a scan does not list, if that has not found it either
 
     Raises:
         NotFound, Ambiguous: there is no such rule or secret, or several.
@@ -122,7 +125,8 @@ def explain(
         near = find_nearest(name, list(rules))
         if near:
             raise NotFound(f"there is no rule {name!a}", hint=f"did you mean {' or '.join(near)}?")
-        rows = list(scan(repository, index_directory=index_directory, on_progress=on_progress).secrets)
+        scanned = scan(repository, index_directory=index_directory, find_outside=find_outside, on_progress=on_progress)
+        rows = list(scanned.secrets)
         if not any(each.startswith(name) for each in (*(row.id for row in rows), *allowed)):
             rows += find_elsewhere(repository)
     known = {row.id: row.rule for row in rows} | {each.id: each.rule for each in allowed.values()}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, ScopesError
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import MessageHeader, read_stored_body, walk_headers_oldest_first
 from scopes.history.metadata import read_metadata
@@ -15,7 +15,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
 from scopes.result import Note, Result
 from scopes.secret_scan import prefilter
-from scopes.secret_scan.clearance import Identify
+from scopes.secret_scan.clearance import Gate, Identify
 from scopes.secret_scan.repeated_keys import EVERY_VALUE
 from scopes.secret_scan.scan import Path, scan_document
 from scopes.secrets.allowed import AllowedSecret, read_allowed
@@ -41,7 +41,23 @@ class SecretRow(NamedTuple):
     allowed: bool
 
 
+class ScannedMessages(NamedTuple):
+    """The messages of a conversation whose texts were scanned.
+
+    heads: all of them
+    known_tips: of the branches when it was scanned before; empty if all is scanned anew
+    with_secrets: the ids of those that have a secret
+    """
+
+    heads: Sequence[MessageHeader]
+    known_tips: Sequence[Oid]
+    with_secrets: Container[str]
+
+
 FindElsewhere = Callable[[Repository], Iterable[SecretRow]]
+FindOutside = Callable[[Repository, ConversationId, ScannedMessages, Gate], Iterable[SecretPlace]]
+COMMIT_FIELD: Final = "commit"
+"""The field of places that are in a commit or in its state, and not in its message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +85,18 @@ def scan(
     names: Sequence[str] = (),
     *,
     index_directory: str,
+    find_outside: FindOutside = lambda *_: (),
     on_progress: Progress = lambda _done, _all: None,
 ) -> SecretsScanned:
     """Scan conversations, all without `names`; what has not changed since the last scan is not read again.
+
+    find_outside: asked for secrets that a push sends beside messages; all scans of a store get the same
 
     Raises:
         NotFound, Ambiguous, Invalid: there is no such conversation, or several.
     """
     chosen = [resolve_conversation(repository, name) for name in names] or conversation_ids(repository)
-    scanner = _Scanner(repository)
+    scanner = _Scanner(repository, find_outside)
     prefilter.is_fast()  # loads RE2 for many small texts
     known = read_scans(index_directory, repository.path, fingerprint(repository))
     found: dict[str, ScannedConversation] = {}
@@ -110,8 +129,9 @@ def list_rows(scans: Mapping[str, ScannedConversation], allowed: Mapping[str, Al
 class _Scanner:
     """Scans conversations, and counts what it reads."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, find_outside: FindOutside) -> None:
         self._repository = repository
+        self._find_outside = find_outside
         self.identify: Identify = identify_with(repository)
         self.messages = 0
         self.size_bytes = 0
@@ -127,7 +147,14 @@ class _Scanner:
         earlier = self._scanned_before(heads, known)
         places = [place for head in heads if head.oid not in earlier for place in self._scan_message(head)]
         kept = [place for place in known.places if place.message] if known is not None and earlier else []
-        return ScannedConversation(tuple(tips), metadata, (*self._scan_names(conversation), *kept, *places))
+        texts = [*(place for place in kept if place.field != COMMIT_FIELD), *places]
+        found = [*self._scan_names(conversation), *texts]
+        before = () if known is None or not earlier else tuple(map(Oid, known.tips))
+        scanned = ScannedMessages(heads, before, {place.message for place in texts})
+        ids = {place.id for place in found}
+        outside = [place for place in kept if place.field == COMMIT_FIELD and place.id not in ids]
+        outside += self._scan_outside(conversation, scanned, ids)
+        return ScannedConversation(tuple(tips), metadata, (*found, *dict.fromkeys(outside)))
 
     def _scanned_before(self, heads: Sequence[MessageHeader], known: ScannedConversation | None) -> set[Oid]:
         """Return the commits that were scanned; none if a branch was rewound: what was found may be gone then."""
@@ -145,7 +172,7 @@ class _Scanner:
             document = encoding.load(data, EVERY_VALUE)
         except Corrupt:
             self.notes.append(Note(f"message {head.id[:8]} cannot be read", "see: scopes verify"))
-            return
+            document = data.decode("utf-8", "surrogateescape")  # a push searches it as a text
         yield from places_in(document, head.id, self.identify)
 
     def _scan_names(self, conversation: ConversationId) -> Iterable[SecretPlace]:
@@ -157,6 +184,16 @@ class _Scanner:
             "branches": {str(name): [entry.purpose, entry.agent] for name, entry in metadata.branches.items()},
         }
         return places_in(document, "", self.identify)
+
+    def _scan_outside(
+        self, conversation: ConversationId, scanned: ScannedMessages, known: Container[str]
+    ) -> Iterable[SecretPlace]:
+        """Return what a push sends beside messages, without secrets that are known."""
+        try:
+            return self._find_outside(self._repository, conversation, scanned, Gate("refuse", self.identify, known))
+        except ScopesError as error:
+            self.notes.append(Note(f"not all of {conversation} can be searched: {error.message}", error.hint))
+            return ()
 
 
 def places_in(document: object, message: str, identify: Identify) -> Iterator[SecretPlace]:

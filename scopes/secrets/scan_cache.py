@@ -22,6 +22,8 @@ from scopes.secret_scan.scan import RULES_VERSION
 
 _FILE: Final = "secrets.json"
 _MAX_BYTES: Final = 256 << 20
+_VERSION: Final = 2
+"""Changed with the places that a scan looks at."""
 
 
 class SecretPlace(NamedTuple):
@@ -79,7 +81,7 @@ def keep_scans(directory: str, store: str, key: str, scans: Mapping[str, Scanned
 
 
 def _identity(store: str) -> list[str | int]:
-    return [identity_of(store), RULES_VERSION]
+    return [identity_of(store), RULES_VERSION, _VERSION]
 
 
 def _decode(entry: list[Any]) -> ScannedConversation:

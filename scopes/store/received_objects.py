@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from hashlib import sha1
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
@@ -14,27 +12,22 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.packs.known_objects import PackNames
 from scopes.store.quarantine import Quarantine
 from scopes.store.repository import KINDS, Repository
+from scopes.store.unwritten_objects import UnwrittenObjects
 
 
-class ReceivedObjects:
+class ReceivedObjects(UnwrittenObjects):
     """Reads objects of a quarantine, else of the store; what is written stays in memory, in `written`.
 
     Git has checked the packs before.
     """
 
     def __init__(self, repository: Repository, quarantine: Quarantine) -> None:
-        self._repository = repository
+        super().__init__(repository)
         with translated("read the new packs", quarantine.path):
             names = [PackNames(f"{pack}.idx") for pack in quarantine.list_packs()]
             # not through libgit2's object database, which takes half as long again
             self._read_packed = pygit2.OdbBackendPack(os.path.join(quarantine.path, "objects")).read
         self._new = {Oid(name.hex()): None for each in names for name in each}
-        self._written: dict[Oid, tuple[str, bytes]] = {}
-
-    @property
-    def written(self) -> Mapping[Oid, tuple[str, bytes]]:
-        """The objects that were written meanwhile, in their order."""
-        return self._written
 
     @property
     def new(self) -> AbstractSet[Oid]:
@@ -48,16 +41,9 @@ class ReceivedObjects:
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
         if oid not in self._new:
-            found = self._written.get(oid)
-            return self._repository.read(oid) if found is None else found
+            return super().read(oid)
         try:
             code, data = self._read_packed(oid)
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile") from error
         return KINDS[code], data
-
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Keep an object in memory and return its id."""
-        oid = Oid(sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest())
-        self._written[oid] = (kind, data)
-        return oid

@@ -5,7 +5,7 @@ The manifest of a conversation leaves as `Cleared`, and only after all that it r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.errors import Invalid, ScopesError
@@ -19,24 +19,21 @@ from scopes.history.messages import (
     split_message_tree,
 )
 from scopes.history.metadata import TITLE, decode_line
-from scopes.history.revisions import conversation_ids
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.manifest import Manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
-from scopes.secrets.gates import gate_of
-from scopes.secrets.scan import SecretRow
 from scopes.store.objects import BLOB, Commit, one_line
-from scopes.store.packs.bulk import bulk_objects
 from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
-from scopes.store.transactions import shared_write
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
-from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.outgoing import Outgoing
 
+MESSAGE_PLACE: Final = "message "
+"""What the place of a leak in a message begins with."""
 _AT_ONCE: Final = 1 << 18  # bytes of messages
 _PLACES: Final = {
     "tags": "a tag",
@@ -68,32 +65,15 @@ def clear_for_push(
     """
     if gate.mode != "allow":
         searched = outgoing if before is None else outgoing._replace(new=before.choose_unsearched(outgoing))
-        _inspect(repository, objects, searched, gate, reader or ReadOnce(repository))
+        inspect_commits(repository, searched.new, gate, reader or ReadOnce(repository))
+        inspect_metadata(objects, searched, gate)
         if before is not None and gate.has_found_nothing:
             before.add(outgoing)
     return gate.clear_inspected(outgoing.encoded)
 
 
-def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
-    """Return what would keep conversations from being pushed, wherever it is, and is not allowed.
-
-    That is more than `secrets scan` lists: also names in states, clocks and subjects that other programs have written.
-    """
-    rows: list[SecretRow] = []
-    reader = ReadOnce(repository)
-    with shared_write(repository), bulk_objects(repository) as objects:
-        for conversation in conversation_ids(repository):
-            gate = gate_of(repository, "refuse")
-            _inspect(repository, objects, plan_push(repository, None, conversation, objects), gate, reader)
-            rows += [
-                SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
-                for leak in gate.leaks
-            ]
-    return rows
-
-
-def _inspect(repository: Repository, objects: Objects, outgoing: Outgoing, gate: Gate, reader: ReadOnce) -> None:
-    _inspect_messages(repository, outgoing, gate, reader)
+def inspect_metadata(objects: Objects, outgoing: Outgoing, gate: Gate) -> None:
+    """Give the metadata and the manifest of a conversation to a gate: names, tags, the title, times."""
     values = (
         []
         if outgoing.meta is None
@@ -129,11 +109,14 @@ class _Sent(NamedTuple):
         return _place_of(self.commit)
 
 
-def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate, reader: ReadOnce) -> None:
-    trees = [split_message_tree(data) for data in reader.read_trees([commit.tree for commit in outgoing.new])]
-    states = {commit.oid: tree[1] for commit, tree in zip(outgoing.new, trees, strict=True) if tree is not None}
+def inspect_commits(
+    repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce, without: Container[Oid] = ()
+) -> None:
+    """Give commits, their messages and states to a gate; of the commits `without` not the messages."""
+    trees = [split_message_tree(data) for data in reader.read_trees([commit.tree for commit in commits])]
+    states = {commit.oid: tree[1] for commit, tree in zip(commits, trees, strict=True) if tree is not None}
     seen: set[tuple[str, Oid]] = set()
-    for sent in _walk_parts(_walk_sent(repository, outgoing.new, trees, reader)):
+    for sent in _walk_parts(_walk_sent(repository, commits, trees, reader, without)):
         suspicious = {*prefilter.choose_suspicious([each.body for each in sent])}
         kept = [each for each in sent if each.body not in suspicious or not gate.inspect(each.body, each.place)]
         _inspect_files(repository, kept, states, seen, gate)
@@ -141,10 +124,16 @@ def _inspect_messages(repository: Repository, outgoing: Outgoing, gate: Gate, re
 
 
 def _walk_sent(
-    repository: Repository, commits: Sequence[Commit], trees: Sequence[tuple[Oid, Oid | None] | None], reader: ReadOnce
+    repository: Repository,
+    commits: Sequence[Commit],
+    trees: Sequence[tuple[Oid, Oid | None] | None],
+    reader: ReadOnce,
+    without: Container[Oid],
 ) -> Iterator[_Sent]:
     for commit, tree in zip(commits, trees, strict=True):
-        if tree is None:
+        if commit.oid in without:
+            yield _Sent(commit, b"", None if tree is None else tree[1], is_usual=tree is not None)
+        elif tree is None:
             yield _Sent(commit, read_stored_body(repository, header_of(commit)), None, is_usual=False)
         else:
             yield _Sent(commit, read_data(reader, tree[0], BLOB), tree[1], is_usual=True)
@@ -185,7 +174,7 @@ def _inspect_files(
 
 
 def _place_of(commit: Commit) -> str:
-    return "the root" if is_root(commit) else f"message {header_of(commit).id}"
+    return "the root" if is_root(commit) else f"{MESSAGE_PLACE}{header_of(commit).id}"
 
 
 def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce) -> None:

@@ -8,6 +8,7 @@ from scopes import clock
 from scopes.cli.completion_values import list_values
 from scopes.errors import Corrupt
 from scopes.secrets.allowed import decode_allowed, encode_allowed, read_allowed
+from scopes.secrets.identity import identify_with
 from tests.cli.conversation import Conversation
 from tests.support.planted import KINDS
 from tests.support.random_ids import hashed_counter
@@ -139,3 +140,28 @@ def test_an_entry_is_read_as_it_was_written(store, secret):
     (entry,) = read_allowed(open_store(store.store)).values()
     assert decode_allowed(entry.id, encode_allowed(entry)) == entry
     assert entry.reason == "a \U0001f511 key"
+
+
+def test_every_command_knows_a_secret_outside_messages(store):
+    """A push names it, so each of them has to find it, with one kept scan."""
+    store.run("branch", store.id, "idea")
+    store.append("idea", "better")
+    store.run("merge-requests", "open", store.id, "--source", "idea", "--title", f"use {KEY}")
+    rows = store.run("secrets", "scan", "--json", code=1)["secrets"]
+    (row,) = [each for each in rows if each["rule"] == "stripe-key"]
+    assert row["field"] == "a merge request"
+    assert row["id"] in {each["id"] for each in store.run("secrets", "list", "--json")["secrets"]}
+    assert [each["field"] for each in store.run("secrets", "explain", row["id"], "--json")["places"]] == [row["field"]]
+    assert store.run("secrets", "allow", row["id"][:8], "--json")["change"] == "allowed"
+    rows = store.run("secrets", "scan", "--json", code=1)["secrets"]
+    assert {each["rule"]: each["allowed"] for each in rows} == {"stripe-key": True, "github-token": False}
+
+
+@pytest.mark.parametrize("verb", ["allow", "explain"])
+def test_without_a_scan_before_a_secret_outside_messages_is_found(store, verb):
+    """Each command scans by itself what no scan has found, and finds what a scan lists."""
+    store.run("tag", store.id, KEY)
+    store.run("tag", store.id, KEY, "--delete")
+    name = identify_with(open_store(store.store))("stripe-key", KEY)
+    store.run("secrets", verb, name)
+    assert store.run_main("secrets", verb, "0" * 12).returncode == 4

@@ -14,7 +14,7 @@ from scopes.secrets.list import explain
 from scopes.store.refs import branch_ref
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import update_tree
-from scopes.sync.clearance import find_outgoing_secrets
+from scopes.sync.outgoing_secrets import find_outgoing_secrets
 from tests.support.planted import KINDS, leaked_parts
 from tests.support.remotes import push_to
 from tests.sync.test_push_secrets import commit_with

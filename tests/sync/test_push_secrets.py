@@ -221,7 +221,7 @@ def test_a_title_with_the_beginning_of_a_secret_that_is_nowhere_else_does_not_le
 
 
 def commit_with(store, conversation, text, subject, author="carol"):
-    """Put a message on main whose commit has another subject, as no scopes writes it."""
+    """Put a message on main whose commit has another subject, as no scopes writes it, and return its id."""
     [tip] = list_branch_tips(store, conversation).values()
     message = plain_message("carol", text)
     made = read_commit(
@@ -239,6 +239,7 @@ def commit_with(store, conversation, text, subject, author="carol"):
         tx = RefTransaction(store)
         tx.move_ref(branch_ref(conversation, "main"), tip, store.write(COMMIT, data))
         tx.commit("test", "a commit")
+    return message.id
 
 
 @pytest.mark.parametrize("subject", [f"use {TOKEN}", f"{'w ' * 30}{TOKEN}"[:72]], ids=["whole", "cut"])

@@ -114,7 +114,8 @@ def _start(invocation: Invocation, found: Resumption) -> int:
     what = "its session" if found.session == "own" else f"a new session ({found.reason})"
     for note in found.notes:
         invocation.output().note(note)
-    invocation.output().say(f"opening {found.conversation}/{found.branch} in {found.agent}: {what}{where}")
+    branch = f"{found.conversation}/{without_secrets(found.branch)}"
+    invocation.output().say(f"opening {branch} in {found.agent}: {what}{where}")
     try:
         if found.directory is not None:
             os.chdir(found.directory)

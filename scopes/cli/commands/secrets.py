@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
+from scopes.ids import ConversationId
 from scopes.loading import load
 from scopes.render.progress import progress
+from scopes.secret_scan.clearance import Gate
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.list import explain, explain_rules, list_secrets
-from scopes.secrets.scan import SecretRow, scan
+from scopes.secrets.scan import FindOutside, ScannedMessages, SecretRow, scan
+from scopes.secrets.scan_cache import SecretPlace
 from scopes.store.repository import Repository
 
 
@@ -26,6 +29,9 @@ def secrets_scan(
 ) -> int:
     """Look for secrets in conversations.
 
+    Searched is all that a push sends: messages, titles, names of branches, tags, merge requests, commits and the
+    directory where a session began. So the list has every id that push can refuse.
+
     Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
     behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
     JSON, in diffs, behind escapes such as %0A and letters of other scripts, with Unicode, hex or octal escapes
@@ -33,7 +39,7 @@ def secrets_scan(
     with dashes of other scripts, in base64 (of UTF-16 too), in base32 and in Basic headers. Logins in URLs and
     behind curl -u count, too.
     A private key counts from its BEGIN line to its END line, or to the end of the text. What a limit has left of a
-    secret, as in a title, is not listed: it is replaced wherever it would leave.
+    secret of a message, as in a title, is not listed: it is replaced wherever it would leave.
 
     Not found are secrets in hex, in HTML entities, compressed, encrypted, or encoded twice (base64 of base64, %2570);
     those that line breaks divide, or that are in parts in two texts; those directly behind an ASCII letter or digit
@@ -59,6 +65,7 @@ def secrets_scan(
             invocation.repository(),
             conversations or (),
             index_directory=invocation.index_directory,
+            find_outside=_find_outside,
             on_progress=on_progress,
         )
     return invocation.show(result)
@@ -83,6 +90,7 @@ def secrets_list(
             invocation.repository(),
             index_directory=invocation.index_directory,
             open_only=open_only,
+            find_outside=_find_outside,
             on_progress=on_progress,
         )
     return invocation.show(found)
@@ -97,8 +105,7 @@ def secrets_allow(
     """Let a secret leave, because it is none.
 
     For samples, public keys and revoked tokens. It then passes every door: exports, contexts, history, the answers of
-    scopes mcp. An id that push or bundle create have named is found wherever it is, also in a name or a subject that
-    another program has written. The list is kept in the store as a keyed hash; undo takes a change of it back.
+    scopes mcp. The list is kept in the store as a keyed hash; undo takes a change of it back.
 
     Examples:
       scopes secrets allow 3f2a91c0 --reason 'the sample of the documentation'
@@ -115,6 +122,7 @@ def secrets_allow(
             secret,
             index_directory=invocation.index_directory,
             reason=reason,
+            find_outside=_find_outside,
             on_progress=on_progress,
             find_elsewhere=_find_elsewhere,
         )
@@ -140,14 +148,27 @@ def secrets_explain(
         return invocation.show(explain_rules(repository, index_directory=directory))
     with _scanning(invocation) as on_progress:
         result = explain(
-            repository, name, index_directory=directory, on_progress=on_progress, find_elsewhere=_find_elsewhere
+            repository,
+            name,
+            index_directory=directory,
+            find_outside=_find_outside,
+            on_progress=on_progress,
+            find_elsewhere=_find_elsewhere,
         )
     return invocation.show(result)
 
 
+def _find_outside(
+    repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
+) -> Iterable[SecretPlace]:
+    """Search what a push sends of a conversation beside messages; loaded only if a conversation has changed."""
+    find: FindOutside = load("scopes.sync.outgoing_secrets:find_outside_messages")
+    return find(repository, conversation, scanned, gate)
+
+
 def _find_elsewhere(repository: Repository) -> list[SecretRow]:
     """Search all that a push would send; it is loaded only if it is needed."""
-    found: list[SecretRow] = load("scopes.sync.clearance:find_outgoing_secrets")(repository)
+    found: list[SecretRow] = load("scopes.sync.outgoing_secrets:find_outgoing_secrets")(repository)
     return found
 
 

@@ -14,7 +14,8 @@ from scopes.errors import Invalid
 from scopes.model import encoding
 from scopes.model.agent_tools import DELETED, DIFFS
 from scopes.model.message import FileTouch, Part
-from scopes.secret_patterns import redact, redact_value
+from scopes.secret_patterns import redact_value
+from scopes.secret_scan.shown import hide_secrets
 from scopes.server.acp.options import unchanged
 
 MAX_DATA_CHARACTERS: Final = 16 << 20  # of one image or sound, in base64; of a larger one only size and hash are kept
@@ -33,14 +34,16 @@ Clean = Callable[[Any], Any]
 
 
 def without_secrets(value: Any) -> Any:
-    """Return a JSON value with every secret in its texts replaced by `[redacted KIND]`."""
+    """Return a JSON value with every secret in its texts replaced: each form that doors know, and short passwords."""
     if isinstance(value, str):
-        return redact(value)
+        return hide_secrets(value)
     if isinstance(value, list):
         return [without_secrets(each) for each in value]
     if isinstance(value, dict):
         return {
-            redact(name): redact_value(name, each) if isinstance(each, str) else without_secrets(each)
+            hide_secrets(name): hide_secrets(redact_value(name, each))
+            if isinstance(each, str)
+            else without_secrets(each)
             for name, each in value.items()
         }
     return value

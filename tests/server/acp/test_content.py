@@ -22,6 +22,8 @@ from scopes.server.acp.content import (
     usage_of,
     without_secrets,
 )
+from tests.support.examples import sample
+from tests.support.planted import FORMS, KINDS, leaked_parts
 
 KEY = "sk-ant-api03-" + "a1B2" * 24 + "AA"
 WILD = st.recursive(
@@ -213,3 +215,15 @@ def test_counts_of_tokens_get_our_names_and_the_original_is_kept():
 @pytest.mark.parametrize("usage", [None, 7, [], {}, {"inputTokens": "5"}, {"inputTokens": True}, {"inputTokens": -5}])
 def test_what_has_no_counts_is_no_usage(usage):
     assert usage_of(usage) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_of_a_secret_that_doors_know_is_recorded(form):
+    """A prompt, and an input of a tool with the secret in a member."""
+    for kind, secret in sample(KINDS, 6):
+        hidden = FORMS[form](secret)
+        parts = [part_of({"type": "text", "text": f"use {hidden} now"}, without_secrets)]
+        parts += call_parts({"toolCallId": "c", "kind": "execute", "rawInput": {"all": [hidden]}}, without_secrets)
+        for text in (parts[0].fields["text"], parts[1].fields["input"]["all"][0]):
+            assert leaked_parts(kind, secret, text) == [], kind
+            assert "[redacted" in text

@@ -1,0 +1,77 @@
+"""List the secrets that would keep conversations from being pushed, wherever they are, for the verbs of `secrets`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scopes.history.messages import header_of, is_root
+from scopes.history.open_tips import OpenTips
+from scopes.history.revisions import conversation_ids
+from scopes.ids import ConversationId
+from scopes.secret_scan.clearance import Gate, Leak
+from scopes.secrets.gates import gate_of
+from scopes.secrets.scan import COMMIT_FIELD, ScannedMessages, SecretRow
+from scopes.secrets.scan_cache import SecretPlace
+from scopes.store.graph import walk_newest_first
+from scopes.store.read_once import ReadOnce
+from scopes.store.repository import Repository
+from scopes.store.unwritten_objects import UnwrittenObjects
+from scopes.sync.clearance import MESSAGE_PLACE, inspect_commits, inspect_metadata
+from scopes.sync.outgoing import Outgoing, plan_push
+
+
+def find_outside_messages(
+    repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
+) -> Iterable[SecretPlace]:
+    """Return the places of secrets that a push sends beside the text of messages; the gate lets pass what those have.
+
+    They are in roots, commits, states, tags, names, the title and other metadata. Of messages only those are read again
+    that have a secret, since what a limit has left of it is no other one.
+
+    Raises:
+        Refused, Corrupt, NotFound: the conversation cannot be pushed as it is.
+    """
+    objects = UnwrittenObjects(repository)
+    outgoing = _plan(repository, conversation, objects)
+    earlier = {commit.oid for commit in walk_newest_first(repository, scanned.known_tips)} if scanned.known_tips else ()
+    commits = [
+        commit
+        for commit in outgoing.new
+        if is_root(commit) or commit.oid not in earlier or header_of(commit).id in scanned.with_secrets
+    ]
+    without = {head.oid for head in scanned.heads if head.id not in scanned.with_secrets}
+    inspect_commits(repository, commits, gate, ReadOnce(repository), without)
+    inspect_metadata(objects, outgoing, gate)
+    return [_place_of(leak) for leak in gate.leaks]
+
+
+def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
+    """Return what a push of any conversation may name, and is not allowed.
+
+    That is more than `secrets scan` lists: also what a title has left of a secret that is in a message.
+    """
+    return [
+        SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
+        for conversation in conversation_ids(repository)
+        for leak in dict.fromkeys(_walk_leaks(repository, conversation))
+    ]
+
+
+def _walk_leaks(repository: Repository, conversation: ConversationId) -> Iterator[Leak]:
+    """Yield what messages have, and what the metadata have: a push looks at them alone if the remote has the others."""
+    objects, messages, metadata = UnwrittenObjects(repository), *(gate_of(repository, "refuse") for _ in range(2))
+    outgoing = _plan(repository, conversation, objects)
+    inspect_commits(repository, outgoing.new, messages, ReadOnce(repository))
+    inspect_metadata(objects, outgoing, metadata)
+    yield from (*messages.leaks, *metadata.leaks)
+
+
+def _plan(repository: Repository, conversation: ConversationId, objects: UnwrittenObjects) -> Outgoing:
+    """Return what a first push would send of a conversation, with its open messages."""
+    return plan_push(repository, None, conversation, objects, open_tips=OpenTips(repository, include_open=True))
+
+
+def _place_of(leak: Leak) -> SecretPlace:
+    """Return the place of a leak: a message has its id."""
+    message = leak.place.removeprefix(MESSAGE_PLACE) if leak.place.startswith(MESSAGE_PLACE) else ""
+    return SecretPlace(leak.id, leak.rule, message, COMMIT_FIELD if message else leak.place, leak.line)
