@@ -12,6 +12,8 @@ from scopes.result import Note, Result
 from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
 from scopes.store.refs import REMOTES
+from scopes.store.remote_family import list_family
+from scopes.store.remote_file import read_addresses
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
@@ -119,15 +121,17 @@ def show_remotes(repository: Repository) -> RemoteList:
 
 
 def remove_remote(repository: Repository, name: str) -> RemoteChanged:
-    """Remove a remote, and what is known about it; conversations and branches stay.
+    """Remove a remote with all its repositories, and what is known about them; conversations and branches stay.
 
     Raises:
         NotFound: there is no such remote.
     """
     with exclusive_write(repository):
-        address = delete_remote(repository, name)
+        addresses = read_addresses(repository.path)
+        names = list_family(addresses, name) if name in addresses else [name]
+        address, *_ = [delete_remote(repository, each) for each in names]
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
+        for ref, oid in repository.list_refs(*(f"{REMOTES}{each}/" for each in names)).items():
             tx.move_ref(ref, Oid(oid), None)
         if tx:
             tx.commit("remote", f"remove the remote {name}")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
+from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.accept import is_new_offer, offer
 from scopes.purge.unfinished import refuse_unfinished
@@ -20,7 +21,9 @@ from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
+from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
@@ -38,7 +41,7 @@ _SHORT_OID = 12
 class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
-    `operation` is None if nothing has changed.
+    `operation` is None if nothing has changed; `operations` has one for each repository of the remote.
     """
 
     remote: str
@@ -46,6 +49,7 @@ class Fetched(Result):
     conversations: tuple[FetchedConversation, ...]
     unchanged: int
     operation: OperationId | None
+    operations: tuple[OperationId, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -59,7 +63,7 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
 
     Branches are only created, or moved forward to what is above their own tip; what differs stays as it is, and the
     remote's side is named `<remote>/<branch>`. Of a conversation that is not as scopes writes it nothing is taken; the
-    others are taken all the same.
+    others are taken all the same. Where a repository of the remote is closed, the fetch goes on with the next one.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
@@ -68,40 +72,82 @@ def fetch(repository: Repository, remote: Remote, selection: Selection, connecti
         Busy: the store is in use.
     """
     refuse_unfinished(repository)
-    with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
-        transport = connection.open(quarantine, source.address)
-        refspecs = choose_refspecs(repository, selection, transport)
-        if selection.since is not None:
-            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
-        receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
-    rows = receipt.rows
+    receipts = dict(_fetch_members(repository, list_members(repository, remote), selection, connection))
+    rows = [row for receipt in receipts.values() for row in receipt.rows]
+    refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     if rows and all(row.status == "unacceptable" for row in rows):
-        raise next(iter(receipt.refused.values()))
+        raise next(iter(refused.values()))
     shown = tuple(row for row in rows if row.status != "unchanged")
+    operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
     return Fetched(
         remote=remote.name,
         address=remote.address.text,
         conversations=shown,
         unchanged=len(rows) - len(shown),
-        operation=receipt.operation,
+        operation=operations[-1] if operations else None,
+        operations=operations,
         notes=(
-            *_note_diverged(rows, remote),
-            *describe_changes(rows, remote),
-            *_note_foreign(receipt.refused),
+            *(note for member, receipt in receipts.items() for note in _note_diverged(receipt.rows, member)),
+            *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
+            *_note_foreign(refused),
             *note_offers(repository),
         ),
     )
+
+
+def _fetch_members(
+    repository: Repository, members: list[Remote], selection: Selection, connection: Connection
+) -> Iterator[tuple[Remote, Receipt]]:
+    """Fetch from each repository of a remote, also from those that are not known yet; one undo takes back all of it."""
+    chosen: dict[str, list[str]] = {}
+    operations: list[OperationId] = []
+    if selection.names and len(members) > 1:
+        chosen = choose_named(repository, selection.names, members, connection)
+    for member in members:  # which may grow
+        with same_command(repository, *operations):
+            try:
+                receipt = _fetch_member(repository, member, selection, connection, chosen.get(member.name))
+            except NotFound:
+                if not selection.names or chosen:
+                    raise
+                with quarantine_of(repository, knows_remotes=False) as quarantine:
+                    learn_members(repository, members, quarantine, connection)
+                if len(members) == 1:
+                    raise
+                chosen = choose_named(repository, selection.names, members, connection)
+                receipt = _fetch_member(repository, member, selection, connection, chosen[member.name])
+        operations += [] if receipt.operation is None else [receipt.operation]
+        yield member, receipt
+        if receipt.closed and member == members[-1] and not selection.names:
+            add_member(repository, members)
+
+
+def _fetch_member(
+    repository: Repository, member: Remote, selection: Selection, connection: Connection, refspecs: list[str] | None
+) -> Receipt:
+    """Fetch the chosen conversations of one repository; `refspecs` are those of named ones, if they are known."""
+    with unpacked(repository, member, connection) as source, quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, source.address)
+        if refspecs is None:
+            refspecs = choose_refspecs(repository, selection, transport)
+        if selection.since is not None:
+            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
+        if refspecs:
+            return receive(repository, source, quarantine, refspecs, connection)
+        return Receipt(closed=is_closed(member, transport.list_refs(CLOSED)))
 
 
 class Receipt(NamedTuple):
     """What became of each conversation that was fetched, and the operation that took what is new.
 
     refused: what is not acceptable, and why, by the refs on the remote
+    closed: whether new conversations are in another repository
     """
 
     rows: tuple[FetchedConversation, ...] = ()
     operation: OperationId | None = None
     refused: Mapping[str, Corrupt] = MappingProxyType({})
+    closed: bool = False
 
 
 def receive(
@@ -117,7 +163,7 @@ def receive(
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
         if not incoming.checked and not is_new_offer(repository, incoming.purged):
-            return Receipt(tuple(rows), None, incoming.refused)
+            return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
             repository.close()  # the new packs are seen from now on
@@ -127,9 +173,9 @@ def receive(
                 rows += [acceptance.add(each) for each in incoming.checked]
                 offer(objects, acceptance.transaction, incoming.purged)
             if not acceptance.transaction:
-                return Receipt(tuple(rows), None, incoming.refused)
+                return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))
-    return Receipt(tuple(rows), done.id, incoming.refused)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed)
 
 
 def _refused_rows(refused: Mapping[str, Corrupt], roots: Mapping[Oid, ConversationId]) -> Iterator[FetchedConversation]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -19,6 +19,7 @@ from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.exact_commits import check_manifest_commit
+from scopes.sync.family import learn_members, list_members
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
 from scopes.sync.manifest import read_manifest
@@ -72,6 +73,32 @@ def fetch_manifests(
     """
     if is_bundle(remote.address.text):
         raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint="get them: scopes fetch")
+    members = list_members(repository, remote)
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        learn_members(repository, members, quarantine, connection)
+    found = [_fetch_member(repository, member, selection, connection, directory) for member in members]
+    refused = {root: reason for each in found for root, reason in each.refused.items()}
+    return ManifestsFetched(
+        remote=remote.name,
+        address=remote.address.text,
+        total=sum(each.total for each in found),
+        new=sum(each.new for each in found),
+        refused=refused,
+        notes=_notes(refused),
+    )
+
+
+class _Member(NamedTuple):
+    """How many conversations a repository of a remote has and how many are new, and why some are refused."""
+
+    total: int
+    new: int
+    refused: Mapping[Oid, str]
+
+
+def _fetch_member(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+) -> _Member:
     before = read_manifest_list(directory, remote)
     known = {} if before is None else before.conversations
     with quarantine_of(repository, knows_remotes=False) as quarantine:
@@ -87,14 +114,7 @@ def fetch_manifests(
     for root in refused:
         conversations.pop(root, None)
     write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations))
-    return ManifestsFetched(
-        remote=remote.name,
-        address=remote.address.text,
-        total=len(conversations),
-        new=len(found),
-        refused=refused,
-        notes=_notes(refused),
-    )
+    return _Member(len(conversations), len(found), refused)
 
 
 def _fetch(

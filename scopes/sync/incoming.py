@@ -17,6 +17,8 @@ from scopes.ids import Oid
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
+from scopes.sync.closed import CLOSED, check_mark, take_mark
+from scopes.sync.closed import REFSPEC as MARK
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation
 from scopes.sync.git_transport import INCOMING
@@ -37,12 +39,14 @@ class Incoming(NamedTuple):
 
     refused: why, by the refs on the remote, which may be no names of conversations
     purged: what machines have purged, as the remote says it
+    closed: whether new conversations are in another repository
     """
 
     checked: Sequence[ReceivedConversation]
     unchanged: Sequence[RemoteName]
     refused: Mapping[str, Corrupt]
     purged: Purged = NOTHING
+    closed: bool = False
 
 
 @contextmanager
@@ -76,7 +80,7 @@ def fetch_acceptable(
                 yield quarantine, found._replace(refused=refused)
                 return
             wanted = [ref for ref in wanted if ref not in refused]
-            if not wanted and not search.has_bad_list:
+            if not wanted and not search.left_out:
                 yield quarantine, Incoming((), (), refused)
                 return
             refspecs = list(map(refspec_of_ref, wanted))
@@ -92,7 +96,7 @@ class _Search:
         self._remote = remote
         self._connection = connection
         self._left = MAX_FETCHES
-        self.has_bad_list = False
+        self.left_out: set[str] = set()  # refspecs of what is not acceptable beside conversations
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -122,9 +126,9 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        specs = refspecs if self.has_bad_list else [*refspecs, LISTS]
-        incoming = transport.fetch(specs)
-        lists = take_lists(incoming)
+        specs = [*refspecs, *(spec for spec in (LISTS, MARK) if spec not in self.left_out)]
+        incoming = transport.fetch(specs) if specs else {}
+        lists, mark = take_lists(incoming), take_mark(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
             check_packs(quarantine, self._connection.limits)
@@ -145,9 +149,20 @@ class _Search:
             except Corrupt as error:
                 refused[ref] = error
         purged = self._check_lists(check, received, lists, refused)
+        closed = mark is not None and self._check_mark(check, mark, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, purged)
+        return Incoming(checked, unchanged, refused, purged, closed)
+
+    def _check_mark(self, check: FormatCheck, mark: Oid, refused: dict[str, Corrupt]) -> bool:
+        """Return True if the repository is closed; a mark that is bad is not fetched again."""
+        try:
+            check.visit(check_mark(self._remote.address, mark))
+        except Corrupt as error:
+            self.left_out.add(MARK)
+            refused[CLOSED] = error
+            return False
+        return True
 
     def _check_lists(
         self, check: FormatCheck, received: ReceivedObjects, lists: Sequence[Oid], refused: dict[str, Corrupt]
@@ -160,6 +175,6 @@ class _Search:
                 check.visit(objects)
                 purged = purged.join(found)
             except (Corrupt, NotFound) as error:
-                self.has_bad_list = True
+                self.left_out.add(LISTS)
                 refused[f"{PURGED_ON_REMOTE}{oid}"] = error if isinstance(error, Corrupt) else Corrupt(error.message)
         return purged

@@ -23,6 +23,7 @@ from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.purged_lists import SENT, push_list
+from scopes.sync.remotes import Remote
 
 NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
@@ -31,9 +32,10 @@ NEWER_ON_REMOTE: Final = (
 _OFFERED: Final = "it has what was purged elsewhere: scopes purge --accept, then push again"
 
 
-def list_purged(repository: Repository, remote: str) -> list[ConversationId]:
-    """Return the conversations of which a remote has what was purged here, sorted."""
-    wanted = {ref.rpartition("/")[2] for ref in read_values(repository.path).get(remote, {})}
+def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
+    """Return the conversations of which some remotes have what was purged here, sorted."""
+    values = read_values(repository.path)
+    wanted = {ref.rpartition("/")[2] for remote in remotes for ref in values.get(remote.name, {})}
     return sorted(name for root, name in list_roots(repository).items() if root in wanted)
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import NotFound, SecretsFound
 from scopes.history.open_tips import OpenTips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.unfinished import refuse_unfinished
@@ -23,11 +24,13 @@ from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.family import list_members
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
-from scopes.sync.local_conversations import Selection, choose_local, read_all_tips
+from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.placement import Placement
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote
@@ -109,7 +112,7 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there.
+    that were purged are deleted there. A repository that is full is closed, and new ones go to the next.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -117,11 +120,19 @@ def push(
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
-    chosen = list_purged(repository, remote.name) if purged else choose_local(repository, selection)
+    members = list_members(repository, remote)
+    chosen = list_purged(repository, members) if purged else choose_local(repository, selection)
+    placement = Placement(repository, remote, connection)
     mode: Mode = "allow" if allow_secrets else "refuse"
-    run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
-    rows = run.run(chosen)
-    deleted = run.finish(purged=purged)
+    rows: dict[ConversationId, PushedConversation] = {}
+    runs: list[_Push] = []
+    deleted: list[Note] = []
+    for member, conversations in placement.walk(chosen):
+        run = _Push(repository, member, connection, mode, force=force, include_open=include_open)
+        rows |= run.run(conversations) if conversations else {}
+        deleted += run.finish(purged=purged)
+        runs.append(run)
+    rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
         remote=remote.name,
@@ -129,14 +140,19 @@ def push(
         conversations=shown,
         unchanged=len(chosen) - len(shown),
         notes=(
-            *((_SECRETS,) if run.has_found_secrets else ()),
+            *((_SECRETS,) if any(run.has_found_secrets for run in runs) else ()),
+            *placement.notes,
             *_note_held(shown),
-            *_note_behind(shown, remote),
-            *_notes(shown, remote),
-            *_note_fetched(run.fetched, remote),
+            *(note for run in runs for note in run.describe()),
             *deleted,
         ),
     )
+
+
+def _refuse(repository: Repository, conversation: ConversationId, reason: str) -> PushedConversation:
+    root = name_of_conversation(repository, conversation).root
+    branches = len(list_branch_tips(repository, conversation))
+    return PushedConversation(conversation, root, "refused", branches, reason=reason)
 
 
 class _Push:
@@ -181,6 +197,15 @@ class _Push:
             reason = f"the remote moved {TRIES} times meanwhile; try again"
             self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
         return self._rows
+
+    def describe(self) -> tuple[Note, ...]:
+        """Return notes about branches that were left as they are, and about what was fetched."""
+        rows = [row for row in self._rows.values() if row.is_shown]
+        return (
+            *_note_behind(rows, self._remote),
+            *_notes(rows, self._remote),
+            *_note_fetched(self.fetched, self._remote),
+        )
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""

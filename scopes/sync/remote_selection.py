@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
@@ -29,20 +30,31 @@ def choose_refspecs(repository: Repository, selection: Selection, transport: Git
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
     if selection.names:
-        names: list[RemoteName] = []
-        listed: Mapping[RemoteName, Oid] | None = None
-        for text in selection.names:
-            try:
-                names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
-            except ScopesError:
-                if not _PREFIX.fullmatch(text):
-                    raise
-                listed = _list(transport) if listed is None else listed
-                names.append(_find(listed, text))
-        return [refspec_of(name) for name in dict.fromkeys(names)]
+        return list(map(refspec_of, resolve_names(repository, selection.names, partial(_list, transport))))
     if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
     return list(map(refspec_of, list_names(repository, selection, transport)))
+
+
+def resolve_names(
+    repository: Repository, texts: Iterable[str], list_there: Callable[[], Mapping[RemoteName, Oid]]
+) -> list[RemoteName]:
+    """Return the conversations that are named, here or by the beginning of a root that a remote has.
+
+    Raises:
+        NotFound, Ambiguous: a name is that of no conversation, or of several.
+    """
+    names: list[RemoteName] = []
+    listed: Mapping[RemoteName, Oid] | None = None
+    for text in texts:
+        try:
+            names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
+        except ScopesError:
+            if not _PREFIX.fullmatch(text):
+                raise
+            listed = list_there() if listed is None else listed
+            names.append(_find(listed, text))
+    return list(dict.fromkeys(names))
 
 
 def list_names(repository: Repository, selection: Selection, transport: GitTransport) -> dict[RemoteName, Oid]:

@@ -44,6 +44,9 @@ def push(
     --include-open sends it at once. If it grows after it was sent, the next push replaces it on the remote, and every
     fetch replaces it here; the history of the remote keeps the earlier one.
 
+    A repository that is full, with 5,000 conversations, is closed: new conversations go to the next one beside it, such
+    as talks-2.git, which becomes the remote origin-2. See FULL REPOSITORIES in the manual page.
+
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
     all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.

@@ -1,0 +1,111 @@
+"""The repositories that a remote consists of: those known here, and the next one once the last is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from scopes.errors import NotFound, Refused
+from scopes.ids import ConversationId, Oid
+from scopes.store.quarantine import Quarantine
+from scopes.store.refs import REMOTES
+from scopes.store.remote_family import find_next, list_family
+from scopes.store.remote_file import read_addresses
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.closed import CLOSED, check_mark
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.names import RemoteName
+from scopes.sync.remote_selection import list_names, refspec_of, resolve_names
+from scopes.sync.remotes import Remote, resolve_remote, save_remote
+
+_RENAME: Final = "remove it, or rename it: scopes remote remove"
+
+
+def list_members(repository: Repository, remote: Remote) -> list[Remote]:
+    """Return the known repositories of a remote, the oldest first; that of a bundle is the only one."""
+    addresses = read_addresses(repository.path)
+    if addresses.get(remote.name) != remote.address.text:
+        return [remote]
+    return [remote, *(resolve_remote(repository, name) for name in list_family(addresses, remote.name)[1:])]
+
+
+def add_member(repository: Repository, members: list[Remote]) -> Remote:
+    """Add the repository after the last one to the members, and to the remotes of the store; return it.
+
+    Raises:
+        Refused: the last one has no name that can be numbered, or another remote has the name of the new one.
+    """
+    first, last = members[0], members[-1]
+    following = find_next(last.address.text)
+    if following is None:
+        raise Refused(f"{last.address.text} has no name that can be numbered", hint="add the next repository yourself")
+    name = f"{first.name}-{following.number}"
+    added = Remote(name, last.address._replace(text=following.address))
+    with exclusive_write(repository):
+        known = read_addresses(repository.path)
+        if known.get(name) != following.address:
+            if name in known:
+                problem = f"{first.name} goes on at {following.address}, and another remote is called {name}"
+                raise Refused(problem, hint=f"{_RENAME} {name}")
+            save_remote(repository, added)
+    members.append(added)
+    return added
+
+
+def is_closed(remote: Remote, refs: Mapping[str, Oid]) -> bool:
+    """Return True if the refs of a repository say that it is closed.
+
+    Raises:
+        Corrupt: its mark is not acceptable.
+    """
+    if CLOSED not in refs:
+        return False
+    check_mark(remote.address, refs[CLOSED])
+    return True
+
+
+def learn_members(
+    repository: Repository, members: list[Remote], quarantine: Quarantine, connection: Connection
+) -> None:
+    """Ask the last known repository whether it is closed, and so on, and add those that follow; raises as they do."""
+    while is_closed(members[-1], connection.open(quarantine, members[-1].address).list_refs(CLOSED)):
+        add_member(repository, members)
+
+
+def choose_named(
+    repository: Repository, names: Iterable[str], members: list[Remote], connection: Connection
+) -> dict[str, list[str]]:
+    """Return what to fetch of named conversations from each of several repositories, by its name.
+
+    Raises:
+        NotFound, Ambiguous: a name is that of no conversation, or of several.
+        Inaccessible, Corrupt: one of them does not answer, or sent what is damaged.
+    """
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        learn_members(repository, members, quarantine, connection)
+        listed = {
+            each.name: list_names(repository, Selection(), connection.open(quarantine, each.address))
+            for each in members
+        }
+    everything: dict[RemoteName, Oid] = {}
+    for found in listed.values():
+        everything |= found
+    wanted = resolve_names(repository, names, lambda: everything)
+    if any(name not in everything for name in wanted):
+        raise NotFound("the remote does not have this conversation", hint="list what it has: scopes remote list")
+    return {member: [refspec_of(name) for name in wanted if name in found] for member, found in listed.items()}
+
+
+def place_known(
+    repository: Repository, members: Iterable[Remote], conversations: Iterable[ConversationId]
+) -> dict[ConversationId, Remote]:
+    """Return the repository of each conversation that one had when it was last seen: the oldest, if several had it."""
+    roots = {name: root for root, name in list_roots(repository).items()}
+    places: dict[Oid, Remote] = {}
+    for member in members:
+        prefix = f"{REMOTES}{member.name}/"
+        for ref in repository.list_ref_names(prefix):
+            places.setdefault(Oid(ref.removeprefix(prefix)), member)
+    return {each: places[roots[each]] for each in conversations if each in roots and roots[each] in places}
