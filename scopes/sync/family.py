@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from scopes.errors import NotFound, Refused
 from scopes.ids import ConversationId, Oid
@@ -20,8 +19,6 @@ from scopes.sync.names import RemoteName
 from scopes.sync.remote_selection import list_names, refspec_of, resolve_names
 from scopes.sync.remotes import Remote, resolve_remote, save_remote
 
-_RENAME: Final = "remove it, or rename it: scopes remote remove"
-
 
 def list_members(repository: Repository, remote: Remote) -> list[Remote]:
     """Return the known repositories of a remote, the oldest first; that of a bundle is the only one."""
@@ -31,24 +28,33 @@ def list_members(repository: Repository, remote: Remote) -> list[Remote]:
     return [remote, *(resolve_remote(repository, name) for name in list_family(addresses, remote.name)[1:])]
 
 
-def add_member(repository: Repository, members: list[Remote]) -> Remote:
-    """Add the repository after the last one to the members, and to the remotes of the store; return it.
+def find_next_member(repository: Repository, members: list[Remote]) -> Remote:
+    """Return the repository after the last one, as a remote that may be known here.
 
     Raises:
-        Refused: the last one has no name that can be numbered, or another remote has the name of the new one.
+        Refused: the last one has no name that can be numbered, or another remote has the name of the next one.
     """
     first, last = members[0], members[-1]
     following = find_next(last.address.text)
     if following is None:
-        raise Refused(f"{last.address.text} has no name that can be numbered", hint="add the next repository yourself")
+        hint = "add another remote: scopes remote add NAME ADDRESS"
+        raise Refused(f"no repository can follow {last.address.text}: its name cannot be numbered", hint=hint)
     name = f"{first.name}-{following.number}"
-    added = Remote(name, last.address._replace(text=following.address))
+    if read_addresses(repository.path).get(name, following.address) != following.address:
+        problem = f"{first.name} goes on at {following.address}, and another remote is called {name}"
+        raise Refused(problem, hint=f"remove that one: scopes remote remove {name}")
+    return Remote(name, last.address._replace(text=following.address))
+
+
+def add_member(repository: Repository, members: list[Remote]) -> Remote:
+    """Add the repository after the last one to the members and to the remotes of the store, and return it.
+
+    Raises:
+        Refused: as `find_next_member`, or the store has too many remotes.
+    """
     with exclusive_write(repository):
-        known = read_addresses(repository.path)
-        if known.get(name) != following.address:
-            if name in known:
-                problem = f"{first.name} goes on at {following.address}, and another remote is called {name}"
-                raise Refused(problem, hint=f"{_RENAME} {name}")
+        added = find_next_member(repository, members)
+        if added.name not in read_addresses(repository.path):
             save_remote(repository, added)
     members.append(added)
     return added

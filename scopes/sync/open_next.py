@@ -21,6 +21,7 @@ from scopes.sanitize import clean_line
 from scopes.store.error_translation import translated
 from scopes.store.git_program import find_git
 from scopes.store.quarantine import Quarantine
+from scopes.store.remote_family import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.closed import CLOSED, write_mark
@@ -58,11 +59,12 @@ def how_to_create(address: Address) -> str:
     return f"create {where}, with the rights of the one before it; then push again: scopes push --all"
 
 
-def close(
-    repository: Repository, remote: Remote, number: int, quarantine: Quarantine, connection: Connection
-) -> str | None:
+def close(repository: Repository, remote: Remote, quarantine: Quarantine, connection: Connection) -> str | None:
     """Mark a repository as closed, unless another machine has done so; return why that was refused, else None."""
-    mark = write_mark(repository, number)
+    following = find_next(remote.address.text)
+    if following is None:
+        return "its name cannot be numbered"
+    mark = write_mark(repository, following.number)
     transport = connection.open(quarantine, remote.address)
     status = transport.push([RefUpdate(CLOSED, None, mark)])[0]
     if status.reason is None or is_closed(remote, transport.list_refs(CLOSED)):

@@ -14,12 +14,11 @@ from typing import Final
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note
-from scopes.store.remote_family import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.family import add_member, is_closed, list_members, place_known
+from scopes.sync.family import add_member, find_next_member, is_closed, list_members, place_known
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import ON_REMOTE
 from scopes.sync.open_next import close, open_next
@@ -28,7 +27,7 @@ from scopes.sync.remotes import Remote
 _EVERYTHING: Final = "refs/scopes/v1/*"
 _MEGABYTE: Final = 1_000_000
 _CONVERSATIONS, _MEGABYTES = 5_000, 5_000
-_ANOTHER: Final = "or raise the limits: scopes config scopes.remoteConversations NUMBER, scopes.remoteMegabytes NUMBER"
+_ANOTHER: Final = "or raise the limits: scopes config set scopes.remoteConversations NUMBER"
 
 
 class Placement:
@@ -94,16 +93,15 @@ class Placement:
             for each in new:
                 if roots.get(each) in there:
                     places.setdefault(each, member)
-            if member == self._members[-1] and is_closed(member, refs) and self._is_next_there(member):
+            if member == self._members[-1] and is_closed(member, refs) and self._is_next_there():
                 add_member(self._repository, self._members)
         return refs
 
-    def _is_next_there(self, member: Remote) -> bool:
-        """Return True if the repository after a closed one can be read; otherwise it is opened when it is needed."""
-        following = find_next(member.address.text)
+    def _is_next_there(self) -> bool:
+        """Return True if the repository after the last one can be read; otherwise it is opened when it is needed."""
         try:
-            return following is not None and bool(self._list(member._replace(address=_at(member, following.address))))
-        except (Inaccessible, NotFound):
+            return bool(self._list(find_next_member(self._repository, self._members)))
+        except (Inaccessible, NotFound, Refused):
             return False
 
     def _list(self, member: Remote) -> dict[str, Oid]:
@@ -132,15 +130,12 @@ class Placement:
 
     def _open_next(self, last: Remote) -> dict[str, Oid]:
         """Open the repository after the last one, close that one, and return the refs of the next one."""
-        following = find_next(last.address.text)
-        if following is None:
-            raise Refused(f"{last.address.text} has no name that can be numbered", hint=_ANOTHER)
-        address = _at(last, following.address)
+        address = find_next_member(self._repository, self._members).address
         found = open_next(last.address, address, self._quarantine, self._connection)
         if _count(found) and not is_closed(last, self._list(last)):
             problem = f"{address.text} has conversations, and nothing says that it is the next repository"
             raise Refused(problem, hint=f"rename it; {_ANOTHER}")
-        refusal = close(self._repository, last, following.number, self._quarantine, self._connection)
+        refusal = close(self._repository, last, self._quarantine, self._connection)
         if refusal is not None:
             raise Refused(f"it cannot be closed: {refusal}", hint="ask for the right to write")
         added = add_member(self._repository, self._members)
@@ -154,10 +149,6 @@ def _arrange(
 ) -> Iterator[tuple[Remote, list[ConversationId]]]:
     for member in members:
         yield member, [each for each in chosen if places.get(each) == member]
-
-
-def _at(member: Remote, text: str) -> Address:
-    return member.address._replace(text=text)
 
 
 def _count(refs: Iterable[str]) -> int:

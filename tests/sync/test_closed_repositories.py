@@ -12,12 +12,14 @@ from scopes.errors import Corrupt, NotFound
 from scopes.store.config import Setting
 from scopes.store.remote_family import find_next, list_family
 from scopes.store.repository import Repository
+from scopes.sync import placement
 from scopes.sync.addresses import parse_address
-from scopes.sync.change_remotes import remove_remote, show_remotes
+from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
 from scopes.sync.closed import CLOSED, check_mark, write_mark
 from scopes.sync.family import list_members
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.placement import Placement
 from scopes.sync.pull import pull
 from scopes.sync.remote_conversations import list_remote
 from scopes.sync.remotes import resolve_remote
@@ -193,8 +195,6 @@ def test_two_machines_that_cross_the_limit_at_once_open_one_repository(store, ba
     dave = limited(machine(tmp_path / "dave", bare, "dave"), 2, "dave")
     history(dave, "main: d1", author="dave")
     push_to(store, "conv-001", "conv-002")
-    from scopes.sync import placement
-
     original = placement.close
 
     def overtaken(*words):
@@ -212,8 +212,6 @@ def test_two_machines_that_cross_the_limit_at_once_open_one_repository(store, ba
 
 @pytest.mark.parametrize("step", ["open_next", "close", "add_member"])
 def test_a_push_that_dies_while_it_opens_the_next_repository_is_repeated(store, bare, step, monkeypatch):
-    from scopes.sync import placement
-
     original = getattr(placement, step)
 
     def dies_after(*words):
@@ -228,7 +226,7 @@ def test_a_push_that_dies_while_it_opens_the_next_repository_is_repeated(store, 
     assert [count(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
 
 
-def test_a_next_repository_that_is_gone_is_made_again(store, bare):
+def test_a_fetch_says_which_repository_is_gone(store, bare):
     push_to(store, "conv-001", "conv-002", "conv-003")
     os.rename(numbered(bare, 2), f"{bare}.away")
     with pytest.raises(NotFound, match=r"-2\.git"):
@@ -279,6 +277,47 @@ def test_a_repository_is_full_by_its_size_too(repository, bare):
         file.truncate(1_000_000)
     push_to(store)
     assert [count(path) for path in (bare, numbered(bare, 2))] == [1, 1]
+
+
+def test_the_size_of_a_server_is_taken_to_be_its_share_of_the_store(store):
+    size = sum(os.stat(os.path.join(each, name)).st_size for each, _, names in os.walk(store.path) for name in names)
+    placing = Placement(store, resolve_remote(store, None), connection())
+    whole = placing._measure(parse_address("git@host:talks.git"), 9)
+    assert 0 < whole < size
+    assert placing._measure(parse_address("git@host:talks.git"), 1) == whole // 5
+    assert placing._measure(parse_address("git@host:talks.git"), 0) == 0
+
+
+def test_a_host_that_takes_only_branches_has_the_mark_as_a_branch(repository, bare, tmp_path):
+    for number in range(2):
+        history(repository, f"main: m{number}")
+    address = parse_address(bare)._replace(as_branches=True)
+    add_remote(repository, "origin", address, connection())
+    push_to(limited(repository, 1))
+    assert "refs/heads/scopes/v1/closed/next" in git(bare, "for-each-ref")
+    assert resolve_remote(repository, "origin-2").address.as_branches
+    dave = make_store(tmp_path / "dave")
+    add_remote(dave, "origin", address, connection())
+    assert len(fetch_from(open_store(dave)).conversations) == 2
+
+
+def test_a_remote_that_has_the_name_of_the_next_repository_is_in_the_way(store, bare, tmp_path):
+    add(store, make_bare(tmp_path / "other.git"), "origin-2")
+    pushed = push_to(store)
+    assert sorted(row.status for row in pushed.conversations) == ["new", "new", "refused", "refused", "refused"]
+    assert "another remote is called origin-2" in (pushed.conversations[-1].reason or "")
+    assert CLOSED not in git(bare, "for-each-ref")
+    remove_remote(store, "origin-2")
+    assert push_to(store).exit_code == 0
+
+
+def test_an_undo_of_a_pull_takes_back_what_came_from_all_repositories(store, bare, tmp_path):
+    push_to(store)
+    dave = machine(tmp_path / "dave", bare, "dave")
+    pull(dave, resolve_remote(dave, None), Selection(), connection())
+    assert len(list_roots(dave)) == 5
+    undo(dave, None)
+    assert list_roots(open_store(dave.path)) == {}
 
 
 def test_without_limits_nothing_is_closed(store, bare):

@@ -62,7 +62,8 @@ def remote_remove(
 ) -> int:
     """Remove a remote.
 
-    Repositories that go on after a full one, such as origin-2, are removed with it. Nothing is deleted there, and no conversation here.
+    Repositories that go on after a full one, such as origin-2, are removed with it. Nothing is deleted there, and no
+    conversation here.
 
     Examples:
       scopes remote remove backup
