@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from scopes.errors import NotFound, Refused
+from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId, Oid
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs import REMOTES
@@ -15,9 +17,11 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.closed import CLOSED, check_mark
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.names import RemoteName
+from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.remote_selection import list_names, refspec_of, resolve_names
 from scopes.sync.remotes import Remote, resolve_remote, save_remote
+
+_FEW: Final = 20  # conversations that are looked up one by one
 
 
 def list_members(repository: Repository, remote: Remote) -> list[Remote]:
@@ -104,14 +108,23 @@ def choose_named(
     return {member: [refspec_of(name) for name in wanted if name in found] for member, found in listed.items()}
 
 
+def find_roots(repository: Repository, conversations: Sequence[ConversationId]) -> dict[ConversationId, Oid]:
+    """Return the root commits of conversations; one whose root is damaged is left out."""
+    if len(conversations) > _FEW:
+        return {name: root for root, name in list_roots(repository).items()}
+    roots = {each: find_root_commit(repository, each) for each in conversations}
+    return {each: root for each, root in roots.items() if root is not None}
+
+
 def place_known(
-    repository: Repository, members: Iterable[Remote], conversations: Iterable[ConversationId]
+    repository: Repository, members: Iterable[Remote], roots: Mapping[ConversationId, Oid]
 ) -> dict[ConversationId, Remote]:
     """Return the repository of each conversation that one had when it was last seen: the oldest, if several had it."""
-    roots = {name: root for root, name in list_roots(repository).items()}
-    places: dict[Oid, Remote] = {}
+    places: dict[ConversationId, Remote] = {}
     for member in members:
-        prefix = f"{REMOTES}{member.name}/"
-        for ref in repository.list_ref_names(prefix):
-            places.setdefault(Oid(ref.removeprefix(prefix)), member)
-    return {each: places[roots[each]] for each in conversations if each in roots and roots[each] in places}
+        known = repository.list_ref_names(f"{REMOTES}{member.name}/") if len(roots) > _FEW else None
+        for each, root in roots.items():
+            ref = tracking_ref(member.name, root)
+            if ref in known if known is not None else repository.find_ref(ref) is not None:
+                places.setdefault(each, member)
+    return places

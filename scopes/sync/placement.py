@@ -18,7 +18,7 @@ from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.family import add_member, find_next_member, is_closed, list_members, place_known
+from scopes.sync.family import add_member, find_next_member, find_roots, is_closed, list_members, place_known
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import ON_REMOTE
 from scopes.sync.open_next import close, open_next
@@ -54,13 +54,14 @@ class Placement:
             Inaccessible, Corrupt: a repository does not answer, or sent what is damaged.
             Refused: the next repository cannot be added to the remotes.
         """
-        places = place_known(self._repository, self._members, chosen)
+        roots = find_roots(self._repository, chosen)
+        places = place_known(self._repository, self._members, {each: roots[each] for each in chosen if each in roots})
         new = [each for each in chosen if each not in places]
         if not new:
             yield from _arrange(self._members, chosen, places)
             return
         with quarantine_of(self._repository, knows_remotes=False) as self._quarantine:
-            refs = self._find_places(new, places)
+            refs = self._find_places({each: roots[each] for each in new if each in roots}, places)
             yield from _arrange(self._members, chosen, places)
             yield from self._place_new([each for each in new if each not in places], refs)
 
@@ -83,15 +84,16 @@ class Placement:
                 self.refused = waiting
                 return
 
-    def _find_places(self, new: Sequence[ConversationId], places: dict[ConversationId, Remote]) -> Mapping[str, Oid]:
+    def _find_places(
+        self, roots: Mapping[ConversationId, Oid], places: dict[ConversationId, Remote]
+    ) -> Mapping[str, Oid]:
         """Find out which repositories have conversations already; return the refs of the last one."""
-        roots = {name: root for root, name in list_roots(self._repository).items()}
         refs: dict[str, Oid] = {}
         for member in self._members:  # which grows
             refs = self._list(member)
             there = {ref.rpartition("/")[2] for ref in refs if ref.startswith(ON_REMOTE)}
-            for each in new:
-                if roots.get(each) in there:
+            for each, root in roots.items():
+                if root in there:
                     places.setdefault(each, member)
             if member == self._members[-1] and is_closed(member, refs) and self._is_next_there():
                 add_member(self._repository, self._members)
