@@ -177,9 +177,9 @@ def test_a_push_by_a_directory_sends_nothing_of_another_machine_to_a_new_remote(
     fetch_from(bob)
     here = Selection(project=directory(checkout(tmp_path / "work" / "shop")))
     assert len(choose_to_send(bob, here, "origin")) == 2
-    for remote in ("backup", None):
+    for remotes in (["backup"], []):
         with pytest.raises(NotFound, match="began in this project here") as caught:
-            choose_to_send(bob, here, remote)
+            choose_to_send(bob, here, *remotes)
         assert (
             caught.value.hint == "2 conversations of other machines have its name: choose by the name: --project shop"
         )

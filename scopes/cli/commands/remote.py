@@ -124,7 +124,8 @@ def remote_set_url(
 def remote_remove(context: usage.Context, name: RemoteName) -> int:
     """Remove a remote.
 
-    Nothing is deleted there, and no conversation here.
+    Repositories that go on after a full one, such as origin-2, are removed with it. Nothing is deleted there, and no
+    conversation here.
 
     Examples:
       scopes remote remove backup
