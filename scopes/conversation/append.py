@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
 from scopes.history.limits import check_limits, idle_before, read_limits
-from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
+from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
@@ -30,6 +30,7 @@ else:
 
 _KEEPING = "00", "01"  # the ids of one commit of 128 begin like this: then digests for later merges are kept
 _IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
+_newest: dict[Oid, Below] = {}  # of the last commit that was written here, which mostly is the parent of the next one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +196,11 @@ def message_writers(
 def _write(objects: Objects, base: str | None, given: Message, given_blob: Oid, tip: Oid) -> Oid:
     message = _with_touched_files(objects, tip, given)
     blob = given_blob if message is given else write_message_blob(objects, message)
-    return write_message_commit(objects, tip, message, blob, base, _replaced(objects, tip, message))
+    below = _newest.get(tip) or read_below(objects, tip)
+    commit, now = write_message_over(objects, tip, below, message, blob, base, _replaced(objects, tip, message))
+    _newest.clear()
+    _newest[commit] = now
+    return commit
 
 
 def _with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:

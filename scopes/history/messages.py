@@ -72,9 +72,6 @@ class Below(NamedTuple):
     participants: frozenset[tuple[str, bytes]] = frozenset()
 
 
-_newest: dict[Oid, Below] = {}  # of the last commit written by itself, which mostly is the parent of the next one
-
-
 class MessageHeader(NamedTuple):
     """The fields of a message that are in its commit.
 
@@ -378,11 +375,7 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
     `state_changes` are changes to the state that are made before the claims of the message. `sign` returns the bytes of
     the commit with a signature.
     """
-    below = _newest.get(parent) or read_below(objects, parent)
-    commit, now = write_message_over(objects, parent, below, message, blob, base, state_changes, sign)
-    _newest.clear()
-    _newest[commit] = now
-    return commit
+    return write_message_over(objects, parent, read_below(objects, parent), message, blob, base, state_changes, sign)[0]
 
 
 def read_below(objects: Objects, parent: Oid) -> Below:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.append import append
+from scopes.conversation import append as appending
+from scopes.conversation.append import append, message_writers
 from scopes.conversation.branch import append_to_new_branch, branch
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
@@ -34,6 +37,25 @@ def test_a_message_goes_to_the_active_branch_or_to_the_named_one(repository):
     assert texts(repository, "conv-001/main") == ["a", "c"]
     assert texts(repository, "conv-001/fix") == ["a", "b", "d"]
     assert texts(repository, "conv-001/other") == ["a", "c", "e"]
+
+
+def test_messages_in_one_process_have_the_commits_that_separate_processes_write(repository):
+    """A process knows the state of the commit that it wrote last; here two branches are written by turns."""
+    history(repository, "main: a")
+    start = list_branch_tips(repository, "conv-001")["main"]
+
+    def write_all(*, apart: bool) -> list[str]:
+        tips = [start, start]
+        for number in range(12):
+            if apart:
+                appending._newest.clear()
+            branch, author = number % 5 % 2, Author("ab"[number % 3 % 2])
+            message = replace(plain_message(author, "x"), id=f"{number:026}", time="2026-01-01T00:00:00Z")
+            [write] = message_writers(repository, "conv-001", [message])
+            tips[branch] = write(tips[branch])
+        return tips
+
+    assert write_all(apart=False) == write_all(apart=True)
 
 
 def test_a_message_has_id_author_recipients_conversation_branch_and_time(repository):

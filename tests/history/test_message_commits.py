@@ -8,7 +8,6 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.errors import Invalid
-from scopes.history import messages
 from scopes.history.messages import (
     read_below,
     split_message_tree,
@@ -171,27 +170,10 @@ def test_a_chain_that_knows_the_state_below_has_the_commits_of_one_that_reads_it
         time = None if number % 2 else "1960-01-01T00:00:00Z"
         stored = Message(id=f"{number:026}", author=author, parts=text_parts("x"), time=time)
         blob = write_message_blob(repository, stored)
-        messages._newest.clear()
         read = write_message_commit(repository, read, stored, blob)
         known, below = write_message_over(repository, known, below, stored, blob)
         assert known == read
         assert below[:2] == read_below(repository, known)[:2]
-
-
-def test_messages_in_one_process_have_the_commits_that_separate_processes_write(repository):
-    """A process knows the state of the commit that it wrote last; here two branches are written by turns."""
-    start = write_root_commit(repository, ROOT, {})
-    together, apart = [start, start], [start, start]
-    for number in range(12):
-        branch = number % 5 % 2
-        stored = Message(id=f"{number:026}", author=Author("ab"[number % 3 % 2]), parts=text_parts("x"))
-        together[branch] = put(repository, together[branch], stored)
-    for number in range(12):
-        branch = number % 5 % 2
-        stored = Message(id=f"{number:026}", author=Author("ab"[number % 3 % 2]), parts=text_parts("x"))
-        messages._newest.clear()
-        apart[branch] = put(repository, apart[branch], stored)
-    assert together == apart
 
 
 @pytest.mark.parametrize("state", [None, "b" * 40])

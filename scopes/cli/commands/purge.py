@@ -59,18 +59,13 @@ def purge(
     --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,
     and their records in the copy that the store keeps; the file itself is named, and stays.
 
-    The search at the end looks for the id of every object that was removed, whatever its size, and in every object and
-    file, compressed or not, for the longest 64 lines of 16 characters and more: as they are, in lower case, as JSON
-    writes them and in base64. A copy of a shorter line elsewhere is not found by it.
-
     What was purged is remembered by hashes, and does not come back: not by an import of the same transcript, not by a
     fetch, and other people's stores are offered to purge it, too. Not reached are copies elsewhere: the remotes until
     you push, their backups and caches, other stores until they accept, exports, and the transcripts of the agents
     themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
 
-    What others have purged is offered, and removes nothing by itself. --offers lists it: which machine, what git says
-    about the signature of its list, and what of it is here. --accept removes it, --decline keeps it; until then a
-    conversation that came from elsewhere is not pushed while it has it. One that began here always is.
+    What others have purged is offered, and removes nothing by itself: --offers lists it, --accept removes it, --decline
+    keeps it. See OFFERS OF OTHERS in the manual page.
 
     In a terminal it asks; scripts need --yes. The exit code is 7 if something is left.
 
@@ -94,9 +89,7 @@ def purge(
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     request = _read_request(conversation, messages or [], file, query, transcript)
-    if go_on + (request != PurgeRequest()) != 1:
-        hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
-        raise Invalid("name one thing to purge", hint=hint)
+    _check_one_thing(request, go_on=go_on)
     if go_on:
         with progress(invocation.output(), "purging") as meter:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
@@ -106,6 +99,12 @@ def purge(
     invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+
+
+def _check_one_thing(request: PurgeRequest, *, go_on: bool) -> None:
+    if go_on + (request != PurgeRequest()) != 1:
+        hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
+        raise Invalid("name one thing to purge", hint=hint)
 
 
 def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: bool) -> int:
