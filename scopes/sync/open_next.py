@@ -29,6 +29,7 @@ from scopes.sync.connection import Connection
 from scopes.sync.family import is_closed
 from scopes.sync.git_transport import RefUpdate
 from scopes.sync.remotes import Remote
+from scopes.sync.wrong_remotes import refuse_store
 
 _SHARING: Final = re.compile(r"group|all|world|everybody|true|false|umask|[0-7]{1,4}")
 _OURS: Final = ("refs/scopes/", "refs/heads/scopes/")
@@ -38,9 +39,10 @@ def open_next(before: Address, address: Address, quarantine: Quarantine, connect
     """See that the repository after another one is there, and return its refs; in a directory it is created.
 
     Raises:
-        Refused: it is not there, and somebody has to create it; or it has something else.
+        Refused: it is not there, and somebody has to create it; or it is a store, or has something else.
         Inaccessible: the directory cannot be created.
     """
+    refuse_store(address)
     if address.transport == "directory" and not os.path.isdir(address.text):
         _create(address.text, before.text)
     try:

@@ -9,9 +9,7 @@ import pytest
 
 from scopes.conversation.undo import undo
 from scopes.errors import Corrupt, NotFound
-from scopes.store.config import Setting
 from scopes.store.remote_family import find_next, list_family
-from scopes.store.repository import Repository
 from scopes.sync import placement
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
@@ -24,8 +22,19 @@ from scopes.sync.pull import pull
 from scopes.sync.remote_conversations import list_remote
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say
-from tests.support.remotes import add, clone_to, connection, fetch_from, machine, make_bare, push_to
-from tests.support.store import FAST, assert_sound, git, make_store, open_store
+from tests.support.remotes import (
+    add,
+    clone_to,
+    connection,
+    count_conversations,
+    fetch_from,
+    limited,
+    machine,
+    make_bare,
+    numbered,
+    push_to,
+)
+from tests.support.store import assert_sound, git, make_store, open_store
 
 NEXT = {
     "/srv/talks.git": "/srv/talks-2.git",
@@ -56,14 +65,6 @@ def test_repositories_of_a_remote_have_its_name_with_a_number_and_the_next_addre
     assert list_family({**known, "o-3": "/t-3.git"}, "o") == ["o", "o-2", "o-3", "o-4"]
 
 
-def limited(repository: Repository, conversations: int, actor: str = "carol", **settings: str) -> Repository:
-    """Open a store again, with a limit for the repositories of its remotes."""
-    values = {"scopes.remoteconversations": str(conversations), **settings}
-    return open_store(
-        repository.path, {**FAST, **{key: Setting(key, text, "flag") for key, text in values.items()}}, actor
-    )
-
-
 @pytest.fixture
 def store(repository, bare):
     """A store with five conversations whose remote takes two in each repository."""
@@ -73,20 +74,10 @@ def store(repository, bare):
     return limited(repository, 2)
 
 
-def count(path: str) -> int:
-    """Return how many conversations a repository has."""
-    return len(git(path, "for-each-ref", "--format=%(refname)", "refs/scopes/v1/c/").split())
-
-
-def numbered(bare: str, number: int) -> str:
-    """Return the path of one of the repositories after the first."""
-    return bare.replace(".git", f"-{number}.git")
-
-
 def test_a_push_over_the_limit_closes_the_repository_and_opens_the_next(store, bare):
     pushed = push_to(store)
     assert {row.status for row in pushed.conversations} == {"new"}
-    assert [count(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
+    assert [count_conversations(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
     assert [row.name for row in show_remotes(store).remotes] == ["origin", "origin-2", "origin-3"]
     assert [CLOSED in git(path, "for-each-ref") for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [1, 1, 0]
     assert "origin is full and closed; new conversations go to origin-2" in pushed.notes[0].text
@@ -159,7 +150,7 @@ def test_a_conversation_that_another_machine_has_pushed_is_not_pushed_to_the_nex
     fetch_from(store)
     git(dave, "fetch", "-q", store.path, "refs/heads/*:refs/heads/*", "refs/scopes/meta/*:refs/scopes/meta/*")
     assert push_to(limited(open_store(dave.path), 2, "dave")).exit_code == 0
-    assert [count(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
+    assert [count_conversations(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
 
 
 def test_removing_a_remote_removes_all_its_repositories(store):
@@ -204,7 +195,7 @@ def test_two_machines_that_cross_the_limit_at_once_open_one_repository(store, ba
 
     monkeypatch.setattr(placement, "close", overtaken)
     assert {row.status for row in push_to(store, "conv-003").conversations} == {"new"}
-    assert [count(path) for path in (bare, numbered(bare, 2))] == [2, 2]
+    assert [count_conversations(path) for path in (bare, numbered(bare, 2))] == [2, 2]
     assert not os.path.exists(numbered(bare, 3))
     fetch_from(dave)
     assert len(list_roots(open_store(dave.path))) == 4
@@ -223,7 +214,7 @@ def test_a_push_that_dies_while_it_opens_the_next_repository_is_repeated(store, 
         with pytest.raises(KeyboardInterrupt):
             push_to(store)
     push_to(limited(open_store(store.path), 2))
-    assert [count(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
+    assert [count_conversations(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
 
 
 def test_a_fetch_says_which_repository_is_gone(store, bare):
@@ -276,7 +267,7 @@ def test_a_repository_is_full_by_its_size_too(repository, bare):
     with open(os.path.join(bare, "objects", "large"), "wb") as file:
         file.truncate(1_000_000)
     push_to(store)
-    assert [count(path) for path in (bare, numbered(bare, 2))] == [1, 1]
+    assert [count_conversations(path) for path in (bare, numbered(bare, 2))] == [1, 1]
 
 
 def test_the_size_of_a_server_is_taken_to_be_its_share_of_the_store(store):
@@ -322,7 +313,7 @@ def test_an_undo_of_a_pull_takes_back_what_came_from_all_repositories(store, bar
 
 def test_without_limits_nothing_is_closed(store, bare):
     push_to(limited(store, 0, **{"scopes.remotemegabytes": "0"}))
-    assert count(bare) == 5
+    assert count_conversations(bare) == 5
 
 
 def test_over_ssh_somebody_has_to_create_the_next_repository(repository, bare, ssh):
@@ -336,4 +327,4 @@ def test_over_ssh_somebody_has_to_create_the_next_repository(repository, bare, s
     assert CLOSED not in git(bare, "for-each-ref")
     make_bare(numbered(bare, 2))
     assert [row.status for row in push_to(store).conversations] == ["new"]
-    assert count(numbered(bare, 2)) == 1
+    assert count_conversations(numbered(bare, 2)) == 1

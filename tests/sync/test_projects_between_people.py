@@ -6,12 +6,8 @@ import os
 
 import pytest
 
-from scopes.conversation.append import append
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import find_directory
-from scopes.model.conversation import Root
-from scopes.model.message import Author
 from scopes.store.chosen_projects import choose_directory, choose_name
 from scopes.store.projects import find_project
 from scopes.sync import git_transport
@@ -25,18 +21,11 @@ from scopes.sync.remote_projects import read_directories
 from scopes.sync.remote_selection import list_all
 from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
-from tests.support.history import history
+from tests.support.history import history, session_in
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
 SHOP, BACKEND, SITE = "/alice/src/shop", "/alice/src/shop/backend", "/alice/src/site"
-
-
-def session_in(store, number, directory):
-    """Make a conversation as an import does: its root says the directory."""
-    root = Root(f"{number:032d}", "2026-03-09T10:00:00Z", format="codex", native_id=f"s-{number}", cwd=directory)
-    git(store, "update-ref", f"refs/heads/conv-{number:03d}/main", write_root_commit(store, root, {"carol": "human"}))
-    append(store, f"conv-{number:03d}", plain_message(Author("carol", "human"), f"in {directory}"))
 
 
 @pytest.fixture

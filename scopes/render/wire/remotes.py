@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scopes.sync.bundles import BundleCreated, BundleVerified
     from scopes.sync.change_remotes import RemoteChanged, RemoteList
     from scopes.sync.clone import Cloned
+    from scopes.sync.delete_on_remote import DeletedOnRemote
     from scopes.sync.edit_remotes import RemoteShown
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
@@ -54,6 +55,17 @@ def format_remote_shown(result: RemoteShown) -> dict[str, object]:
 def format_remote_list(result: RemoteList) -> dict[str, object]:
     """Return an object for each remote; `conversations` it had when it was last seen."""
     return {"kind": "remote-list", "remotes": [row._asdict() for row in result.remotes]}
+
+
+@to_wire.register
+def format_deleted_on_remote(result: DeletedOnRemote) -> dict[str, object]:
+    """Return an object for each name that was to be deleted."""
+    return {
+        "kind": "deleted-on-remote",
+        "remote": result.remote,
+        "address": result.address,
+        "names": [without_none(**row._asdict()) for row in result.names],
+    }
 
 
 @to_wire.register
