@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
+from scopes import clock
 from scopes.conversation.config import set_setting
 from scopes.conversation.list import list_conversations
 from scopes.errors import Corrupt, NotFound, Refused
@@ -27,6 +29,7 @@ from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.push import push
 from scopes.sync.remotes import remote_option, resolve_remote
 from tests.support.history import history, say, session_in
+from tests.support.made_once import made_once
 from tests.support.purge_offers import STRANGER, everything_of, offer_list
 from tests.support.remotes import (
     add,
@@ -39,20 +42,34 @@ from tests.support.remotes import (
     numbered,
     push_to,
 )
-from tests.support.store import git, make_store, open_store, write_bytes
+from tests.support.store import FAST, git, make_store, open_store, read_bytes, write_bytes
 
+SKIPPED = 200  # more ids than the store has
 NAMES = ["origin", "origin-2", "origin-3"]
 
 
-@pytest.fixture
-def store(repository, bare):
-    """A store whose remote has five conversations, two in each repository."""
+def make(directory):
+    """Make a store whose remote has five conversations, two in each repository; return the path of the first one."""
+    repository = open_store(make_store(directory / "store"), FAST)
     for number in range(5):
         history(repository, f"main: m{number}")
-    add(repository, bare)
-    store = limited(repository, 2)
-    push_to(store)
-    return store
+    address = make_bare(directory / "bare.git")
+    add(repository, address)
+    push_to(limited(repository, 2))
+    return address
+
+
+@pytest.fixture
+def store(bare, request, tmp_path_factory):
+    """A copy of that store and of its repositories."""
+    before, after = (os.path.dirname(path) for path in (made_once(request, tmp_path_factory, "family", make), bare))
+    shutil.copytree(before, after, dirs_exist_ok=True)
+    path = f"{after}/store"
+    addresses = read_bytes(f"{path}/{FILE}")
+    write_bytes(f"{path}/{FILE}", addresses.replace(before.encode(), after.encode()))
+    for _ in range(SKIPPED):
+        clock.new_id()
+    return limited(open_store(path), 2)
 
 
 @pytest.fixture
