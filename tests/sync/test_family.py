@@ -18,13 +18,16 @@ from scopes.store.refs import REMOTES
 from scopes.store.remote_family import find_first, list_firsts
 from scopes.store.remote_file import DEFAULT, FILE, find_default, read_addresses
 from scopes.sync.addresses import parse_address
+from scopes.sync.bundles import import_bundle
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.closed import CLOSED
+from scopes.sync.connection import quarantine_of
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.deleted_there import read_deleted
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
 from scopes.sync.fetch import fetch
 from scopes.sync.fetch_manifests import fetch_manifests
+from scopes.sync.incoming import Incoming, _Search
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.push import push
 from scopes.sync.remotes import remote_option, resolve_remote
@@ -422,3 +425,18 @@ def test_a_closed_repository_of_which_nothing_is_acceptable_leads_to_the_next_on
     fetched = fetch_from(dave)
     assert sorted(row.status for row in fetched.conversations) == ["new"] * 3 + ["unacceptable"] * 2
     assert fetched.exit_code == Corrupt.exit_code
+
+
+def test_nothing_is_asked_for_once_all_that_came_was_not_acceptable(repository, bare):
+    add(repository, bare)
+    search = _Search(repository, resolve_remote(repository, None), connection())
+    search._others.clear()
+    with quarantine_of(repository) as quarantine:
+        assert search.fetch(quarantine, []) == Incoming([], [], {})
+
+
+def test_a_bundle_of_a_closed_repository_leads_nowhere(store, repositories, tmp_path):
+    git(repositories[0], "bundle", "create", "-q", str(tmp_path / "closed.bundle"), "--all")
+    dave = open_store(make_store(tmp_path / "dave"))
+    assert len(import_bundle(dave, str(tmp_path / "closed.bundle"), Selection(), connection()).conversations) == 2
+    assert read_addresses(dave.path) == {}

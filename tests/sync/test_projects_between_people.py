@@ -165,7 +165,8 @@ def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):
 def test_a_push_by_a_directory_sends_nothing_of_another_machine_to_a_new_remote(bob, tmp_path):
     fetch_from(bob)
     here = Selection(project=directory(checkout(tmp_path / "work" / "shop")))
-    assert len(choose_to_send(bob, here, "origin")) == 2
+    for remotes in (["origin"], ["backup", "origin"]):
+        assert len(choose_to_send(bob, here, *remotes)) == 2
     for remotes in (["backup"], []):
         with pytest.raises(NotFound, match="began in this project here") as caught:
             choose_to_send(bob, here, *remotes)
