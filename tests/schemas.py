@@ -79,9 +79,11 @@ DOCUMENTS = {
     "mcp": "mcp-server",
     "mcp install": "host",
     "mcp remove": "host",
+    "mcp status": "mcp-status",
     "conversations resume": "resumption",
     "skills install": "skill-changed",
     "skills remove": "skill-changed",
+    "skills status": "skills-status",
     "hooks install": "hooks-changed",
     "hooks status": "hooks-status",
     "hooks remove": "hooks-changed",
@@ -411,7 +413,7 @@ def make_schemas() -> dict[str, Any]:
 # The commands whose text in a pipe is a table with one row for each thing.
 ROW_COMMANDS = {
     path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
-} | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status"}  # fmt: skip
+} | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status", "mcp status", "skills status"}  # fmt: skip
 ROW_COMMANDS -= {"conversations cat"}
 
 

@@ -66,8 +66,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "hooks status 1...": tuple(TARGETS),
     "mcp install 1": tuple(HOSTS),
     "mcp remove 1": tuple(HOSTS),
+    "mcp status 1...": tuple(HOSTS),
     "skills install 1": tuple(FOLDERS),
     "skills remove 1": tuple(FOLDERS),
+    "skills status 1...": tuple(FOLDERS),
     "watch --print-unit": MANAGERS,
 }
 _AGENT_OPTIONS = {"--as", "--author", "--agent", "--to", "--participant"}

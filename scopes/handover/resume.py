@@ -11,7 +11,7 @@ import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history, message_limit
@@ -106,6 +106,7 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     """
     if request.session not in SESSIONS:
         raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
+    request = replace(request, prompt=request.prompt.strip("\n"))
     wanted = None if request.agent is None else read_agent_program(request.agent)
     branch = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
     with naming(branch):
@@ -225,7 +226,7 @@ def _begin_new(
     block: HistoryBlock = history(
         branch.repository, HistoryRequest(where=where, last=last, max_tokens=maximum, memory=request.memory), choice
     )
-    prompt = block.text + request.prompt
+    prompt = (block.text + request.prompt).rstrip("\n")  # as $(...) of a shell ends
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
         raise Invalid(
             f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",

@@ -73,13 +73,13 @@ def install_skill(
     """
     agent = target_named(agent)
     path = path_of(agent, directories, project=project)
-    text = _read_shipped()
+    text = read_shipped()
     if only_show:
         return SkillChanged(agent=agent, file=path, state="shown", text=text)
     if project:
         require_inside(path, directories.project)
-    before = _read(path)
-    text = _with_users(_with_checksum(text), agent, {agent, *_users_of(before)})
+    before = read_skill(path)
+    text = _with_users(_with_checksum(text), agent, {agent, *users_of(before)})
     if before == text:
         return SkillChanged(agent=agent, file=path, state="unchanged", text=text)
     if before is not None and not force:
@@ -103,12 +103,12 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
     path = path_of(agent, directories, project=project)
     if project:
         require_inside(path, directories.project)
-    before = _read(path)
+    before = read_skill(path)
     if before is None:
         return SkillChanged(agent=agent, file=path, state="absent", text="")
     if not force:
         _check_ours(path, before)
-        others = set(_users_of(before)) - {agent}
+        others = set(users_of(before)) - {agent}
         if others:
             return _keep_for(others, agent, path, before, project=project)
         _check_unedited(path, before)
@@ -120,7 +120,7 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
     with suppress(OSError):
         os.rmdir(os.path.dirname(path))
     sharing = [name for name in _agents_of_folder(agent) if name != agent]
-    lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not _users_of(before) else None
+    lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not users_of(before) else None
     return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=lost)
 
 
@@ -144,7 +144,7 @@ def _agents_of_folder(agent: str) -> list[str]:
     return [name for name, folder in FOLDERS.items() if folder == FOLDERS[agent]]
 
 
-def _users_of(text: str | None) -> list[str]:
+def users_of(text: str | None) -> list[str]:
     """Return the agents that a file in a shared folder was installed for; none if that is not known."""
     found = _USERS.search((text or "").partition("\n---")[0] + "\n")
     return [] if found is None else [name for name in found[1].split() if name in FOLDERS]
@@ -158,19 +158,26 @@ def _with_users(text: str, agent: str, users: Iterable[str]) -> str:
     return text.replace(_OURS, f"{_OURS}  installed-for: {' '.join(sorted(users))}\n", 1)
 
 
-def _read_shipped() -> str:
+def read_shipped() -> str:
+    """Return the text of the skill that this version has."""
     return files("scopes.handover").joinpath("skill.md").read_text("utf-8")
 
 
 def _with_checksum(text: str) -> str:
     """Return the text of a file with its checksum, by which an edited file is known."""
-    return text.replace(_OURS, f"{_OURS}  checksum: {_checksum_of(text)}\n", 1)
+    return text.replace(_OURS, f"{_OURS}  checksum: {checksum_of(text)}\n", 1)
 
 
-def _checksum_of(text: str) -> str:
+def checksum_of(text: str) -> str:
     """Return the checksum of a file without the lines that scopes changes."""
     bare = _USERS.sub("", _CHECKSUM.sub("", text, count=1), count=1)
     return hashlib.sha256(bare.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def written_checksum(text: str) -> str:
+    """Return the checksum that scopes has written into a skill; empty if there is none."""
+    found = _CHECKSUM.search(text.partition("\n---")[0] + "\n")
+    return "" if found is None else found[1]
 
 
 def path_of(agent: str, directories: UserDirectories, *, project: bool) -> str:
@@ -191,8 +198,13 @@ def path_of(agent: str, directories: UserDirectories, *, project: bool) -> str:
     return os.path.join(top, "skills", _FILE)
 
 
-def _read(path: str) -> str | None:
-    """Return a file; None if there is none."""
+def read_skill(path: str) -> str | None:
+    """Return a file; None if there is none.
+
+    Raises:
+        Refused: it is not a file.
+        Inaccessible: it cannot be read.
+    """
     try:
         if os.path.lexists(path) and not os.path.isfile(path):
             raise Refused(f"{path} is not a file", hint="move it away")
@@ -204,15 +216,19 @@ def _read(path: str) -> str | None:
         raise Inaccessible(f"cannot read {path}: {error.strerror}") from error
 
 
+def is_ours(text: str) -> bool:
+    """Return True if scopes has written a skill, whatever was changed since."""
+    return _OURS in text.partition("\n---")[0] + "\n"
+
+
 def _check_ours(path: str, text: str) -> None:
-    if _OURS not in text.partition("\n---")[0] + "\n":
+    if not is_ours(text):
         raise Refused(f"{path} is another skill of this name", hint="to replace or delete it: --force")
 
 
 def _check_unedited(path: str, text: str) -> None:
     """Raise Refused if a file of ours is not as scopes wrote it; one of an older version may have no checksum."""
-    found = _CHECKSUM.search(text.partition("\n---")[0] + "\n")
-    if _checksum_of(text) not in {_checksum_of(_read_shipped()), "" if found is None else found[1]}:
+    if checksum_of(text) not in {checksum_of(read_shipped()), written_checksum(text)}:
         raise Refused(
             f"{path} was edited after scopes had written it",
             hint="keep a copy of your changes; then, to replace or delete it: --force",

@@ -54,19 +54,20 @@ def describe_outdated(
         position = next((at for at in range(len(words)) if tuple(words[at : at + 2]) == RUN), len(words))
         program, store = list(words[:position]), list(words[position + 3 :])
         if program != list(environment.command):
-            parts.append(f"it starts {_program_of(program)}, not {_program_of(environment.command)}")
+            parts.append(f"it starts {describe_program(program)}, not {describe_program(environment.command)}")
         if store != wanted:
-            parts.append(f"it records into {_store_of(store)}, not {_store_of(wanted)}")
+            parts.append(f"it records into {describe_store(store)}, not {describe_store(wanted)}")
     parts += [f"the hook for {event} is missing" for event in missing]
     return "; ".join(dict.fromkeys(parts)) or "it is of another version"
 
 
-def _program_of(words: Sequence[str]) -> str:
+def describe_program(words: Sequence[str]) -> str:
     """Return the interpreter and the program, without the options between them."""
     return shlex.join([*words[:1], *words[1:][-1:]])
 
 
-def _store_of(options: Sequence[str]) -> str:
+def describe_store(options: Sequence[str]) -> str:
+    """Return the store that options name."""
     return options[1] if len(options) > 1 else "the store of the agent's directory"
 
 

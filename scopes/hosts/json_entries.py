@@ -100,12 +100,16 @@ def _walk(value: Any) -> Iterator[Document]:
 
 def is_our_entry(entry: Document) -> bool:
     """Return True if a hook or a server runs this program, and nothing else."""
+    words = words_of(entry)
+    return words is not None and (is_hook_run(words) or _is_server(words))
+
+
+def words_of(entry: Document) -> list[str] | None:
+    """Return the words that a hook or a server runs; None if it is not a command."""
     command, arguments = entry.get("command"), entry.get("args", [])
     if isinstance(command, str) and isinstance(arguments, list):
         command = [*(split_command(command) if not arguments else [command]), *arguments]
-    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
-        return False
-    return is_hook_run(command) or _is_server(command)
+    return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else None
 
 
 def _is_server(command: list[str]) -> bool:

@@ -149,10 +149,10 @@ def install(
     is_first = not has_entries(document)
     old = find_object(document, found.keys, path).get(NAME)
     text = _text_of(found, path, entry)
-    entry = _with_added(old, entry)
+    entry = with_added(old, entry)
     if old == entry:
         return HostConfigured(host=host, file=path, state="unchanged", text=text)
-    is_lost = before is not None and old is not None and not _is_ours(old) and not is_first
+    is_lost = before is not None and old is not None and not is_our_server(old) and not is_first
     copy = keep_copy(path, before or "") if is_lost else None
     backup = save(path, before, _add_json(before, found, path, entry), keep=is_first) or copy
     return _configured(found, path, old, text, backup)
@@ -170,7 +170,7 @@ def remove(host: str, directories: UserDirectories) -> HostConfigured:
         old = find_object(document, found.keys, path).pop(NAME, None)
         if old is None or before is None:
             return HostConfigured(host=host, file=path, state="absent", text="")
-        loses = not _is_ours(old) or bool(old.keys() - found.entry([NAME]).keys())
+        loses = not is_our_server(old) or bool(old.keys() - found.entry([NAME]).keys())
         backup = take_out(path, before, document, loses=loses)
         text = format_json(old).rstrip() if isinstance(old, dict) else json.dumps(old)
     return HostConfigured(host=host, file=path, state="removed", text=text, backup=backup)
@@ -183,7 +183,8 @@ def _text_of(host: Host, path: str, entry: Mapping[str, Any]) -> str:
     return json.dumps(_nested(host.keys, {NAME: entry}), indent=2)
 
 
-def _is_ours(entry: object) -> bool:
+def is_our_server(entry: object) -> bool:
+    """Return True if an entry starts this program."""
     return isinstance(entry, dict) and is_our_entry(entry)
 
 
@@ -220,9 +221,9 @@ def path_of(host: Host, directories: UserDirectories) -> str:
     return os.path.join(config_directory(agent, directories.environ, directories.home), host.file)
 
 
-def _with_added(old: object, entry: dict[str, Any]) -> dict[str, Any]:
+def with_added(old: object, entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry with the fields that the user has added to the old one, if that is ours."""
-    return {**old, **entry} if isinstance(old, dict) and _is_ours(old) else entry
+    return {**old, **entry} if isinstance(old, dict) and is_our_server(old) else entry
 
 
 def _add_json(text: str | None, host: Host, path: str, entry: Mapping[str, Any]) -> str:
@@ -241,8 +242,8 @@ def _install_toml(host: Host, path: str, entry: dict[str, Any]) -> HostConfigure
     block = _toml_block(host, entry)
     before = read_to_change(path)
     text = before or ""
-    old = _toml_servers(text, path, host).get(NAME)
-    wanted = _with_added(old, entry)
+    old = toml_servers(text, path, host).get(NAME)
+    wanted = with_added(old, entry)
     if old == wanted:
         return HostConfigured(host=host.name, file=path, state="unchanged", text=block)
     if old is not None and wanted is not entry:
@@ -264,7 +265,7 @@ def _has_block(text: str, host: Host, old: Mapping[str, Any], entry: Mapping[str
 
 def _remove_toml(host: Host, path: str) -> HostConfigured:
     text = read_to_change(path) or ""
-    entry = _toml_servers(text, path, host).get(NAME)
+    entry = toml_servers(text, path, host).get(NAME)
     if entry is None:
         return HostConfigured(host=host.name, file=path, state="absent", text="")
     removed = _without_block(text, host, path)
@@ -272,7 +273,12 @@ def _remove_toml(host: Host, path: str) -> HostConfigured:
     return HostConfigured(host=host.name, file=path, state="removed", text="", backup=backup)
 
 
-def _toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
+def toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
+    """Return the table with the servers.
+
+    Raises:
+        Refused: the text is not TOML, or something else is there.
+    """
     try:
         servers = tomllib.loads(text).get(host.keys[0], {})
     except tomllib.TOMLDecodeError as error:

@@ -40,6 +40,8 @@ NOUN_OF: dict[str, str] = {
     "scopes.code_links.why_result": "why",
     "scopes.check.explain": "check",
     "scopes.check.rule_tests": "check",
+    "scopes.handover.skill_status": "install_states",
+    "scopes.hosts.mcp_status": "install_states",
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",

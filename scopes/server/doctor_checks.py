@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from scopes.clock import format_time, now_nanoseconds
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.conversation.doctor import Check
 from scopes.hosts.agents import AGENTS, find_program
 from scopes.hosts.hook_target import HookEnvironment, HookState
+from scopes.hosts.install_state import InstallState
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.live.hook_status import hooks_status
@@ -99,6 +100,21 @@ def check_hooks(environment: HookEnvironment, state_directory: str) -> tuple[Che
         elif state.condition == "installed":
             found.append(Check(name, "ok", state.file))
     return tuple(found)
+
+
+def check_installed(what: str, states: Iterable[InstallState]) -> Iterator[Check]:
+    """Yield a check for `doctor` for each target for which something is installed, such as a skill, or cannot be read.
+
+    what: what is installed.
+    """
+    for state in states:
+        name = f"{what} of {state.target}"
+        if state.condition == "unreadable":
+            yield Check(name, "warning", state.detail, "fix the file")
+        elif state.condition == "outdated":
+            yield Check(name, "warning", f"outdated: {state.file}: {state.detail}", state.cure)
+        elif state.condition == "installed":
+            yield Check(name, "ok", f"{state.file}: {state.detail}" if state.detail else state.file)
 
 
 def _problems(state: HookState) -> Iterator[tuple[str, str]]:

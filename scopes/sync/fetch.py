@@ -126,7 +126,7 @@ def _fetch_members(
         operations += [] if receipt.operation is None else [receipt.operation]
         nothing += [] if receipt.nothing is None else [receipt.nothing]
         yield member, receipt
-        if receipt.closed and member == members[-1] and not selection.names and not is_bundle(member.address.text):
+        if receipt.closed and member == members[-1] and not selection.names:
             add_member(repository, members)
     if len(nothing) == len(members):
         raise none_of_several(nothing)

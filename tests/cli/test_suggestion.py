@@ -137,6 +137,6 @@ def test_an_error_that_is_no_mistake_of_the_user_keeps_its_hint():
 
 
 def test_a_word_of_git_suggests_no_command_of_another_group():
-    """`skills status` is not `show`."""
-    assert hint("skills", "status") == "see: scopes help skills"
+    """`agents status` is not `show`."""
+    assert hint("agents", "status") == "see: scopes help agents"
     assert hint("conv", "status") == hint("status") == "did you mean scopes show?"

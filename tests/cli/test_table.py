@@ -56,7 +56,7 @@ def test_a_command_either_reads_or_prints_without_a_pager():
         "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
         "merge-requests list", "merge-requests show",
         "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",
-        "version", "bisect run", "branch", "tag", "check", "secrets scan", "secrets list", "secrets explain", "acp stats", "acp log", "hooks status",
+        "version", "bisect run", "branch", "tag", "check", "secrets scan", "secrets list", "secrets explain", "acp stats", "acp log", "hooks status", "mcp status", "skills status",
         "remote list", "remote show", "bundle verify", "retention status",
     }  # fmt: skip
     paged = {" ".join(TABLE.short_path(path)) for path, command in TABLE.commands.items() if command.pages}

@@ -46,6 +46,21 @@ def test_a_first_prompt_is_given_to_the_session(home):
     assert home.resume(prompt="-v is wrong").command == ("claude", "--resume", SESSION, "--", "-v is wrong")
 
 
+def test_a_first_prompt_has_no_blank_lines_around_it(home):
+    """A prompt from a file ends with a newline; an agent showed an empty line below it."""
+    own = home.resume(prompt="\ngo on\n\nthen test\n")
+    assert own.command[-1] == "go on\n\nthen test"
+    new_session = home.resume(prompt="\ngo on\n", session="new")
+    assert new_session.command[-1].endswith("</conversation_history>\ngo on")
+    assert new_session.shell.endswith('\ngo on"')
+    assert home.resume(prompt="\n").command == ("claude", "--resume", SESSION)
+
+
+def test_the_history_alone_ends_without_an_empty_line(home):
+    """What --print shows ends there too: a shell takes newlines from the end of $(...)."""
+    assert home.resume(session="new").command[-1].endswith("</conversation_history>")
+
+
 def test_messages_that_the_session_lacks_need_a_new_session_with_the_history(home):
     say(home.repository, "conv-001", "use integers", author="carol")
     found = home.resume()

@@ -68,6 +68,7 @@ from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, 
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.handover.resume import Resumption
+from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
@@ -76,7 +77,9 @@ from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
+from scopes.hosts.install_state import InstallState
 from scopes.hosts.mcp_servers import HostConfigured
+from scopes.hosts.mcp_status import McpStatus
 from scopes.hosts.service_units import describe_service
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
@@ -732,6 +735,26 @@ HOOK_FILE = "/home/carol/.codex/hooks.json"
 HOOKS = HooksChanged(
     target="codex", changes=(FileChange(HOOK_FILE, "added", '{\n  "hooks": {}\n}'),), advice="trust them: /hooks"
 )
+SERVER_STATES = (
+    InstallState("claude-code", "installed", "/home/carol/.claude.json"),
+    InstallState(
+        "codex", "outdated", "/home/carol/.codex/config.toml",
+        "it serves /home/carol/old.git, not the store of the agent's directory", "scopes mcp install codex",
+    ),
+    InstallState("gemini", "missing", "/home/carol/.gemini/settings.json", "a server of another program has the name scopes"),
+    InstallState("vscode", "unreadable", "/home/carol/shop/.vscode/mcp.json", "it is not plain JSON", in_project=True),
+)  # fmt: skip
+SKILL_STATES = (
+    InstallState("agents", "missing", "/home/carol/.agents/skills/scopes/SKILL.md"),
+    InstallState(
+        "claude-code", "outdated", "/home/carol/.claude/skills/scopes/SKILL.md", "it is of another version of scopes",
+        "scopes skills install claude-code",
+    ),
+    InstallState(
+        "claude-code", "installed", "/home/carol/shop/.claude/skills/scopes/SKILL.md",
+        "it was edited after scopes had written it", in_project=True,
+    ),
+)  # fmt: skip
 HOOK_STATES = (
     HookState("claude-code", "installed", "/home/carol/.claude/settings.json", last="2025-12-31T23:58:00.5Z"),
     HookState("codex", "outdated", HOOK_FILE, "it records into /home/carol/old.git, not the store of the agent's directory"),
@@ -1444,6 +1467,10 @@ SAMPLES = {
         "absent": replace(HOST, state="absent", text=""),
         "serving": McpServer(address="http://127.0.0.1:8321/mcp", token="k3x9k3x9k3x9k3x9"),
         "serving-known": McpServer(address="http://127.0.0.1:8321/mcp"),
+    },
+    "install_states": {
+        "servers": McpStatus(servers=SERVER_STATES, home="/home/carol"),
+        "skills": SkillsStatus(skills=SKILL_STATES, home="/home/carol"),
     },
     "watch": {
         "recorded": SourceRecorded(

@@ -22,6 +22,7 @@ import scopes.context
 import scopes.conversation
 import scopes.exporters
 import scopes.facts
+import scopes.handover
 import scopes.hosts
 import scopes.importers
 import scopes.live
@@ -69,6 +70,7 @@ MODULES = [
         scopes.server.acp,
         scopes.server.mcp,
         scopes.hosts,
+        scopes.handover,
         scopes.sync,
         scopes.purge,
     )

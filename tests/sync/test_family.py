@@ -439,4 +439,6 @@ def test_a_bundle_of_a_closed_repository_leads_nowhere(store, repositories, tmp_
     git(repositories[0], "bundle", "create", "-q", str(tmp_path / "closed.bundle"), "--all")
     dave = open_store(make_store(tmp_path / "dave"))
     assert len(import_bundle(dave, str(tmp_path / "closed.bundle"), Selection(), connection()).conversations) == 2
+    with pytest.raises(NotFound, match="does not have abcdef0123"):
+        import_bundle(dave, str(tmp_path / "closed.bundle"), Selection(("abcdef0123",)), connection())
     assert read_addresses(dave.path) == {}

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
-from scopes.cli.host_options import store_option, user_directories
+from scopes.cli.host_options import hook_environment, store_option, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_typed_author
 from scopes.hosts.mcp_servers import HOSTS, install, remove
+from scopes.hosts.mcp_status import mcp_status as read_status
 from scopes.hosts.program import program_words
 from scopes.ids import parse_agent_name
 from scopes.loading import deferred
@@ -106,6 +107,24 @@ def mcp_install(
     if agent is not None:
         words += ["--agent", parse_agent_name(agent)]
     return invocation.show(install(host, words, user_directories(invocation), only_show=only_show))
+
+
+def mcp_status(
+    context: usage.Context,
+    hosts: Annotated[list[str] | None, usage.Argument(metavar="HOST", help="Which programs (default: all)")] = None,
+) -> int:
+    """Show which programs have the server.
+
+    An entry is outdated if a new installation would write another one: one that starts another scopes, or uses another
+    store than is selected now; then the problem names both. In a pipe the state of the server is one of installed,
+    outdated, missing and unreadable. For vscode it is the file of the current directory.
+
+    Examples:
+      scopes mcp status
+      scopes mcp status codex --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(read_status(hook_environment(invocation), tuple(hosts or ())))
 
 
 def mcp_remove(context: usage.Context, host: Host) -> int:

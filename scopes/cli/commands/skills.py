@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from scopes.cli import usage
 from scopes.cli.host_options import user_directories
 from scopes.cli.invocation import Invocation
+from scopes.handover.skill_status import skills_status as read_status
 from scopes.handover.skills import FOLDERS, install_skill, remove_skill
 
 _TARGETS = f"agents (the folder that several agents share), {', '.join(name for name in FOLDERS if name != 'agents')}"
@@ -41,6 +42,24 @@ def skills_install(
     return invocation.show(
         install_skill(target, user_directories(invocation), project=project, force=force, only_show=only_show)
     )
+
+
+def skills_status(
+    context: usage.Context,
+    targets: Annotated[list[str] | None, usage.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
+) -> int:
+    """Show which agents have the skill file.
+
+    Shows the file of the user for every target, and that of the current directory where there is one. A file is
+    outdated if it is of another version of scopes. In a pipe the state of the skill is one of installed, outdated,
+    missing and unreadable.
+
+    Examples:
+      scopes skills status
+      scopes skills status claude-code --json
+    """
+    invocation: Invocation = context.obj
+    return invocation.show(read_status(user_directories(invocation), tuple(targets or ())))
 
 
 def skills_remove(

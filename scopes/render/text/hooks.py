@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
+from scopes.render.text.install_states import short_path
 from scopes.render.text.phrases import short_time, write_hint, write_outcome, write_unchanged
 from scopes.render.view import Column, Span, View
 
@@ -75,11 +75,10 @@ def render_hooks_status(result: HooksStatus, view: View) -> None:
 def _cells(row: HookState, view: View, home: str) -> tuple[str | Span, ...]:
     style: Style = "good" if row.condition == "installed" else "" if row.condition == "missing" else "bad"
     problem = "; ".join(filter(None, (row.detail, row.problem)))
-    is_short = view.terminal and home and row.file.startswith(os.path.join(home, ""))
     return (
         Span(row.condition, style),
         short_time(view, row.last),
         Span(problem, "bad" if row.problem else ""),
-        f"~{row.file[len(home.rstrip(os.sep)) :]}" if is_short else row.file,
+        short_path(row.file, view, home),
         "" if row.trailers is None else "on" if row.trailers else "off",
     )

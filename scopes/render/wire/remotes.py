@@ -59,12 +59,12 @@ def format_remote_list(result: RemoteList) -> dict[str, object]:
 
 @to_wire.register
 def format_deleted_on_remote(result: DeletedOnRemote) -> dict[str, object]:
-    """Return an object for each name that was to be deleted."""
+    """Return an object for each name that was given, and what became of it."""
     return {
         "kind": "deleted-on-remote",
         "remote": result.remote,
         "address": result.address,
-        "names": [without_none(**row._asdict()) for row in result.names],
+        "names": [each._asdict() for each in result.names],
     }
 
 

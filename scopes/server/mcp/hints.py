@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 _TOOLS = {
+    r"scopes branch(?= \S+ [^\s-])": "conversation_branch",  # with a name it makes one
     "scopes list": "conversation_list",
     "scopes log": "conversation_read",
     "scopes show": "conversation_show",
@@ -23,8 +24,9 @@ _PARAMETERS = {
     "--source": "source", "--strategy": "strategy", "--target": "target", "--task": "task", "--title": "title",
     "--to": "to", "--topic": "topics", "-n": "limit",
 }  # fmt: skip
-_COMMAND = re.compile("|".join(rf"{name}(?=$|[\s,;])(?! --)" for name in _TOOLS))
-_OPTION = re.compile(r"(?<![\w'-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =](?=[A-Z@'\"0-9]|all$))?")
+_COMMAND = re.compile("|".join(rf"({name}(?=$|[\s,;])(?! --))" for name in _TOOLS))
+_NAMES = tuple(_TOOLS.values())
+_OPTION = re.compile(r"(?<![\w'-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =](?=[A-Z@'\"0-9]|[a-z]\S*$))?")
 _USES_COMMAND_LINE = re.compile(r"\bscopes (?:-|[a-z])|\b(?:pip|cd|git) [a-z/~.-]|(?<![\w'-])--?[a-zA-Z]")
 _FOR_THE_USER = "ask the user"
 
@@ -54,7 +56,7 @@ def _translate(line: str) -> list[str]:
 
 
 def _name_tools(clause: str) -> str:
-    named = _COMMAND.sub(lambda match: _TOOLS[match[0]], clause)
+    named = _COMMAND.sub(lambda match: _NAMES[(match.lastindex or 1) - 1], clause)
     return _OPTION.sub(_name_parameter, named)
 
 

@@ -291,6 +291,8 @@ def _make_message(text: str, author: Author, kind: Kind, data: Document | None, 
         raise Invalid("data needs a typed kind", hint=f"kinds: {', '.join(kinds)}")
     if data is None and kind in TYPED_KINDS:
         raise Invalid(f"a message of kind {kind} needs data", hint=f"for example: {EXAMPLES[kind]}")
+    if data is None and not text.strip():
+        raise Invalid("the message is empty", hint="give a text")
     given = without_none(reply_to=reply_to, **{payload_key(kind): data})
     message = make_message(text, author, kind, cast("MessageFields", given))
     encode(message)

@@ -21,7 +21,17 @@ COMMAND_LINE = re.compile(r"\bscopes [a-z-]|(?<![\w-])--[a-z]")
         ("name another branch with --source or --target", "name another branch with source or target"),
         ("raise the limit: --max-tokens N", "raise the limit: max_tokens=N"),
         ("for example: -n 50", "for example: limit=50"),
-        ("to begin there: --from main", "to begin there: start main"),
+        ("to begin there: --from main", "to begin there: start=main"),
+        ("for example: --as carol", "for example: author=carol"),
+        (
+            "find them with --any, or give another --rev than main",
+            "find them with any_word, or give another revision than main",
+        ),
+        (
+            "it is in conv-002: scopes branch conv-002 NAME --from k3x9",
+            "it is in conv-002: conversation_branch conv-002 NAME start=k3x9",
+        ),
+        ("list them: scopes branch conv-001", "list them: conversation_show conv-001"),
         ("see: git ls-files, or give another --rev", None),
         ("list them: scopes list", "list them: conversation_list"),
         ("see: scopes log conv-001", "see: conversation_read conv-001"),
