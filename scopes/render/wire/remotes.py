@@ -64,7 +64,7 @@ def format_deleted_on_remote(result: DeletedOnRemote) -> dict[str, object]:
         "kind": "deleted-on-remote",
         "remote": result.remote,
         "address": result.address,
-        "names": [each._asdict() for each in result.names],
+        "names": [without_none(**each._asdict()) for each in result.names],
     }
 
 
