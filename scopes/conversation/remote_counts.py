@@ -23,7 +23,8 @@ from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import parse_commit
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import DEFAULT, find_default
+from scopes.store.remote_family import list_family
+from scopes.store.remote_file import DEFAULT, find_default, read_addresses
 from scopes.store.repository import Repository
 
 
@@ -46,9 +47,11 @@ def count_by_conversation(
     too: `verify` reports it.
     """
     remote = _default_remote(repository)
-    prefix = f"{REMOTES}{remote}/"
-    manifests = {Oid(ref.removeprefix(prefix)): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
-    if remote is None or not manifests:
+    manifests: dict[Oid, Oid] = {}
+    for name in reversed(_list_repositories(repository, remote)):  # the oldest that has a conversation counts
+        prefix = f"{REMOTES}{name}/"
+        manifests |= {Oid(ref.removeprefix(prefix)): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+    if not manifests:
         return {}
     comparison = _Comparison(repository, once, manifests)
     found: dict[ConversationId, RemoteCounts] = {}
@@ -58,6 +61,11 @@ def count_by_conversation(
             if counts is not None:
                 found[refs_of.conversation] = counts
     return found
+
+
+def _list_repositories(repository: Repository, remote: str | None) -> list[str]:
+    addresses = {} if remote is None else read_addresses(repository.path)
+    return list_family(addresses, remote) if remote in addresses else []
 
 
 def _default_remote(repository: Repository) -> str | None:

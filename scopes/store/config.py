@@ -75,6 +75,8 @@ _VALUES = {
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,
     "scopes.memoryevery": _WHOLE_NUMBER,
+    "scopes.remoteconversations": _WHOLE_NUMBER,
+    "scopes.remotemegabytes": _WHOLE_NUMBER,
     "scopes.contextseconds": _WHOLE_NUMBER,
     "scopes.tightbudget": _WHOLE_NUMBER,
     "scopes.maxturns": _WHOLE_NUMBER,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from scopes.regular_file import read_regular
 from scopes.store.error_translation import translated
 from scopes.store.init import sync
 from scopes.store.refs import REMOTES_FILE
+from scopes.store.remote_family import find_first, list_firsts
 
 FILE: Final = REMOTES_FILE
 ORIGIN: Final = "origin"
@@ -53,18 +54,18 @@ def find_default(store: str, setting: str | None) -> str | None:
     """Return which remote a command is about if it names none; None if that is not clear.
 
     It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
-    only one.
+    only one. A later repository of a remote stands for that remote.
 
     Raises:
         Corrupt: the file is damaged.
     """
     if setting:
-        return setting
+        return find_first(read_addresses(store), setting)
     document = _read(store)
     names, first = document["remotes"], document.get("first")
     if ORIGIN in names:
         return ORIGIN
-    return first if first in names else _only(names)
+    return _only(names) if first is None or first not in names else find_first(names, first)
 
 
 def read_first(store: str) -> str | None:
@@ -73,8 +74,9 @@ def read_first(store: str) -> str | None:
     return first
 
 
-def _only(names: Collection[str]) -> str | None:
-    return next(iter(names)) if len(names) == 1 else None
+def _only(addresses: Mapping[str, str]) -> str | None:
+    names = list_firsts(addresses)
+    return names[0] if len(names) == 1 else None
 
 
 def _read(store: str) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def write_entries(store: str, entries: Mapping[str, tuple[str, bool]], first: st
     branches = sorted(name for name, (_, as_branches) in entries.items() if as_branches)
     document |= {"as_branches": branches} if branches else {}
     first = first or read_first(store)
-    first = first if first in entries else _only(entries)
+    first = first if first in entries else _only(document["remotes"])
     document |= {} if first is None else {"first": first}
     with translated("write the list of remotes", store):
         try:

@@ -36,6 +36,8 @@ SETTINGS = {
     "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
     "scopes.retention.<project>.age": "when 'retention run' purges those of a project, or of 'all': 2 years",
     "scopes.signCommits": "whether merges and decisions are signed (default: as git does; not from the store)",
+    "scopes.remoteConversations": "conversations with which a repository of a remote is full (default 5000; 0: never)",
+    "scopes.remoteMegabytes": "megabytes with which a repository of a remote is full (default 5000; 0: never)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
@@ -55,6 +57,8 @@ DEFAULTS = {
     "scopes.check.hookFailure": "closed",
     "scopes.check.hookUnread": "ask",
     "scopes.secrets.onImport": "true",
+    "scopes.remoteConversations": "5000",
+    "scopes.remoteMegabytes": "5000",
     "scopes.memoryEvery": "4",
 }
 CHOICES = {

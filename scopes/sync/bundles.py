@@ -123,7 +123,7 @@ def create_bundle(
         Inaccessible: it cannot be written.
     """
     check_target(path, force=force)
-    chosen = choose_to_send(repository, selection, None)
+    chosen = choose_to_send(repository, selection)
     if not chosen:
         raise NotFound("there is no such conversation", hint="see: scopes list")
     gate_mode: Mode = "allow" if allow_secrets else "refuse"

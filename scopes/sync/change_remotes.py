@@ -144,17 +144,17 @@ def show_remotes(repository: Repository) -> RemoteList:
 
 
 def remove_remote(repository: Repository, name: str) -> RemoteChanged:
-    """Remove a remote, and what is known about it; conversations and branches stay.
+    """Remove a remote with all its repositories, and what is known about them; conversations and branches stay.
 
     Raises:
         NotFound: there is no such remote.
     """
     with exclusive_write(repository):
-        address = delete_remote(repository, name)
+        removed = delete_remote(repository, name)
         forget_deleted(repository, name, read_deleted(repository.path, name))
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
+        for ref, oid in repository.list_refs(*(f"{REMOTES}{each}/" for each in removed)).items():
             tx.move_ref(ref, Oid(oid), None)
         if tx:
             tx.commit("remote", f"remove the remote {name}")
-    return RemoteChanged(name=name, address=address, change="removed")
+    return RemoteChanged(name=name, address=removed[name], change="removed")

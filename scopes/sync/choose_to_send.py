@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scopes.errors import NotFound
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
 from scopes.ids import ConversationId
@@ -13,11 +15,11 @@ from scopes.sync.names import month_of, tracking_ref
 from scopes.sync.nothing_found import none_selected
 
 
-def choose_to_send(repository: Repository, selection: Selection, remote: str | None) -> list[ConversationId]:
-    """Return the chosen conversations for a remote, or for a bundle.
+def choose_to_send(repository: Repository, selection: Selection, *remotes: str) -> list[ConversationId]:
+    """Return the chosen conversations for the repositories of a remote, or for a bundle.
 
-    Where a directory was named, or the address of a repository, what began on another machine leaves only if the remote
-    has the conversation already.
+    Where a directory was named, or the address of a repository, what began on another machine leaves only if one of the
+    repositories has the conversation already.
 
     Raises:
         NotFound, Ambiguous, Invalid: a name cannot be resolved; or the store has conversations, and none of the project
@@ -29,7 +31,7 @@ def choose_to_send(repository: Repository, selection: Selection, remote: str | N
         directories = {each: find_directory(repository, each) for each in chosen}
         sure = project.here.find(directories.values())
         named = chosen
-        chosen = [each for each in named if directories[each] in sure or _is_on(repository, each, remote)]
+        chosen = [each for each in named if directories[each] in sure or _is_on(repository, each, remotes)]
         left_out = len(named) - len(chosen)
     is_narrowed = project is not None or selection.year is not None
     if not chosen and is_narrowed and conversation_ids(repository):
@@ -37,9 +39,9 @@ def choose_to_send(repository: Repository, selection: Selection, remote: str | N
     return chosen
 
 
-def _is_on(repository: Repository, conversation: ConversationId, remote: str | None) -> bool:
-    root = None if remote is None else find_root_commit(repository, conversation)
-    return remote is not None and root is not None and repository.find_ref(tracking_ref(remote, root)) is not None
+def _is_on(repository: Repository, conversation: ConversationId, remotes: Sequence[str]) -> bool:
+    root = find_root_commit(repository, conversation) if remotes else None
+    return root is not None and any(repository.find_ref(tracking_ref(each, root)) is not None for each in remotes)
 
 
 def _none(repository: Repository, selection: Selection) -> NotFound:

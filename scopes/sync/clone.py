@@ -16,6 +16,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection
+from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
@@ -108,7 +109,8 @@ def _new_store(
 def _prepare(repository: Repository, remote: Remote) -> None:
     """Add the remote to a store that has nothing yet."""
     known = list_remotes(repository)
-    if repository.list_ref_names(refs.HEADS, refs.META) or (known and known != (remote,)):
+    others = set(known) - set(list_members(repository, remote))
+    if repository.list_ref_names(refs.HEADS, refs.META) or others:
         hint = f"add the remote to it: scopes remote add {remote.name} {remote.address.text}, then: scopes fetch"
         raise Refused(f"the store {repository.path} is not empty", hint=hint)
     if not known:

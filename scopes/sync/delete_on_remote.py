@@ -6,7 +6,7 @@ its messages, as they keep what a forced push leaves out. Nothing is removed her
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -26,12 +26,13 @@ from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
-from scopes.sync.git_transport import PushStatus, RefUpdate
+from scopes.sync.family import list_members, list_there
+from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing
-from scopes.sync.remote_selection import find_root_there, list_all
+from scopes.sync.remote_selection import find_root_there
 from scopes.sync.remotes import Remote
 
 DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
@@ -80,7 +81,8 @@ def delete_on_remote(
 ) -> DeletedOnRemote:
     """Delete conversations, or branches as CONV/BRANCH, from a remote; nothing is deleted here.
 
-    What was deleted here before is found by its id, too. A later push sends it again only if it is named.
+    What was deleted here before is found by its id, too. A later push sends it again only if it is named. It is deleted
+    from the repository of the remote that has it; should several have it, from all of them.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -88,42 +90,69 @@ def delete_on_remote(
         Refused: a branch is main, or the only one.
         Inaccessible: the remote does not answer.
     """
+    members = list_members(repository, remote)
     with quarantine_of(repository, knows_remotes=False) as quarantine:
-        transport = connection.open(quarantine, remote.address)
-        there = list_all(transport)
-        targets = [_resolve(repository, remote, text, there) for text in dict.fromkeys(names)]
-        if len({each.root for each in targets}) < len(targets):
-            raise Invalid("a conversation is named twice", hint="name it once, or one branch of it at a time")
-    values = {name.root: (name, oid) for name, oid in there.items()}
-    rows: dict[str, DeletedName] = {}
-    updates: dict[str, tuple[_Target, RefUpdate]] = {}
-    for target in targets:
-        if target.root not in values:
-            rows[target.text] = DeletedName(target.text, target.root, "absent")
-        else:
-            update = _plan(repository, remote, target, *values[target.root])
-            if update is None:
-                rows[target.text] = DeletedName(target.text, target.root, "refused", _MOVED)
-            else:
-                updates[update.ref] = (target, update)
-    if updates:  # in another quarantine, which has the new manifests
-        with quarantine_of(repository) as quarantine:
-            transport = connection.open(quarantine, remote.address)
-            for status in transport.push([update for _, update in updates.values()]):
-                rows[updates[status.update.ref][0].text] = _row_of(updates[status.update.ref][0], status)
-    _remember(repository, remote, targets, rows, {target.text: update for target, update in updates.values()})
-    notes = (_KEPT,) if any(row.status == "deleted" for row in rows.values()) else ()
-    shown = tuple(rows[target.text] for target in targets)
-    return DeletedOnRemote(remote=remote.name, address=remote.address.text, names=shown, notes=notes)
+        there = list_there(repository, members, quarantine, connection)
+    every = {name: oid for listed in there.values() for name, oid in listed.items()}
+    targets = [_resolve(repository, members[0].name, text, every) for text in dict.fromkeys(names)]
+    if len({each.root for each in targets}) < len(targets):
+        raise Invalid("a conversation is named twice", hint="name it once, or one branch of it at a time")
+    planned = [_plan_one(repository, member, each, listed) for member, listed in there.items() for each in targets]
+    found = [*planned, *_push(repository, members, planned, connection)]
+    _remember(repository, members[0].name, targets, found)
+    rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
+    notes = (_KEPT,) if any(row.status == "deleted" for row in rows) else ()
+    return DeletedOnRemote(remote=members[0].name, address=members[0].address.text, names=rows, notes=notes)
 
 
-def _row_of(target: _Target, status: PushStatus) -> DeletedName:
-    if status.reason is None:
-        return DeletedName(target.text, target.root, "deleted")
-    return DeletedName(target.text, target.root, "refused", _MOVED if status.moved else status.reason)
+class _Found(NamedTuple):
+    """A name in one repository of the remote, and what became of it there.
+
+    status: `planned` if `update` is still to be pushed; reason: why it was refused
+    """
+
+    target: _Target
+    remote: Remote
+    status: DeletedStatus | Literal["planned"]
+    update: RefUpdate | None = None
+    reason: str | None = None
 
 
-def _resolve(repository: Repository, remote: Remote, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
+def _plan_one(repository: Repository, remote: Remote, target: _Target, listed: Mapping[RemoteName, Oid]) -> _Found:
+    name = next((each for each in listed if each.root == target.root), None)
+    if name is None:
+        return _Found(target, remote, "absent")
+    update = _plan(repository, remote, target, name, listed[name])
+    if update is None:
+        return _Found(target, remote, "refused", reason=_MOVED)
+    return _Found(target, remote, "planned", update)
+
+
+def _push(
+    repository: Repository, members: Iterable[Remote], planned: Sequence[_Found], connection: Connection
+) -> Iterator[_Found]:
+    """Push what was planned to each repository, and yield what became of it."""
+    for member in members:
+        of_ref = {each.update.ref: each for each in planned if each.remote == member and each.update is not None}
+        if not of_ref:
+            continue
+        with quarantine_of(repository) as quarantine:  # which has the new manifests
+            transport = connection.open(quarantine, member.address)
+            for status in transport.push([each.update for each in of_ref.values() if each.update is not None]):
+                each = of_ref[status.update.ref]
+                reason = None if status.reason is None else _MOVED if status.moved else status.reason
+                yield each._replace(status="deleted" if reason is None else "refused", reason=reason)
+
+
+def _row_of(target: _Target, found: Sequence[_Found]) -> DeletedName:
+    reason = next((each.reason for each in found if each.status == "refused"), None)
+    if reason is not None:
+        return DeletedName(target.text, target.root, "refused", reason)
+    is_deleted = any(each.status == "deleted" for each in found)
+    return DeletedName(target.text, target.root, "deleted" if is_deleted else "absent")
+
+
+def _resolve(repository: Repository, remote: str, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
     name, slash, branch = text.partition("/")
     try:
         conversation = resolve_conversation(repository, name)
@@ -183,23 +212,19 @@ def _without_branch(repository: Repository, name: RemoteName, stored: StoredMani
         return outgoing.write(repository, cleared)
 
 
-def _remember(
-    repository: Repository,
-    remote: Remote,
-    targets: Sequence[_Target],
-    rows: Mapping[str, DeletedName],
-    updates: Mapping[str, RefUpdate],
-) -> None:
+def _remember(repository: Repository, remote: str, targets: Sequence[_Target], found: Sequence[_Found]) -> None:
     """Record what the remote has now, and which conversations no push sends again by itself."""
-    done = [target for target in targets if rows[target.text].status != "refused"]
+    refused = {each.target.root for each in found if each.status == "refused"}
+    done = [target for target in targets if target.root not in refused]
     with exclusive_write(repository):
-        remember_deleted(repository, remote.name, [each.root for each in done if each.branch is None])
+        remember_deleted(repository, remote, [each.root for each in done if each.branch is None])
         tx = RefTransaction(repository)
-        for target in done:
-            ref = tracking_ref(remote.name, target.root)
-            update = updates.get(target.text)
-            before, after = repository.find_ref(ref), None if update is None else update.new
-            if before is not None and (update is None or before == update.old):
-                tx.move_ref(ref, before, after)
+        for each in found:
+            ref = tracking_ref(each.remote.name, each.target.root)
+            before, update = repository.find_ref(ref), each.update
+            if each.status == "absent" and before is not None:
+                tx.move_ref(ref, before, None)
+            elif each.status == "deleted" and update is not None and before == update.old:
+                tx.move_ref(ref, before, update.new)
         if tx:
-            tx.commit("push", f"delete {len(done)} {plural(len(done), 'name')} from {remote.name}")
+            tx.commit("push", f"delete {len(done)} {plural(len(done), 'name')} from {remote}")

@@ -1,6 +1,7 @@
 """Which conversations this store has deleted from which remotes: a file of the store, so that no push sends them again.
 
-Only a push that names a conversation does. The file has ids of root commits alone.
+Only a push that names a conversation does. The file has ids of root commits alone, by the name of the remote: that of
+its first repository, in whichever of them a conversation was.
 """
 
 from __future__ import annotations
@@ -49,6 +50,14 @@ def _change(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
     known = {**_read(repository.path), remote: sorted(roots)}
     kept = {name: each for name, each in known.items() if each}
     write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
+
+
+def rename_deleted(repository: Repository, remote: str, new: str) -> None:
+    """Keep what was deleted from a remote under its new name; call it under the exclusive lock."""
+    known = read_deleted(repository.path, remote)
+    if known:
+        _change(repository, remote, ())
+        _change(repository, new, known)
 
 
 def leave_deleted(

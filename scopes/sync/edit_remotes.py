@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scopes.errors import Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.purge.on_remotes import rename_values
 from scopes.result import Result
 from scopes.store.config_write import read_setting, write_setting
-from scopes.store.refs import REMOTES
+from scopes.store.refs import PURGE_OFFERS, REMOTES
 from scopes.store.remote_file import DEFAULT
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.change_remotes import RemoteChanged
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, read_deleted, rename_deleted
+from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
 from scopes.sync.local_conversations import list_roots
-from scopes.sync.names import ON_REMOTE, parse_remote_name, tracking_ref
+from scopes.sync.names import ON_REMOTE, parse_remote_name
 from scopes.sync.purged_lists import SENT
-from scopes.sync.remotes import Remote, default_remote, replace_remote, resolve_remote
+from scopes.sync.remotes import Remote, default_remote, replace_remotes, resolve_remote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,31 +44,43 @@ class RemoteShown(Result):
 
 
 def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
-    """Give a remote another name; what is known about it, and the setting of the default remote, follow.
+    """Give a remote another name, and its later repositories with it: what is known about it, and the setting, follow.
 
     Raises:
         NotFound: there is no such remote.
-        Invalid, Refused: the new name is not valid, or not free.
+        Invalid, Refused: the new name is not valid, or not free; or it is a later repository of a remote.
     """
-    remote = resolve_remote(repository, name)
-    parse_remote_name(new)
+    members = _list_family(repository, name)
+    names = {member.name: parse_remote_name(new + member.name[len(name) :]) for member in members}
     with exclusive_write(repository):
-        replace_remote(repository, name, remote._replace(name=new))
-        rename_values(repository, name, new)
+        replace_remotes(repository, {each.name: each._replace(name=names[each.name]) for each in members})
+        rename_deleted(repository, name, new)
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
-            tx.rename_ref(ref, tracking_ref(new, Oid(ref.rpartition("/")[2])), oid)
-        sent = repository.find_ref(SENT + name)
-        if sent is not None:
-            tx.rename_ref(SENT + name, SENT + new, sent)
+        for before, after in names.items():
+            rename_values(repository, before, after)
+            for prefix in (REMOTES, PURGE_OFFERS):
+                for ref, oid in repository.list_refs(f"{prefix}{before}/").items():
+                    tx.rename_ref(ref, f"{prefix}{after}/{ref.rpartition('/')[2]}", oid)
+            sent = repository.find_ref(SENT + before)
+            if sent is not None:
+                tx.rename_ref(SENT + before, SENT + after, sent)
         if tx:
             tx.commit("remote", f"rename the remote {name} to {new}")
         files = repository.config.store_level()
-        if read_setting(files, DEFAULT) == name:
+        if read_setting(files, DEFAULT) in names:
             write_setting(files, f"{repository.path}/config", DEFAULT, new)
     return RemoteChanged(
-        name=new, address=remote.address.text, change="renamed", before=name, default=_is_default(repository, new)
+        name=new, address=members[0].address.text, change="renamed", before=name, default=_is_default(repository, new)
     )
+
+
+def _list_family(repository: Repository, name: str) -> list[Remote]:
+    """Return the repositories of a remote that is to be changed; raises Refused for the name of a later one."""
+    members = list_members(repository, resolve_remote(repository, name))
+    first = members[0].name
+    if first != name:
+        raise Refused(f"{name} goes on where {first} is full, and follows it", hint=f"change {first} instead")
+    return members
 
 
 def set_remote_address(
@@ -73,42 +88,81 @@ def set_remote_address(
 ) -> RemoteChanged:
     """Give a remote another address; with `probe` ask what is there, and forget what is known but not there.
 
+    The addresses of later repositories follow from the first one. With `probe` those that are not there are forgotten.
+
     Raises:
         NotFound: there is no such remote.
+        Refused: it is a later repository of a remote; or the addresses of those are not to be had from the new one.
         Inaccessible: the new address does not answer; nothing is changed.
     """
-    before = resolve_remote(repository, name)
+    members = _list_family(repository, name)
+    before = members[0]
     remote = Remote(name, address._replace(as_branches=address.as_branches or before.address.as_branches))
     there = _list_roots_there(repository, remote, connection) if probe else None
+    moved = _move_later(members, remote) if there is None else list(there)
     with exclusive_write(repository):
-        replace_remote(repository, name, remote)
+        replace_remotes(
+            repository, {**dict.fromkeys(each.name for each in members), **{each.name: each for each in moved}}
+        )
+        if there is not None:
+            forget_deleted(repository, name, read_deleted(repository.path, name))
+        known = {each.name: None if there is None else there[each] for each in moved}
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
-            if there is not None and ref.rpartition("/")[2] not in there:
-                tx.move_ref(ref, oid, None)
-        tx.move_ref(SENT + name, repository.find_ref(SENT + name), None)
+        for member in members:
+            roots = known.get(member.name, set())
+            for ref, oid in repository.list_refs(f"{REMOTES}{member.name}/").items():
+                if roots is not None and ref.rpartition("/")[2] not in roots:
+                    tx.move_ref(ref, oid, None)
+            tx.move_ref(SENT + member.name, repository.find_ref(SENT + member.name), None)
         if tx:
             tx.commit("remote", f"another address of the remote {name}")
     return RemoteChanged(
         name=name, address=address.text, change="moved", before=before.address.text,
-        conversations=None if there is None else len(there), default=_is_default(repository, name),
+        conversations=None if there is None else sum(map(len, there.values())), default=_is_default(repository, name),
     )  # fmt: skip
 
 
-def _list_roots_there(repository: Repository, remote: Remote, connection: Connection) -> set[Oid]:
+def _move_later(members: list[Remote], remote: Remote) -> list[Remote]:
+    """Return the repositories of a remote at its new address; nobody is asked.
+
+    Raises:
+        Refused: the new address has a number of its own, or a name that cannot be numbered.
+    """
+    moved = [remote]
+    for member in members[1:]:
+        following = find_next_of(moved)
+        if following is None or following.name != member.name:
+            problem = (
+                f"{member.name} cannot follow {remote.name} to {remote.address.text}: its name does not lead there"
+            )
+            raise Refused(problem, hint="without --no-probe the repositories there are asked; or add another remote")
+        moved.append(following)
+    return moved
+
+
+def _list_roots_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, set[Oid]]:
+    """Return which conversations each repository at an address has, also those that follow it."""
+    members = [remote]
+    found: dict[Remote, set[Oid]] = {}
     with quarantine_of(repository, knows_remotes=False) as quarantine:
-        listed = connection.open(quarantine, remote.address).list_refs(f"{ON_REMOTE}*")
-    return {Oid(ref.rpartition("/")[2]) for ref in listed}
+        for member in members:  # which grows
+            listed = connection.open(quarantine, member.address).list_refs(EVERY_REF_OF_SCOPES)
+            found[member] = {Oid(ref.rpartition("/")[2]) for ref in listed if ref.startswith(ON_REMOTE)}
+            following = find_next_of(members) if is_closed(member, listed) else None
+            members += [] if following is None else [following]
+    return found
 
 
 def show_remote(repository: Repository, name: str | None) -> RemoteShown:
-    """Return what is known about a remote, by default the default one; nobody is asked.
+    """Return what is known about a remote with all its repositories, by default the default one; nobody is asked.
 
     Raises:
         NotFound, Ambiguous: as `resolve_remote`.
     """
-    remote = resolve_remote(repository, name)
-    there = {Oid(ref.rpartition("/")[2]) for ref in repository.list_ref_names(f"{REMOTES}{remote.name}/")}
+    members = list_members(repository, resolve_remote(repository, name))
+    remote = members[0]
+    prefixes = [f"{REMOTES}{member.name}/" for member in members]
+    there = {Oid(ref.rpartition("/")[2]) for ref in repository.list_ref_names(*prefixes)}
     here = set(list_roots(repository))
     return RemoteShown(
         name=remote.name,

@@ -12,6 +12,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
+from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
@@ -22,13 +23,16 @@ from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
+from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import note_offers
-from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent
+from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
 
@@ -41,7 +45,7 @@ _SHORT_OID = 12
 class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
-    `operation` is None if nothing has changed.
+    `operation` is None if nothing has changed; `operations` has one for each repository of the remote.
     """
 
     remote: str
@@ -49,6 +53,7 @@ class Fetched(Result):
     conversations: tuple[FetchedConversation, ...]
     unchanged: int
     operation: OperationId | None
+    operations: tuple[OperationId, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -64,7 +69,8 @@ def fetch(
 
     Branches are only created, or moved forward to what is above their own tip; what differs stays as it is, and the
     remote's side is named `<remote>/<branch>`. Of a conversation that is not as scopes writes it nothing is taken; the
-    others are taken all the same. With `headings`, rows without a title have the beginning of the first prompt.
+    others are taken all the same. Where a repository of the remote is closed, the fetch goes on with the next one. With
+    `headings`, rows without a title have the beginning of the first prompt.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
@@ -73,44 +79,107 @@ def fetch(
         Busy: the store is in use.
     """
     refuse_unfinished(repository)
-    with unpacked(repository, remote, connection) as source, quarantine_of(repository) as quarantine:
-        transport = connection.open(quarantine, source.address)
-        refspecs = choose_refspecs(repository, source, selection, connection, transport)
-        if selection.since is not None:
-            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
-        try:
-            receipt = receive(repository, source, quarantine, refspecs, connection) if refspecs else Receipt()
-        except NotFound as error:
-            raise explain_missing(source, selection, refspecs, transport) or error from error
-    rows = receipt.rows
+    members = list_members(repository, remote)
+    receipts = dict(_fetch_members(repository, members, selection, connection))
+    rows = [row for receipt in receipts.values() for row in receipt.rows]
+    refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     if rows and all(row.status == "unacceptable" for row in rows):
-        raise next(iter(receipt.refused.values()))
+        raise next(iter(refused.values()))
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
+    operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
+    option = remote_option(repository, remote.name)
     return Fetched(
-        remote=remote.name,
-        address=remote.address.text,
+        remote=members[0].name,
+        address=members[0].address.text,
         conversations=shown,
         unchanged=len(rows) - len(shown),
-        operation=receipt.operation,
+        operation=operations[-1] if operations else None,
+        operations=operations,
         notes=(
-            *_note_diverged(rows, remote, remote_option(repository, remote.name)),
-            *describe_changes(rows, remote),
-            *_note_foreign(receipt.refused),
+            *(note for member, receipt in receipts.items() for note in _note_diverged(receipt.rows, member, option)),
+            *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
+            *_note_foreign(refused),
             *note_offers(repository),
         ),
     )
+
+
+def _fetch_members(
+    repository: Repository, members: list[Remote], selection: Selection, connection: Connection
+) -> Iterator[tuple[Remote, Receipt]]:
+    """Fetch from each repository of a remote, also from those that are not known yet; one undo takes back all of it."""
+    chosen: dict[str, list[str]] = {}
+    operations: list[OperationId] = []
+    nothing: list[NotFound] = []
+    if selection.names and len(members) > 1:
+        chosen = choose_named(repository, selection.names, members, connection)
+    for member in members:  # which may grow
+        with same_command(repository, *operations):
+            try:
+                receipt = _fetch_member(repository, member, selection, connection, chosen.get(member.name))
+            except NotFound:
+                if not selection.names or chosen or not _learn(repository, members, connection):
+                    raise
+                chosen = choose_named(repository, selection.names, members, connection)
+                receipt = _fetch_member(repository, member, selection, connection, chosen[member.name])
+        operations += [] if receipt.operation is None else [receipt.operation]
+        nothing += [] if receipt.nothing is None else [receipt.nothing]
+        yield member, receipt
+        if receipt.closed and member == members[-1] and not selection.names:
+            add_member(repository, members)
+    if len(nothing) == len(members):
+        raise none_of_several(nothing)
+
+
+def _learn(repository: Repository, members: list[Remote], connection: Connection) -> bool:
+    """Ask whether a remote has more repositories than are known here; return True if it has."""
+    before = len(members)
+    if not is_bundle(members[-1].address.text):
+        with quarantine_of(repository, knows_remotes=False) as quarantine:
+            learn_members(repository, members, quarantine, connection)
+    return len(members) > before
+
+
+def _fetch_member(
+    repository: Repository, member: Remote, selection: Selection, connection: Connection, named: list[str] | None
+) -> Receipt:
+    """Fetch the chosen conversations of one repository; `named` are the refspecs of named ones, if they are known."""
+    with unpacked(repository, member, connection) as source, quarantine_of(repository) as quarantine:
+        transport = connection.open(quarantine, source.address)
+        nothing: NotFound | None = None
+        refspecs = named
+        if refspecs is None:
+            try:
+                refspecs = choose_refspecs(repository, source, selection, connection, transport)
+            except NotFound as error:
+                if selection.names:
+                    raise
+                refspecs, nothing = [], error
+        if selection.since is not None:
+            refspecs = keep_recent(repository, source.address, connection, refspecs, selection.since)
+        if not refspecs:
+            return Receipt(closed=is_closed(member, transport.list_refs(CLOSED)), nothing=nothing)
+        try:
+            return receive(repository, source, quarantine, refspecs, connection)
+        except NotFound as error:
+            missing = None if named is not None else explain_missing(source, selection, refspecs, transport)
+            raise missing or error from error
 
 
 class Receipt(NamedTuple):
     """What became of each conversation that was fetched, and the operation that took what is new.
 
     refused: what is not acceptable, and why, by the refs on the remote
+    closed: whether new conversations are in another repository
+    nothing: the error about conditions that no conversation meets
     """
 
     rows: tuple[FetchedConversation, ...] = ()
     operation: OperationId | None = None
     refused: Mapping[str, Corrupt] = MappingProxyType({})
+    closed: bool = False
+    nothing: NotFound | None = None
 
 
 def receive(
@@ -126,7 +195,7 @@ def receive(
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
         if not incoming.checked and not is_new_offer(repository, remote.name, incoming.lists):
-            return Receipt(tuple(rows), None, incoming.refused)
+            return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
             repository.close()  # the new packs are seen from now on
@@ -136,9 +205,9 @@ def receive(
                 rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
             if not acceptance.transaction:
-                return Receipt(tuple(rows), None, incoming.refused)
+                return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))
-    return Receipt(tuple(rows), done.id, incoming.refused)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed)
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:

@@ -18,8 +18,10 @@ from scopes.result import Note, Result, plural
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
+from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.exact_commits import read_exact_manifest
+from scopes.sync.family import learn_members, list_members
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
 from scopes.sync.manifest_list import (
@@ -30,7 +32,7 @@ from scopes.sync.manifest_list import (
     write_manifest_list,
 )
 from scopes.sync.names import RemoteName
-from scopes.sync.remote_selection import list_names
+from scopes.sync.remote_selection import list_names, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.second_check import check_packs, check_sizes
 from scopes.sync.shared_work import work_in_parts
@@ -75,11 +77,45 @@ def fetch_manifests(
     if is_bundle(remote.address.text):
         hint = f"get them: scopes fetch{remote_option(repository, remote.name)}"
         raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint=hint)
+    members = list_members(repository, remote)
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        learn_members(repository, members, quarantine, connection)
+    done = [_fetch_member(repository, member, selection, connection, directory) for member in members]
+    found = [each for each in done if isinstance(each, _Member)]
+    if not found:
+        raise none_of_several([each for each in done if isinstance(each, NotFound)])
+    refused = {root: reason for each in found for root, reason in each.refused.items()}
+    return ManifestsFetched(
+        remote=members[0].name,
+        address=members[0].address.text,
+        total=sum(each.total for each in found),
+        new=sum(each.new for each in found),
+        refused=refused,
+        notes=_notes(refused),
+    )
+
+
+class _Member(NamedTuple):
+    """How many conversations a repository of a remote has and how many are new, and why some are refused."""
+
+    total: int
+    new: int
+    refused: Mapping[Oid, str]
+
+
+def _fetch_member(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+) -> _Member | NotFound:
+    """Update the list of one repository; return the error if no conversation of it meets the conditions."""
     before = read_manifest_list(directory, remote)
     known = {} if before is None else before.conversations
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         transport = connection.open(quarantine, remote.address)
-        listed = list_names(repository, remote, selection, connection, transport)
+        try:
+            listed = list_names(repository, remote, selection, connection, transport)
+        except NotFound as error:
+            transport.list_refs(CLOSED)  # raises if the repository is not there
+            return error
         changed = {
             name: oid for name, oid in listed.items() if name.root not in known or known[name.root].manifest != oid
         }
@@ -90,14 +126,7 @@ def fetch_manifests(
     for root in refused:
         conversations.pop(root, None)
     write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations))
-    return ManifestsFetched(
-        remote=remote.name,
-        address=remote.address.text,
-        total=len(conversations),
-        new=len(found),
-        refused=refused,
-        notes=_notes(refused),
-    )
+    return _Member(len(conversations), len(found), refused)
 
 
 def _fetch(

@@ -18,6 +18,8 @@ from scopes.purge.offers import offer_ref
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
+from scopes.sync.closed import CLOSED, check_mark, take_mark
+from scopes.sync.closed import REFSPEC as MARK
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation, WantedConversation
 from scopes.sync.git_transport import INCOMING
@@ -40,12 +42,14 @@ class Incoming(NamedTuple):
 
     refused: why, by the refs on the remote, which may be no names of conversations
     lists: what machines have purged, as the remote says it: the commits, by machine
+    closed: whether new conversations are in another repository
     """
 
     checked: Sequence[ReceivedConversation]
     unchanged: Sequence[RemoteName]
     refused: Mapping[str, Corrupt]
     lists: Mapping[str, Oid] = MappingProxyType({})
+    closed: bool = False
 
 
 @contextmanager
@@ -69,9 +73,11 @@ def fetch_acceptable(
                 bad = found.refused
                 names = [*(each.name for each in found.checked), *found.unchanged]
                 wanted = [name.ref for name in names]
+                has_more = bool(found.lists or found.closed)
             except Corrupt as error:
                 wanted = search.list_refs(quarantine, refspecs)
                 bad = search.find_bad(wanted, error)
+                has_more = search.has_left_out
                 if not bad:
                     raise
             refused.update(bad)
@@ -79,7 +85,7 @@ def fetch_acceptable(
                 yield quarantine, found._replace(refused=refused)
                 return
             wanted = [ref for ref in wanted if ref not in refused]
-            if not wanted and not search.has_bad_list:
+            if not wanted and not has_more:
                 yield quarantine, Incoming((), (), refused)
                 return
             refspecs = list(map(refspec_of_ref, wanted))
@@ -95,8 +101,8 @@ class _Search:
         self._remote = remote
         self._connection = connection
         self._left = MAX_FETCHES
-        self.has_bad_list = False
-        self._lists = [LISTS]  # to fetch with everything else
+        self.has_left_out = False  # something beside conversations was not acceptable
+        self._others = [LISTS, MARK]  # to fetch with everything else
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -106,7 +112,7 @@ class _Search:
 
     def find_bad(self, refs: Sequence[str], error: Corrupt) -> dict[str, Corrupt]:
         """Return which of some refs are not acceptable, and why; `error` is what fetching all of them led to."""
-        if len(refs) == 1 or self._left < 2:
+        if len(refs) < 2 or self._left < 2:
             return dict.fromkeys(refs, error)
         bad: dict[str, Corrupt] = {}
         middle = (len(refs) + 1) // 2
@@ -126,8 +132,9 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        incoming = transport.fetch([*refspecs, *self._lists])
-        lists = take_lists(incoming)
+        specs = [*refspecs, *self._others]
+        incoming = transport.fetch(specs) if specs else {}
+        lists, mark = take_lists(incoming), take_mark(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
             check_packs(quarantine, self._connection.limits)
@@ -155,9 +162,21 @@ class _Search:
         for _, objects in parts:
             check.visit(objects)
         good = self._check_lists(check, received, lists, refused)
+        closed = mark is not None and self._check_mark(check, mark, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, good)
+        return Incoming(checked, unchanged, refused, good, closed)
+
+    def _check_mark(self, check: FormatCheck, mark: Oid, refused: dict[str, Corrupt]) -> bool:
+        """Return True if the repository is closed; a mark that is bad is not fetched again."""
+        try:
+            check.visit(check_mark(self._remote.address, mark))
+        except Corrupt as error:
+            self._others.remove(MARK)
+            self.has_left_out = True
+            refused[CLOSED] = error
+            return False
+        return True
 
     def _check_lists(
         self, check: FormatCheck, received: ReceivedObjects, lists: Mapping[str, Oid], refused: dict[str, Corrupt]
@@ -171,10 +190,10 @@ class _Search:
                     check.visit(check_list(received, machine, oid))
                 good[machine] = oid
             except (Corrupt, NotFound) as error:
-                self.has_bad_list = True
                 refused[f"{PURGED_ON_REMOTE}{machine}"] = (
                     error if isinstance(error, Corrupt) else Corrupt(error.message)
                 )
         if len(good) < len(lists):
-            self._lists = list(map(refspec_of_list, good))
+            self._others = [*map(refspec_of_list, good), *(spec for spec in self._others if spec == MARK)]
+            self.has_left_out = True
         return good

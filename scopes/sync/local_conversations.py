@@ -83,10 +83,10 @@ def list_roots(repository: Repository) -> dict[Oid, ConversationId]:
     return found
 
 
-def list_shared(repository: Repository, remote: str) -> list[ConversationId]:
-    """Return the conversations of this store that a remote had when it was last seen, sorted."""
-    prefix = f"{refs.REMOTES}{remote}/"
-    there = {ref.removeprefix(prefix) for ref in repository.list_ref_names(prefix)}
+def list_shared(repository: Repository, *remotes: str) -> list[ConversationId]:
+    """Return the conversations of this store that one of some remotes had when it was last seen, sorted."""
+    prefixes = [f"{refs.REMOTES}{remote}/" for remote in remotes]
+    there = {ref.rpartition("/")[2] for ref in repository.list_ref_names(*prefixes)}
     return sorted(name for root, name in list_roots(repository).items() if root in there)
 
 

@@ -20,6 +20,7 @@ from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
+from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.grown_tips import has_diverged
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
@@ -71,7 +72,7 @@ def pull(
         As `fetch`.
     """
     fetched = fetch(repository, remote, selection, connection)
-    operations = [] if fetched.operation is None else [fetched.operation]
+    operations = [*fetched.operations]
     merged: list[PulledBranch] = []
     for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):
         with same_command(repository, *operations):
@@ -88,15 +89,18 @@ def _walk_diverged(
 ) -> Iterator[tuple[ConversationId, BranchName, str]]:
     """Yield conversation, branch and the name of the remote's branch of all that have messages on both sides."""
     chosen = set(choose_local(repository, selection)) if selection.names or selection.has_conditions else None
+    members = [member.name for member in list_members(repository, remote)]
     for root, conversation in sorted(list_roots(repository).items(), key=lambda item: item[1]):
         if chosen is not None and conversation not in chosen:
             continue
-        there = read_remote_branches(repository, root).get(remote.name, {})
-        entries = read_metadata(repository, conversation).branches if there else {}
-        for name, tip in list_branch_tips(repository, conversation).items() if there else ():
-            other = there.get(branch_id(name, entries.get(name)))
-            if other is not None and has_diverged(repository, tip, other.tip):
-                yield conversation, name, f"{remote.name}/{other.name}"
+        found = read_remote_branches(repository, root)
+        for member in members:
+            there = found.get(member, {})
+            entries = read_metadata(repository, conversation).branches if there else {}
+            for name, tip in list_branch_tips(repository, conversation).items() if there else ():
+                other = there.get(branch_id(name, entries.get(name)))
+                if other is not None and has_diverged(repository, tip, other.tip):
+                    yield conversation, name, f"{member}/{other.name}"
 
 
 def _merge(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:

@@ -20,6 +20,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import SENT, push_list
+from scopes.sync.remotes import Remote
 
 NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
@@ -27,20 +28,21 @@ NEWER_ON_REMOTE: Final = (
 )
 
 
-def list_purged(repository: Repository, remote: str) -> list[ConversationId]:
-    """Return the conversations of which a remote has what was purged here, sorted."""
-    wanted = {ref.rpartition("/")[2] for ref in read_values(repository.path).get(remote, {})}
+def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
+    """Return the conversations of which some remotes have what was purged here, sorted."""
+    values = read_values(repository.path)
+    wanted = {ref.rpartition("/")[2] for remote in remotes for ref in values.get(remote.name, {})}
     return sorted(name for root, name in list_roots(repository).items() if root in wanted)
 
 
 class PurgedOnRemote:
     """What one remote has of what was purged here, during a push."""
 
-    def __init__(self, repository: Repository, remote: str) -> None:
+    def __init__(self, repository: Repository, remote: str, offers: OfferGate) -> None:
         self._repository = repository
         self._remote = remote
         self._values = read_values(repository.path).get(remote, {})
-        self._offers = OfferGate(repository)
+        self._offers = offers
 
     def has(self, ref: str) -> bool:
         """Return True if a ref of the remote still has what was purged."""
@@ -63,10 +65,6 @@ class PurgedOnRemote:
     def refresh(self) -> None:
         """Read what is offered again, after a fetch."""
         self._offers.refresh()
-
-    def note_offers(self) -> tuple[Note, ...]:
-        """Return a note about what was sent, or held back, although it was purged elsewhere."""
-        return self._offers.notes()
 
     def is_needed(self, *, deletes: bool) -> bool:
         """Return True if `finish` has something to do."""

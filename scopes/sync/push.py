@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Invalid, NotFound, SecretsFound
 from scopes.history.open_tips import OpenTips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.unfinished import refuse_unfinished
@@ -29,11 +30,14 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, leave_deleted
+from scopes.sync.family import list_members
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import Selection, list_shared, read_all_tips
+from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation, read_all_tips
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
+from scopes.sync.placement import Placement
+from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
@@ -121,8 +125,8 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. A dry run asks nobody and writes nothing: it compares with what the remote had
-    when it was last seen.
+    that were purged are deleted there. A repository that is full is closed, and new ones go to the next. A dry run asks
+    nobody and writes nothing: it compares with what the remote had when it was last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -131,71 +135,93 @@ def push(
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
-    chosen = list_purged(repository, remote.name) if purged else _choose(repository, remote, selection)
+    members = list_members(repository, remote)
+    chosen = list_purged(repository, members) if purged else _choose(repository, members, selection)
     left: tuple[Note, ...] = ()
     if not (purged or selection.names):
-        chosen, left = leave_deleted(repository, remote.name, chosen)
-    mode: Mode = "allow" if allow_secrets else "refuse"
-    run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
-    rows = run.preview(chosen) if dry_run else run.run(chosen)
-    deleted = () if dry_run else run.finish(purged=purged)
-    option = remote_option(repository, remote.name)
+        chosen, left = leave_deleted(repository, members[0].name, chosen)
+    run = _Run(
+        repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
+        members[0].name, remote_option(repository, remote.name), OfferGate(repository),
+    )  # fmt: skip
+    placement = Placement(repository, members, connection)
+    rows: dict[ConversationId, PushedConversation] = {}
+    pushes: list[_Push] = []
+    deleted: list[Note] = []
+    for member, conversations in placement.preview(chosen) if dry_run else placement.walk(chosen):
+        each = _Push(run, member)
+        if conversations:
+            rows |= each.preview(conversations) if dry_run else each.run(conversations)
+        deleted += () if dry_run else each.finish(purged=purged)
+        pushes.append(each)
+    rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
-        remote=remote.name,
-        address=remote.address.text,
+        remote=members[0].name,
+        address=members[0].address.text,
         conversations=shown,
         unchanged=len(chosen) - len(shown),
         dry_run=dry_run,
         notes=(
-            *((_SECRETS,) if run.has_found_secrets else ()),
-            *_note_held(shown, option),
-            *_note_behind(shown, remote, option),
+            *((_SECRETS,) if any(each.has_found_secrets for each in pushes) else ()),
+            *placement.notes,
+            *_note_held(shown, run.option),
             *left,
-            *(note_hooks(remote.address) if any(row.status in {"new", "updated"} for row in shown) else ()),
-            *_note_deleted(run.deleted_branches, remote, option),
-            *_notes(shown, remote, option),
-            *_note_fetched(run.fetched, remote),
+            *dict.fromkeys(note for each in pushes for note in each.describe()),
             *deleted,
-            *run.note_offers(),
+            *run.offers.notes(),
         ),
     )
 
 
-def _choose(repository: Repository, remote: Remote, selection: Selection) -> list[ConversationId]:
+def _choose(repository: Repository, members: Sequence[Remote], selection: Selection) -> list[ConversationId]:
+    names = [member.name for member in members]
     if not selection.is_empty:
-        return choose_to_send(repository, selection, remote.name)
-    shared = list_shared(repository, remote.name)
+        return choose_to_send(repository, selection, *names)
+    shared = list_shared(repository, *names)
     if not shared:
         hint = "name conversations, or use --project DIR, --since or --all"
-        raise Invalid(f"nothing of this store is on {remote.name} yet, and nothing was chosen to push", hint=hint)
+        raise Invalid(f"nothing of this store is on {names[0]} yet, and nothing was chosen to push", hint=hint)
     return shared
 
 
-class _Push:
-    """One push; `rows` has what became of each conversation so far."""
+def _refuse(repository: Repository, conversation: ConversationId, reason: str) -> PushedConversation:
+    root = name_of_conversation(repository, conversation).root
+    branches = len(list_branch_tips(repository, conversation))
+    return PushedConversation(conversation, root, "refused", branches, reason=reason)
 
-    def __init__(
-        self,
-        repository: Repository,
-        remote: Remote,
-        connection: Connection,
-        mode: Mode,
-        *,
-        force: bool,
-        include_open: bool,
-    ) -> None:
-        self._repository = repository
+
+class _Run(NamedTuple):
+    """What all repositories of a remote have in common during a push.
+
+    family: the name of the remote; option: ` --remote NAME` for hints
+    """
+
+    repository: Repository
+    connection: Connection
+    mode: Mode
+    force: bool
+    include_open: bool
+    family: str
+    option: str
+    offers: OfferGate
+
+
+class _Push:
+    """A push to one repository of a remote; `rows` has what became of each conversation so far."""
+
+    def __init__(self, run: _Run, remote: Remote) -> None:
+        self._of = run
+        self._repository = run.repository
         self._remote = remote
-        self._connection = connection
-        self._force = force
-        self._open_tips = OpenTips(repository, include_open=include_open)
-        self._mode = mode
+        self._connection = run.connection
+        self._force = run.force
+        self._open_tips = OpenTips(run.repository, include_open=run.include_open)
         self.has_found_secrets = False
-        self._purged = PurgedOnRemote(repository, remote.name)
-        self._reader = ReadOnce(repository)
-        self._searched = ClearedTips(repository)
-        self._find_ref: Callable[[str], str | None] = repository.find_ref
+        self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
+        self._reader = ReadOnce(run.repository)
+        self._searched = ClearedTips(run.repository)
+        self._find_ref: Callable[[str], str | None] = run.repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self.deleted_branches: dict[str, None] = {}
         self._rows: dict[ConversationId, PushedConversation] = {}
@@ -228,6 +254,16 @@ class _Push:
             if planned is not None:
                 self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
         return self._rows
+
+    def describe(self) -> Iterator[Note]:
+        """Yield notes about hooks, about branches that were left as they are, and about what was fetched."""
+        rows, option = [row for row in self._rows.values() if row.is_shown], self._of.option
+        yield from _note_behind(rows, self._remote, option)
+        if any(row.status in {"new", "updated"} for row in rows):
+            yield from note_hooks(self._remote.address)
+        yield from _note_deleted(self.deleted_branches, self._remote, option)
+        yield from _notes(rows, self._remote, option)
+        yield from _note_fetched(self.fetched, self._remote)
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
@@ -314,7 +350,7 @@ class _Push:
             self._note(outgoing, "unchanged")
             return None
         try:
-            gate = gate_of(self._repository, self._mode)
+            gate = gate_of(self._repository, self._of.mode)
             cleared = clear_for_push(
                 self._repository, objects, outgoing, gate, reader=self._reader, before=self._searched
             )
@@ -354,10 +390,6 @@ class _Push:
         with quarantine_of(self._repository) as quarantine:
             return self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
 
-    def note_offers(self) -> tuple[Note, ...]:
-        """Return a note about what was purged elsewhere, and was sent or held back."""
-        return self._purged.note_offers()
-
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
         """Record what the remote has confirmed, with what was known of it before."""
         if not updates:
@@ -370,7 +402,7 @@ class _Push:
                     tx.move_ref(ref, before, update.new)
             self._purged.forget(update.ref for update in updates)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
-            forget_deleted(self._repository, self._remote.name, sent)
+            forget_deleted(self._repository, self._of.family, sent)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
 

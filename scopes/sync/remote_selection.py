@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
@@ -35,20 +36,32 @@ def choose_refspecs(
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
     if selection.names:
-        names: list[RemoteName] = []
-        listed: Mapping[RemoteName, Oid] | None = None
-        for text in selection.names:
-            try:
-                names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
-            except ScopesError:
-                if not _PREFIX.fullmatch(text):
-                    raise
-                listed = list_all(transport) if listed is None else listed
-                names.append(_find(remote, listed, text))
+        names = resolve_names(repository, remote.name, selection.names, partial(list_all, transport))
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
     return list(map(refspec_of, list_names(repository, remote, selection, connection, transport)))
+
+
+def resolve_names(
+    repository: Repository, remote: str, texts: Iterable[str], list_there: Callable[[], Mapping[RemoteName, Oid]]
+) -> list[RemoteName]:
+    """Return the conversations that are named, here or by the beginning of a root that a remote has, in their order.
+
+    Raises:
+        NotFound, Ambiguous: a name is that of no conversation, or of several.
+    """
+    names: list[RemoteName] = []
+    listed: Mapping[RemoteName, Oid] | None = None
+    for text in texts:
+        try:
+            names.append(name_of_conversation(repository, resolve_conversation(repository, text)))
+        except ScopesError:
+            if not _PREFIX.fullmatch(text):
+                raise
+            listed = list_there() if listed is None else listed
+            names.append(_find(remote, listed, text))
+    return names
 
 
 def list_names(
@@ -76,6 +89,12 @@ def list_names(
     if not chosen:
         raise none_selected(remote.name, selection, [name.month[:4] for name in listed], names_of(directories.values()))
     return {name: oid for name, oid in listed.items() if name in chosen}
+
+
+def none_of_several(errors: Sequence[NotFound]) -> NotFound:
+    """Return the error about conditions that nothing in any repository of a remote meets; it names the first one."""
+    hints = dict.fromkeys(error.hint for error in errors if error.hint is not None)
+    return NotFound(errors[0].message, hint="; ".join(hints) or None)
 
 
 def explain_missing(
@@ -111,14 +130,19 @@ def keep_recent(
 
 def list_all(transport: GitTransport) -> dict[RemoteName, Oid]:
     """Return all conversations of a remote, and their manifests; raises as `GitTransport.list_refs`."""
+    return names_of_refs(transport.list_refs(EVERYTHING))
+
+
+def names_of_refs(refs: Mapping[str, Oid]) -> dict[RemoteName, Oid]:
+    """Return the conversations among the refs of a remote, and their manifests."""
     found: dict[RemoteName, Oid] = {}
-    for ref, oid in sorted(transport.list_refs(EVERYTHING).items()):
+    for ref, oid in sorted(refs.items()):
         with suppress(Corrupt):  # somebody else's, which no condition can choose
             found[parse_remote_ref(ref)] = oid
     return found
 
 
-def find_root_there(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> Oid:
+def find_root_there(remote: str, listed: Iterable[RemoteName], prefix: str) -> Oid:
     """Return the root of a conversation of a remote by the beginning of its id.
 
     Raises:
@@ -129,11 +153,11 @@ def find_root_there(remote: Remote, listed: Iterable[RemoteName], prefix: str) -
     return _find(remote, listed, prefix).root
 
 
-def _find(remote: Remote, listed: Iterable[RemoteName], prefix: str) -> RemoteName:
+def _find(remote: str, listed: Iterable[RemoteName], prefix: str) -> RemoteName:
     there = list(listed)
     found = [name for name in there if name.root.startswith(prefix)]
     if not found:
-        raise none_named(remote.name, [prefix], there)
+        raise none_named(remote, [prefix], there)
     if len(found) > 1:
         raise Ambiguous(f"the remote has {len(found)} conversations {prefix}...", hint="give more digits")
     return found[0]

@@ -10,7 +10,17 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remote_file import BUNDLE, DEFAULT, FILE, find_default, read_entries, read_first, write_entries
+from scopes.store.remote_family import find_first, list_family
+from scopes.store.remote_file import (
+    BUNDLE,
+    DEFAULT,
+    FILE,
+    find_default,
+    read_addresses,
+    read_entries,
+    read_first,
+    write_entries,
+)
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
@@ -70,8 +80,9 @@ def default_remote(repository: Repository) -> str | None:
 
 
 def remote_option(repository: Repository, name: str) -> str:
-    """Return ` --remote NAME` for a hint about a remote; nothing if it is the default."""
-    return "" if default_remote(repository) == name else f" --remote {name}"
+    """Return ` --remote NAME` for a hint about a remote; nothing if it is the default, or a repository of it."""
+    first = find_first(read_addresses(repository.path), name)
+    return "" if default_remote(repository) == first else f" --remote {first}"
 
 
 def save_remote(repository: Repository, remote: Remote) -> None:
@@ -96,34 +107,39 @@ def _require_free(name: str, known: Iterable[str]) -> None:
         raise Refused(f"there is a remote {name!a} already", hint=hint)
 
 
-def replace_remote(repository: Repository, name: str, remote: Remote) -> None:
-    """Give a remote another name or another address; call it inside `exclusive_write`.
+def replace_remotes(repository: Repository, changes: Mapping[str, Remote | None]) -> None:
+    """Give remotes other names or other addresses, or remove them, all at once; call it inside `exclusive_write`.
+
+    A name that is not that of a remote is the one of a new remote.
 
     Raises:
-        NotFound: there is no such remote.
-        Refused: the new name is not free.
+        Refused: a new name is not free.
         Inaccessible: the file cannot be written.
     """
     known = read_entries(repository.path)
-    _find(known, name)
-    others = {each: entry for each, entry in known.items() if each != name}
-    _require_free(remote.name, others)
-    first = remote.name if read_first(repository.path) == name else None
-    others[remote.name] = (remote.address.text, remote.address.as_branches)
-    write_entries(repository.path, others, first)
+    others = {each: entry for each, entry in known.items() if each not in changes}
+    first = changes.get(read_first(repository.path) or "")
+    for remote in changes.values():
+        if remote is not None:
+            _require_free(remote.name, others)
+            others[remote.name] = (remote.address.text, remote.address.as_branches)
+    write_entries(repository.path, others, None if first is None else first.name)
 
 
-def delete_remote(repository: Repository, name: str) -> str:
-    """Remove a remote from the file, and return its address; call it inside `exclusive_write`.
+def delete_remote(repository: Repository, name: str) -> dict[str, str]:
+    """Remove a remote with its later repositories from the file, and return the addresses by name.
+
+    Call it inside `exclusive_write`.
 
     Raises:
         NotFound: there is no such remote.
     """
-    known = read_entries(repository.path)
-    address, _ = _find(known, name)
-    del known[name]
-    write_entries(repository.path, known)
-    return address
+    _find(read_entries(repository.path), name)
+    addresses = read_addresses(repository.path)
+    family = list_family(addresses, find_first(addresses, name))
+    names = family[family.index(name) :]
+    replace_remotes(repository, dict.fromkeys(names))
+    return {each: addresses[each] for each in names}
 
 
 def _find(known: Mapping[str, tuple[str, bool]], name: str) -> tuple[str, bool]:

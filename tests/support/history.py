@@ -16,11 +16,14 @@ from scopes.conversation.append import MessageAppended, append
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.new import new
-from scopes.history.messages import plain_message
+from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.conversation import Root
+from scopes.model.message import Author
 from scopes.model.validation import check_message
 from scopes.store.repository import Repository
+from tests.support.store import git
 
 _ROW = re.compile(r"(?P<branch>[^@:\s]+)(?:@(?P<start>\S+))?:(?P<words>.*)")
 
@@ -76,3 +79,15 @@ def texts(repository: Repository, where: str, **options: Any) -> list[str]:
     """Return the texts that a log of `where` shows, oldest first."""
     entries = log(repository, where, oldest_first=True, **options).items
     return [entry.message.text for entry in entries]
+
+
+def session_in(store: Repository, number: int, directory: str) -> None:
+    """Make a conversation as an import does: its root says the directory."""
+    root = Root(f"{number:032d}", "2026-03-09T10:00:00Z", format="codex", native_id=f"s-{number}", cwd=directory)
+    git(
+        store.path,
+        "update-ref",
+        f"refs/heads/conv-{number:03d}/main",
+        write_root_commit(store, root, {"carol": "human"}),
+    )
+    append(store, f"conv-{number:03d}", plain_message(Author("carol", "human"), f"in {directory}"))

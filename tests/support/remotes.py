@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 
+from scopes.store.config import Setting
 from scopes.store.repository import Repository
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote
@@ -15,7 +16,7 @@ from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.local_conversations import Selection
 from scopes.sync.push import Pushed, push
 from scopes.sync.remotes import resolve_remote
-from tests.support.store import FAST, make_store, open_store
+from tests.support.store import FAST, git, make_store, open_store
 
 EVERYTHING = Selection(everything=True)
 
@@ -65,3 +66,21 @@ def clone_to(path: object, address: str, names: Sequence[str] = ()) -> Cloned:
         open_store=lambda: open_store(path),
         name="origin",
     )
+
+
+def limited(repository: Repository, conversations: int, actor: str = "carol", **settings: str) -> Repository:
+    """Open a store again, with a limit for the repositories of its remotes."""
+    values = {"scopes.remoteconversations": str(conversations), **settings}
+    return open_store(
+        repository.path, {**FAST, **{key: Setting(key, text, "flag") for key, text in values.items()}}, actor
+    )
+
+
+def count_conversations(path: str) -> int:
+    """Return how many conversations a repository has."""
+    return len(git(path, "for-each-ref", "--format=%(refname)", "refs/scopes/v1/c/").split())
+
+
+def numbered(bare: str, number: int) -> str:
+    """Return the path of one of the repositories after the first."""
+    return bare.replace(".git", f"-{number}.git")

@@ -1,7 +1,7 @@
 """Three machines that change, push, fetch, pull and resolve in any order have the same conversations in the end.
 
 Steps may be cut short: the connection is lost before git does something or after it has, or the process is killed. What
-was acknowledged before stays.
+was acknowledged before stays, but what was purged. A repository of the remote takes one conversation, then it is closed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scopes.conversation.rebase import continue_rebase
 from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.tag import delete_tag, tag
-from scopes.errors import Inaccessible, Refused
+from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.history.messages import header_of
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, read_active_branch
@@ -32,6 +32,10 @@ from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import list_conflicts_of, list_in_progress
 from scopes.model.conversation import branch_id
 from scopes.model.message import Author
+from scopes.purge.accept import accept_purges
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
+from scopes.store.config import Setting
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.sync import git_transport
@@ -42,20 +46,22 @@ from scopes.sync.remotes import resolve_remote
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.remotes import connection, fetch_from, machine, make_bare, push_to
-from tests.support.store import assert_sound, git, open_store
+from tests.support.store import FAST, assert_sound, git, open_store
 
 NAMES = ("ann", "ben", "cid")
 APPENDS = ("say", "say", "new", "amend", "amend", "retract")
 SHARING = ("push", "push", "fetch", "pull", "pull", "rebase", "resolve")
+PURGING = ("purge", "accept", "push purged")
 CHANGING = ("branch", "same branch", "rename", "title", "no title", "tag", "same tag", "no tag", "drop", "delete")
 FAULTS = st.sampled_from(
     [None] * 6 + [("lost before", 1), ("lost after", 1), ("lost after", 2), ("killed", 3), ("killed", 12)]
 )
 STEPS = st.lists(
-    st.tuples(st.sampled_from(NAMES), st.sampled_from((*APPENDS, *SHARING, *SHARING, *CHANGING)), FAULTS),
+    st.tuples(st.sampled_from(NAMES), st.sampled_from((*APPENDS, *SHARING, *SHARING, *CHANGING, *PURGING)), FAULTS),
     min_size=4,
     max_size=16,
 )
+LIMIT = Setting("scopes.remoteconversations", "1", "flag")
 SIDES = ("source", "target")
 PERSON = Author("erin", "human")
 
@@ -63,20 +69,28 @@ PERSON = Author("erin", "human")
 class World:
     """A bare repository and three stores; every message has a text of its own.
 
-    texts: those of messages that were acknowledged
+    texts: those of messages that were acknowledged and not purged
     removed: roots and ids of branches that were deleted on a machine, and stay deleted there
     """
 
     def __init__(self, directory: str) -> None:
         self.bare = make_bare(f"{directory}/bare.git")
+        self.directory = directory
         self.stores = {name: machine(f"{directory}/{name}", self.bare, name) for name in NAMES}
         self.written = 0
+        self.has_purged = False
         self.texts: set[str] = set()
         self.removed: dict[str, set[tuple[str, str]]] = {name: set() for name in NAMES}
 
     def open(self, name: str) -> Repository:
         """Open the store of a machine."""
-        return open_store(self.stores[name], actor=name)
+        return open_store(self.stores[name], {**FAST, LIMIT.key: LIMIT}, name)
+
+    def list_repositories(self) -> list[str]:
+        """Return the paths of the repositories of the remote."""
+        return sorted(
+            os.path.join(self.directory, each) for each in os.listdir(self.directory) if each.endswith(".git")
+        )
 
     def step(self, name: str, action: str, fault: tuple[str, int] | None = None) -> None:
         """Do one thing on one machine, in a store that is opened for it, to its end or until something breaks."""
@@ -89,7 +103,7 @@ class World:
         else:
             with losing(*fault), suppress(Inaccessible):
                 self.act(name, action)
-        if action not in {"push", "fetch"}:
+        if action not in {"push", "push purged", "fetch"}:
             self.removed[name] |= before - branches_of(self.open(name))
 
     def act(self, name: str, action: str) -> None:
@@ -104,14 +118,33 @@ class World:
             fetch_from(store)
         elif action in {"pull", "rebase"}:
             pull(store, resolve_remote(store, None), Selection(), connection(), rebasing=action == "rebase")
+        elif action in PURGING:
+            self.purge(store, conversations[-1:], action, Places(f"{self.directory}/{name}-index"))
         elif conversations and action == "push":
-            assert {row.status for row in push_to(store).conversations} <= {"new", "updated", "unchanged"}
+            refused = {"refused"} if self.has_purged else set()
+            assert {row.status for row in push_to(store).conversations} <= {"new", "updated", "unchanged", *refused}
         elif conversations and action == "resolve":
             resolve_all(store, self.written)
         elif conversations and action in APPENDS:
             self.say(store, conversations[-1], action, text)
         elif conversations:
             self.change(store, conversations[-1], action, text)
+
+    def purge(self, store: Repository, conversations: list[ConversationId], action: str, places: Places) -> None:
+        """Purge the oldest message of a conversation, whoever wrote it, or do what others did, unless a merge waits."""
+        if action == "push purged":
+            push_to(store, purged=True)
+        elif action == "accept":
+            with suppress(NotFound, Refused):  # nothing was purged elsewhere, or a merge waits
+                accept_purges(store, places)
+        for conversation in conversations if action == "purge" else ():
+            tip = list_branch_tips(store, conversation)[BranchName("main")]
+            commits = [each for each in walk_newest_first(store, [tip]) if each.kind == "plain"]
+            if commits:
+                with suppress(Refused):
+                    purge(store, PurgeRequest(conversation=conversation, messages=(header_of(commits[-1]).id,)), places)
+                    self.texts.discard(commits[-1].subject)
+                    self.has_purged = True
 
     def say(self, store: Repository, conversation: ConversationId, action: str, text: str) -> None:
         """Append a message; it may amend or retract the last one of main, whoever wrote it."""
@@ -150,9 +183,9 @@ class World:
 
     def meet(self) -> None:
         """Let everybody pull, resolve and push until nobody has anything new for the others."""
-        for _ in range(2):
+        for _ in range(3 if self.has_purged else 2):
             for name in NAMES:
-                for action in ("resolve", "pull", "resolve", "push"):
+                for action in ("resolve", "fetch", "accept", "pull", "resolve", "push purged", "push"):
                     self.step(name, action)
         for name in NAMES:
             self.step(name, "pull")
@@ -259,9 +292,8 @@ def assert_equal(world: World) -> None:
         assert len({each[root] for each in metadata}) == 1, root
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(STEPS)
-def test_everybody_has_everything_in_the_end(steps):
+def play(steps: list[tuple[str, str, tuple[str, int] | None]]) -> None:
+    """Do the steps, let everybody meet, and check that all have the same and that nothing is damaged."""
     directory = tempfile.mkdtemp()
     try:
         world = World(directory)
@@ -274,9 +306,24 @@ def test_everybody_has_everything_in_the_end(steps):
             assert_sound(store)
             if not any(world.removed.values()):
                 assert world.texts <= subjects_of(store)
-        assert git(world.bare, "fsck", "--strict", "--no-dangling") == ""
+        for path in world.list_repositories():
+            assert git(path, "fsck", "--strict", "--no-dangling") == ""
     finally:
         shutil.rmtree(directory)
+
+
+@settings(max_examples=examples(2), deadline=None)
+@given(STEPS)
+def test_everybody_has_everything_in_the_end(steps):
+    play(steps)
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(1800)
+@settings(max_examples=50, deadline=None)
+@given(STEPS)
+def test_everybody_has_everything_in_the_end_of_many_plans(steps):
+    play(steps)
 
 
 @pytest.mark.parametrize("order", [NAMES, NAMES[::-1], (*NAMES[1:], NAMES[0])], ids="-".join)

@@ -6,12 +6,8 @@ import os
 
 import pytest
 
-from scopes.conversation.append import append
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import find_directory
-from scopes.model.conversation import Root
-from scopes.model.message import Author
 from scopes.store.chosen_projects import choose_directory, choose_name
 from scopes.store.projects import find_project
 from scopes.sync import git_transport
@@ -25,18 +21,11 @@ from scopes.sync.remote_projects import read_directories
 from scopes.sync.remote_selection import list_all
 from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
-from tests.support.history import history
+from tests.support.history import history, session_in
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
 SHOP, BACKEND, SITE = "/alice/src/shop", "/alice/src/shop/backend", "/alice/src/site"
-
-
-def session_in(store, number, directory):
-    """Make a conversation as an import does: its root says the directory."""
-    root = Root(f"{number:032d}", "2026-03-09T10:00:00Z", format="codex", native_id=f"s-{number}", cwd=directory)
-    git(store, "update-ref", f"refs/heads/conv-{number:03d}/main", write_root_commit(store, root, {"carol": "human"}))
-    append(store, f"conv-{number:03d}", plain_message(Author("carol", "human"), f"in {directory}"))
 
 
 @pytest.fixture
@@ -176,10 +165,11 @@ def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):
 def test_a_push_by_a_directory_sends_nothing_of_another_machine_to_a_new_remote(bob, tmp_path):
     fetch_from(bob)
     here = Selection(project=directory(checkout(tmp_path / "work" / "shop")))
-    assert len(choose_to_send(bob, here, "origin")) == 2
-    for remote in ("backup", None):
+    for remotes in (["origin"], ["backup", "origin"]):
+        assert len(choose_to_send(bob, here, *remotes)) == 2
+    for remotes in (["backup"], []):
         with pytest.raises(NotFound, match="began in this project here") as caught:
-            choose_to_send(bob, here, remote)
+            choose_to_send(bob, here, *remotes)
         assert (
             caught.value.hint == "2 conversations of other machines have its name: choose by the name: --project shop"
         )

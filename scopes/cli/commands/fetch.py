@@ -33,6 +33,8 @@ def fetch(
     messages here that the remote lacks; diverged, with messages on both sides; deleted, here. And metadata: the title,
     tags, merge requests or entries of branches have changed.
 
+    Where a repository of the remote is full and closed, the fetch goes on with the next one, origin-2.
+
     Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
     into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
     are taken, and the exit code is 7.

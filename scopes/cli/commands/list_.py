@@ -138,7 +138,8 @@ def _list_remote(invocation: Invocation, name: str, limit: int | None) -> int:
     repository = invocation.repository()
     remote = load("scopes.sync.remotes:resolve_remote")(repository, name)
     list_remote = load("scopes.sync.remote_conversations:list_remote")
-    return invocation.show(list_remote(repository, [remote], invocation.index_directory, limit=limit))
+    members = load("scopes.sync.family:list_members")(repository, remote)
+    return invocation.show(list_remote(repository, members, invocation.index_directory, limit=limit))
 
 
 def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:

@@ -57,6 +57,9 @@ def push(
     With --project and a directory, what began on another machine in a directory of the same name is sent only where the
     remote has it already; with --project and a name, always.
 
+    A repository that is full, with 5,000 conversations, is closed: new conversations go to the next one beside it, such
+    as talks-2.git, which becomes the remote origin-2. See FULL REPOSITORIES in the manual page.
+
     A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
     confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
     all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.

@@ -89,7 +89,8 @@ def remote_rename(
 ) -> int:
     """Rename a remote.
 
-    What is known about it stays: its branches are called NAME/main and so on from now on.
+    What is known about it stays: its branches are called NAME/main and so on from now on. Repositories that go on after
+    a full one are renamed with it: origin-2 becomes NAME-2.
 
     Examples:
       scopes remote rename backup usb
@@ -109,7 +110,8 @@ def remote_set_url(
 
     The new address is asked what it has, and nothing is written there. What is known about conversations that are not
     there is forgotten, so that the next push sends them whole. With --no-probe nobody is asked, and all of it stays:
-    for a repository that has moved.
+    for a repository that has moved. Repositories that go on after a full one, such as origin-2, are beside the new
+    address: those that are not there are forgotten, too.
 
     Examples:
       scopes remote set-url origin git@example.org:team/talks.git --no-probe
@@ -124,7 +126,8 @@ def remote_set_url(
 def remote_remove(context: usage.Context, name: RemoteName) -> int:
     """Remove a remote.
 
-    Nothing is deleted there, and no conversation here.
+    Repositories that go on after a full one, such as origin-2, are removed with it. Nothing is deleted there, and no
+    conversation here.
 
     Examples:
       scopes remote remove backup

@@ -1,0 +1,74 @@
+"""The mark of a repository that is closed: a ref that says which one is opened after it.
+
+refs/scopes/v1/closed/next   in a repository: its mark
+
+A closed repository gets no new conversations; what it has stays there and goes on. The commit is a function of the
+number of the next repository, so two machines that close it at the same time write the same one, and whoever reads it
+compares ids: nothing can be hidden in it.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha1
+from typing import Final
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+from scopes.model import encoding
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
+from scopes.store.remote_family import find_next
+from scopes.store.repository import Objects
+from scopes.sync.addresses import Address
+from scopes.sync.git_transport import INCOMING
+
+CLOSED: Final = "refs/scopes/v1/closed/next"
+_PATTERN: Final = "refs/scopes/v1/closed/*"
+_HERE: Final = f"{INCOMING}closed/"
+REFSPEC: Final = f"{_PATTERN}:{_HERE}*"
+FILE: Final = "closed.json"
+_AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
+
+
+def write_mark(objects: Objects, number: int) -> Oid:
+    """Write the mark of a repository that is followed by the one with a number, and return its commit."""
+    blob = objects.write(BLOB, encoding.dump({"v": 1, "next": number}))
+    tree = objects.write(TREE, format_tree([TreeEntry(FILE, blob, is_tree=False)]))
+    subject = f"Closed: new conversations are in repository {number}"
+    return objects.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject=subject))
+
+
+def take_mark(incoming: dict[str, Oid]) -> Oid | None:
+    """Take the mark out of what was fetched; None if the repository is open."""
+    marks = [incoming.pop(ref) for ref in sorted(incoming) if ref.startswith(_HERE)]
+    return marks[0] if marks else None
+
+
+def check_mark(address: Address, mark: Oid) -> set[Oid]:
+    """Check the mark of a repository, and return the objects that it has.
+
+    Raises:
+        Corrupt: it is not that of the repository with this address.
+    """
+    following = find_next(address.text)
+    ids = _Ids()
+    if following is None or write_mark(ids, following.number) != mark:
+        problem = "the mark that closes the repository does not name the one after it"
+        raise Corrupt(problem, hint=f"see who wrote {CLOSED} there; it may have been another repository before")
+    return ids.found
+
+
+class _Ids:
+    """Computes the ids of objects that are not written."""
+
+    def __init__(self) -> None:
+        self.found: set[Oid] = set()
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Nothing was written."""
+        raise KeyError(oid)
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Return the id of an object."""
+        oid = Oid(sha1(b"%s %d\0%s" % (kind.encode(), len(data), data), usedforsecurity=False).hexdigest())
+        self.found.add(oid)
+        return oid
