@@ -49,10 +49,8 @@ def push(
     somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it
     here is left as it is, and the exit code is 1: pull, or give --force.
 
-    The last message of an imported session is open: the session may still grow, and its next import may bring a longer
-    message in its place. An open message is held back, and said to be, until the session has been still for an hour;
-    --include-open sends it at once. If it grows after it was sent, the next push replaces it on the remote, and every
-    fetch replaces it here; the history of the remote keeps the earlier one.
+    The last message of an imported session may still grow. It is held back, and said to be, until the session has been
+    still for an hour; --include-open sends it at once. See OPEN MESSAGES in the manual page.
 
     With --project and a directory, what began on another machine in a directory of the same name is sent only where the
     remote has it already; with --project and a name, always.
@@ -60,18 +58,11 @@ def push(
     A repository that is full, with 5,000 conversations, is closed: new conversations go to the next one beside it, such
     as talks-2.git, which becomes the remote origin-2. See FULL REPOSITORIES in the manual page.
 
-    A first push of thousands of conversations goes in batches of 200, each remembered as soon as the remote has
-    confirmed it. Over HTTP it still takes longer than over ssh: git starts anew for each batch, and the server lists
-    all refs again. Plain git is slower there: it compares every ref that it sends with all refs of the repository.
-
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
-    --delete removes conversations from the remote, or branches as CONV/BRANCH, if it has what was last seen of them
-    here; it asks, or needs --yes. Nothing is deleted here. What was deleted there is sent again only if it is named,
-    and a branch only with --force; a push of somebody else who has it does not bring it back either. Those who have
-    fetched it keep it. A branch leaves only the list of branches: its messages stay in the history of the remote, as
-    those do that --force leaves out. To remove content for good: scopes purge.
+    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. See DELETING in the
+    manual page.
 
     After a purge, --purged replaces what the remote still has, and deletes conversations there that were purged as a
     whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere offers to purge it,
