@@ -65,9 +65,8 @@ def purge(
     themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
 
     What others have purged is offered, and removes nothing by itself: --offers lists it, --accept removes it, --decline
-    keeps it. See OFFERS OF OTHERS in the manual page.
-
-    In a terminal it asks; scripts need --yes. The exit code is 7 if something is left.
+    keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks; scripts need --yes. The exit code is 7
+    if something is left.
 
     Examples:
       scopes purge conv-001 3f2a91c0 --dry-run
@@ -81,8 +80,7 @@ def purge(
       scopes purge --continue
     """
     invocation: Invocation = context.obj
-    repository = invocation.repository()
-    places = places_of(invocation)
+    repository, places = invocation.repository(), places_of(invocation)
     if offers or accept or decline or source is not None:
         if [offers, accept, decline].count(True) != 1 or go_on or messages or (file, query, transcript) != (None,) * 3:
             raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
@@ -90,14 +88,14 @@ def purge(
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     request = _read_request(conversation, messages or [], file, query, transcript)
     _check_one_thing(request, go_on=go_on)
-    if go_on:
-        with progress(invocation.output(), "purging") as meter:
-            return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
-    plan = plan_purge(repository, request, places)
-    if dry_run:
-        return invocation.show(plan)
-    invocation.confirm(question_of(plan))
+    if not go_on:
+        plan = plan_purge(repository, request, places)
+        if dry_run:
+            return invocation.show(plan)
+        invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
+        if go_on:
+            return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
 
 

@@ -41,7 +41,7 @@ def push(
 
     Without a choice these are the conversations that the remote has already: what is new in them is sent. Others are
     sent once they are named, or chosen by a condition. --dry-run lists what would leave and what would be refused; it
-    asks nobody, and compares with what the remote had when it was last seen.
+    asks nobody.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
     operation log, facts, memory, registered agents and branches of conflicts. The directory in which an imported
@@ -49,24 +49,20 @@ def push(
     somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it
     here is left as it is, and the exit code is 1: pull, or give --force.
 
-    The last message of an imported session may still grow. It is held back, and said to be, until the session has been
-    still for an hour; --include-open sends it at once. See OPEN MESSAGES in the manual page.
+    The last message of an imported session may still grow: it is held back until the session was still for an hour,
+    or sent with --include-open. See OPEN MESSAGES in the manual page.
 
     With --project and a directory, what began on another machine in a directory of the same name is sent only where the
-    remote has it already; with --project and a name, always.
-
-    A repository that is full, with 5,000 conversations, is closed: new conversations go to the next one beside it, such
-    as talks-2.git, which becomes the remote origin-2. See FULL REPOSITORIES in the manual page.
+    remote has it already; with --project and a name, always. A repository that is full is closed: new conversations go
+    to the next one beside it. See FULL REPOSITORIES in the manual page.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
-    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. See DELETING in the
-    manual page.
-
-    After a purge, --purged replaces what the remote still has, and deletes conversations there that were purged as a
-    whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere offers to purge it,
-    too; and a conversation with messages that were purged elsewhere is not sent.
+    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. See DELETING in
+    the manual page. After a purge, --purged replaces what the remote still has, and deletes conversations there that
+    were purged as a whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere
+    offers to purge it, too; and a conversation with messages that were purged elsewhere is not sent.
 
     Examples:
       scopes push
