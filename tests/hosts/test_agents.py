@@ -59,7 +59,9 @@ def test_every_agent_has_a_transcript_format_of_its_name():
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS) - {GIT}))
 def test_the_input_of_every_hook_that_can_be_installed_is_read(target):
-    with pytest.raises(Invalid, match=r"names no transcript|is not the id of a conversation|before it had given the session"):
+    with pytest.raises(
+        Invalid, match=r"names no transcript|is not the id of a conversation|before it had given the session"
+    ):
         read_turn(target, b"{}", {}, "/nowhere")
 
 
