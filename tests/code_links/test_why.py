@@ -242,6 +242,7 @@ def test_a_line_of_a_revision_is_asked_for_with_the_numbers_of_that_revision(wor
     project.write("app.py", "# one\n# two\n" + project.read("app.py"))
     project.commit("Comments")
     assert world.line("app.py:9", session, revision="v1").level == "certain"
+    assert world.line("app.py:9", session, revision="HEAD@{0}~0").level == "certain"
     with pytest.raises(Invalid, match="has 5 lines, not 9"):
         world.line("app.py:9", revision="v1~1")
     project.write("one.py", "value_of_one_line = 1\n")
