@@ -119,7 +119,7 @@ def _keep_copy(path: str, text: str) -> str | None:
 
 
 def remove_skill(agent: str, directories: UserDirectories, *, project: bool, force: bool = False) -> SkillChanged:
-    """Delete the skill file of an agent, and its folder if that is empty then; raises as `install_skill`.
+    """Delete the skill file of an agent, and the folders that are empty then; raises as `install_skill`.
 
     A skill of somebody else that the installation has replaced is back then.
     A file that was installed for other agents too stays for them, unless `force` is given.
@@ -143,12 +143,22 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
     except OSError as error:
         raise Inaccessible(f"cannot delete {path}: {error.strerror}") from error
     is_back = _restore(path)
-    with suppress(OSError):
-        os.rmdir(os.path.dirname(path))
+    _remove_folders(path, FOLDERS[agent])
     sharing = [name for name in _agents_of_folder(agent) if name != agent]
     lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not users_of(before) else None
     advice = "the skill that was there before is back" if is_back else lost
     return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=advice)
+
+
+def _remove_folders(path: str, folder: str) -> None:
+    """Delete the folders of a skill that are empty; of those of agents only the one for skills."""
+    skill = os.path.dirname(path)
+    skills = os.path.dirname(skill)
+    with suppress(OSError):
+        os.rmdir(skill)
+        os.rmdir(skills)
+        if folder == SHARED:
+            os.rmdir(os.path.dirname(skills))
 
 
 def _restore(path: str) -> bool:

@@ -84,6 +84,8 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
     """
     if text is None or not text.strip():
         return {}
+    if text.startswith("\ufeff"):
+        raise Refused(f"{path} begins with a byte order mark", hint="save it without one")
     try:
         document = json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_float)
         json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written

@@ -33,7 +33,9 @@ def test_a_skill_is_written_and_deleted_again(top, agent, project):
         assert file.read() == added.text
     assert added.state == "added"
     assert remove_skill(agent, top, project=project).state == "removed"
-    assert not os.path.exists(os.path.dirname(added.file))
+    skills = os.path.dirname(os.path.dirname(added.file))
+    assert not os.path.exists(skills)
+    assert os.path.exists(os.path.dirname(skills)) == (FOLDERS[agent] != ".agents"), "an agent keeps its folder"
     assert remove_skill(agent, top, project=project).state == "absent"
 
 
@@ -153,6 +155,14 @@ def test_other_files_of_the_folder_stay(top):
         file.write("mine")
     remove_skill("gemini", top, project=False)
     assert os.listdir(os.path.dirname(path)) == ["notes.md"]
+
+
+def test_folders_with_something_else_stay(top):
+    path = install_skill("agents", top, project=False).file
+    other = os.path.join(os.path.dirname(os.path.dirname(path)), "other")
+    os.mkdir(other)
+    remove_skill("agents", top, project=False)
+    assert os.listdir(os.path.dirname(other)) == ["other"]
 
 
 def test_with_print_nothing_is_written(top):

@@ -114,6 +114,7 @@ def test_a_table_after_the_entry_stays(home):
     [
         ("vscode", "{\n  // mine\n}", "is not plain JSON"),
         ("gemini", '{"a": 1, "a": 2}', "a key is repeated"),
+        ("gemini", '\ufeff{"a": 1}', "begins with a byte order mark"),
         ("gemini", "[]", "is not a JSON object"),
         ("gemini", '{"mcpServers": []}', "is not an object"),
         ("codex", "= 1", "is not valid TOML"),
