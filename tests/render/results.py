@@ -40,6 +40,7 @@ from scopes.conversation.change import Change
 from scopes.conversation.changes import ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
+from scopes.conversation.continued import Continued
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
@@ -998,6 +999,7 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
+        "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(
             EMPTY_VIEW, in_progress=(OpenMerge("merge", "fix", "main", RESOLUTION, 1, "3f2a" * 10),)
