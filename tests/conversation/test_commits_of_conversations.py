@@ -357,3 +357,21 @@ def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store,
     assert (file.added, file.edited, file.short) == (6, 1, 3)
     assert file.others == ((2, "    return f'good evening, {name}'"), (5, "MAXIMUM_OF_NAMES = 5"))
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("GEMINI_CLI", "import it: scopes import"),
+        ("OPENCODE", "opencode export SESSION > FILE, and then: scopes import FILE"),
+    ],
+)
+def test_a_commit_of_a_session_that_is_not_imported_says_how_that_is_imported(
+    project, store, places, tmp_path, variable, hint
+):
+    two_turns(project, tmp_path)
+    made = project.commit("by an agent", **{variable: "1"})
+    project.record()
+    with pytest.raises(NotFound, match="was made by a session of") as found:
+        turns_of(store, made, **places)
+    assert found.value.hint == hint
