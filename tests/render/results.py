@@ -49,7 +49,7 @@ from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
-from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
 from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
 from scopes.conversation.new import ConversationCreated
@@ -1093,6 +1093,10 @@ SAMPLES = {
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
+        "of-commit": replace(
+            ENTRIES[2],
+            commit_turn=CommitTurn(CONVERSATION, "main", "4f" * 20, (TurnLink("made", "certain", 2),), ("conv-007",)),
+        ),
         "lanes": Log(items=MERGED_ENTRIES, conversation=CONVERSATION),
         "lanes-oneline": WithOptions(Log(items=MERGED_ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "session": Log(items=SESSION, conversation=CONVERSATION),
