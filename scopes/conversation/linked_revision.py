@@ -12,6 +12,7 @@ from scopes.code_links.link import CodeLink
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, conversations_of, open_linker
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import resolve_conversation
+from scopes.hosts.agents import import_hint
 from scopes.ids import ConversationId
 from scopes.result import Note
 from scopes.store.repository import Repository
@@ -86,7 +87,8 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
         return links
     name = name_commit(linked.facts)
     if linked.unknown:
-        raise NotFound(f"{name} was made by {_describe(linked.unknown[0])}", hint="import it: scopes import")
+        record = linked.unknown[0]
+        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or "", record.session))
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     if wanted is not None and other:
         raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
