@@ -204,7 +204,7 @@ class _Explainer:
         """Return what is known of lines, adjacent ones with the same answer together."""
         blamed = self._blame(numbers)
         commits = self._read_commits({place: each for place, each in blamed.items() if self._may_be_linked(each)})
-        found: list[FoundLines] = []
+        found: list[tuple[FoundLines, bool]] = []
         own = {number: text for number, text in enumerate(self.source.lines, 1) if number not in self.source.places}
         for number in numbers:
             each = blamed.get(number)
@@ -212,8 +212,8 @@ class _Explainer:
                 lines = self._explain_uncommitted(number, own)
             else:
                 lines = self._explain_committed(number, each, commits.get(each.commit))
-            _append(found, lines, is_short=hash_line(self.source.lines[number - 1]) is None)
-        return found
+            found.append((lines, hash_line(self.source.lines[number - 1]) is None))
+        return _group(found)
 
     def _blame(self, numbers: Sequence[int]) -> dict[int, BlamedLine]:
         """Return the origins of the committed lines, by the numbers that were asked for."""
@@ -273,28 +273,67 @@ class _Explainer:
         return self._added[key]
 
 
-def _append(found: list[FoundLines], lines: FoundLines, *, is_short: bool) -> None:
-    """Add a line to the answers; one with the same commit and the same edit, or a short one, joins those above it."""
-    last = found[-1] if found else None
-    if (
-        last is None
-        or last.last_line + 1 != lines.line
-        or (last.commit and last.commit.id) != (lines.commit and lines.commit.id)
-    ):
-        found.append(lines)
-    elif is_short or _key(last) == _key(lines):
-        found[-1] = replace(last, last_line=lines.last_line)
-    else:
-        found.append(lines)
+def _group(found: Sequence[tuple[FoundLines, bool]]) -> list[FoundLines]:
+    """Join adjacent lines of one commit with the same edit; `found` has with each line whether it is short.
+
+    A short line is in many edits, so it joins the lines above it; those below it if it is of their turn alone.
+    """
+    groups: list[FoundLines] = []
+    waiting: list[FoundLines] = []  # short lines below the last group that may be of the next one
+    for lines, is_short in found:
+        above = waiting[-1] if waiting else groups[-1] if groups else None
+        if above is None or not _are_adjacent(above, lines):
+            _append_waiting(groups, waiting)
+            groups.append(lines)
+        elif is_short:
+            if waiting or _turn_of(lines) != _turn_of(groups[-1]):
+                waiting.append(lines)
+            else:
+                _extend(groups, lines)
+        else:
+            of_next = _count_last(waiting, _turn_of(lines)) if _turn_of(lines) != _turn_of(groups[-1]) else 0
+            first = waiting[-of_next] if of_next else lines
+            _append_waiting(groups, waiting[: len(waiting) - of_next])
+            if _key(groups[-1]) == _key(lines):
+                _extend(groups, lines)
+            else:
+                groups.append(replace(lines, line=first.line, commit=first.commit))
+            waiting.clear()
+    _append_waiting(groups, waiting)
+    return groups
+
+
+def _append_waiting(groups: list[FoundLines], waiting: list[FoundLines]) -> None:
+    """Join short lines to the group above."""
+    for lines in waiting:
+        _extend(groups, lines)
+    waiting.clear()
+
+
+def _extend(groups: list[FoundLines], lines: FoundLines) -> None:
+    groups[-1] = replace(groups[-1], last_line=lines.last_line)
+
+
+def _are_adjacent(above: FoundLines, lines: FoundLines) -> bool:
+    return above.last_line + 1 == lines.line and _commit_of(above) == _commit_of(lines)
+
+
+def _count_last(waiting: Sequence[FoundLines], turn: tuple[ConversationId | None, int | None]) -> int:
+    """Return how many of the last short lines are of a turn."""
+    return next((n for n, each in enumerate(reversed(waiting)) if _turn_of(each) != turn), len(waiting))
 
 
 def _commit_of(lines: FoundLines) -> str | None:
     return lines.commit and lines.commit.id
 
 
-def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
+def _turn_of(lines: FoundLines) -> tuple[ConversationId | None, int | None]:
     best = lines.match.matches[0].edit if lines.match.matches else None
-    return lines.match.level, best and best.conversation, best and best.turn
+    return best and best.conversation, best and best.turn
+
+
+def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
+    return lines.match.level, *_turn_of(lines)
 
 
 def _note_unknown(index: EditIndex, file: ProjectFile, items: Sequence[WhyLines]) -> tuple[Note, ...]:
