@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
 from scopes.store.quarantine import Quarantine
@@ -26,7 +26,7 @@ from scopes.sync.git_transport import INCOMING
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
 from scopes.sync.purged_lists import REFSPEC as LISTS
-from scopes.sync.purged_lists import check_list, take_lists
+from scopes.sync.purged_lists import check_lists, take_lists
 from scopes.sync.purged_lists import refspec_of as refspec_of_list
 from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
@@ -182,18 +182,12 @@ class _Search:
         self, check: FormatCheck, received: ReceivedObjects, lists: Mapping[str, Oid], refused: dict[str, Corrupt]
     ) -> dict[str, Oid]:
         """Return the lists that are acceptable, by machine; only they are fetched again if one is bad."""
-        good: dict[str, Oid] = {}
-        for machine, oid in lists.items():
-            known = self._repository.find_ref(offer_ref(self._remote.name, machine))
-            try:
-                if oid != known or received.is_new(oid):  # else it was checked when it came
-                    check.visit(check_list(received, machine, oid))
-                good[machine] = oid
-            except (Corrupt, NotFound) as error:
-                refused[f"{PURGED_ON_REMOTE}{machine}"] = (
-                    error if isinstance(error, Corrupt) else Corrupt(error.message)
-                )
-        if len(good) < len(lists):
+        known = {machine: self._repository.find_ref(offer_ref(self._remote.name, machine)) for machine in lists}
+        found = check_lists(received, lists, known)
+        check.visit(found.objects)
+        refused |= {f"{PURGED_ON_REMOTE}{machine}": error for machine, error in found.refused.items()}
+        good = {machine: oid for machine, oid in lists.items() if machine not in found.refused}
+        if found.refused:
             self._others = [*map(refspec_of_list, good), *(spec for spec in self._others if spec == MARK)]
             self.has_left_out = True
         return good
