@@ -132,7 +132,7 @@ def decode_parts(data: bytes) -> Parts:
     Raises:
         Corrupt: it is damaged.
     """
-    match encoding.load(data) if len(data) <= MAX_ENTRY_BYTES else None:
+    match encoding.load_distinct(data) if len(data) <= MAX_ENTRY_BYTES else None:
         case {"v": 1, "parts": list(numbers)} if numbers and all(_is_number(each) for each in numbers):
             return frozenset(numbers)
         case {"v": 1, **rest} if "parts" not in rest:

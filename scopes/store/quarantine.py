@@ -18,6 +18,7 @@ from scopes.ids import Oid
 from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.init import sync
+from scopes.store.signals import unwound
 
 QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _LOCK: Final = "lock"
@@ -78,13 +79,22 @@ class Quarantine:
 
 @contextmanager
 def open_quarantine(store: str, known: Mapping[str, Oid]) -> Iterator[Quarantine]:
-    """Make a quarantine in a store, and remove it at the end of the block.
+    """Make a quarantine in a store, and remove it at the end of the block, also if SIGTERM ends the process in it.
 
     known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
 
     Raises:
         Inaccessible: the disk failed.
     """
+    with unwound(), _directory(store) as (path, lock):
+        with translated("prepare a directory for git", store):
+            _fill(path, known)
+        yield Quarantine(path, lock)
+
+
+@contextmanager
+def _directory(store: str) -> Iterator[tuple[str, int]]:
+    """Make a directory and lock it, and remove it at the end of the block."""
     mask = os.umask(0o077)
     try:
         with translated("prepare a directory for git", store):
@@ -94,9 +104,7 @@ def open_quarantine(store: str, known: Mapping[str, Oid]) -> Iterator[Quarantine
         os.umask(mask)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with translated("prepare a directory for git", store):
-            _fill(path, known)
-        yield Quarantine(path, lock)
+        yield path, lock
     finally:
         shutil.rmtree(path, ignore_errors=True)
         os.close(lock)

@@ -17,6 +17,7 @@ from typing import NamedTuple, NoReturn
 from scopes.child_process import kill_group
 from scopes.errors import Refused
 from scopes.sanitize import clean_line, cut
+from scopes.store.signature_armor import is_armor, without_comments
 from scopes.store.signing_settings import SigningSettings, find_program, read_signing_settings
 
 HEADER = b"gpgsig "
@@ -24,7 +25,7 @@ _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or
 _MAX_REASON = 300
 _LITERAL_KEYS = ("key::", "ssh-", "ecdsa-", "sk-")
 _SIGNATURE = re.compile(  # the last line of a header
-    rb"\ngpgsig -----BEGIN ([A-Z ]+)-----\n(?: [\x20-\x7e]*\n)* -----END \1-----\Z"
+    rb"\ngpgsig -----BEGIN ([A-Z ]+)-----\n((?: [\x20-\x7e]*\n)*) -----END \1-----\Z"
 )
 _CREATED = b"\n[GNUPG:] SIG_CREATED "
 _WITHOUT = "without a signature: SCOPES_SIGN_COMMITS=false"
@@ -159,7 +160,7 @@ class Signer:
 def add_signature(commit: bytes, signature: bytes) -> bytes:
     """Return the bytes of a commit with a signature as the last line of its header, as git puts it there."""
     end = commit.index(b"\n\n") + 1
-    lines = signature.replace(b"\r\n", b"\n").strip(b"\n").split(b"\n")
+    lines = without_comments(signature.replace(b"\r\n", b"\n")).strip(b"\n").split(b"\n")
     return commit[:end] + HEADER + b"\n ".join(lines) + b"\n" + commit[end:]
 
 
@@ -167,7 +168,9 @@ def without_signature(commit: bytes) -> bytes:
     """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
     head, gap, body = commit.partition(b"\n\n")
     found = _SIGNATURE.search(head)
-    return commit if found is None else head[: found.start()] + gap + body
+    if found is None or not is_armor(found[1], found[2].replace(b"\n ", b"\n")[1:]):
+        return commit
+    return head[: found.start()] + gap + body
 
 
 def is_signed(commit: bytes) -> bool:

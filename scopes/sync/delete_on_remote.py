@@ -30,7 +30,7 @@ from scopes.sync.family import list_members, list_there
 from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
-from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there
 from scopes.sync.remotes import Remote
@@ -41,7 +41,8 @@ _KEPT: Final = Note(
     "to remove content for good, also from those who fetch: scopes purge, then: scopes push --purged",
 )
 _DIGITS: Final = 12
-_MOVED: Final = "the remote has something newer: see it first: scopes fetch"
+_SEE: Final = "see it first: scopes fetch"
+_MOVED: Final = f"the remote has something newer: {_SEE}"
 
 
 class DeletedName(NamedTuple):
@@ -97,7 +98,14 @@ def delete_on_remote(
     targets = [_resolve(repository, members[0].name, text, every) for text in dict.fromkeys(names)]
     if len({each.root for each in targets}) < len(targets):
         raise Invalid("a conversation is named twice", hint="name it once, or one branch of it at a time")
-    planned = [_plan_one(repository, member, each, listed) for member, listed in there.items() for each in targets]
+    planned = [
+        each
+        for member, listed in there.items()
+        for target in targets
+        for each in _plan_all(
+            repository, member, target, {n: oid for n, oid in listed.items() if n.root == target.root}
+        )
+    ]
     found = [*planned, *_push(repository, members, planned, connection)]
     _remember(repository, members[0].name, targets, found)
     rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
@@ -116,16 +124,6 @@ class _Found(NamedTuple):
     status: DeletedStatus | Literal["planned"]
     update: RefUpdate | None = None
     reason: str | None = None
-
-
-def _plan_one(repository: Repository, remote: Remote, target: _Target, listed: Mapping[RemoteName, Oid]) -> _Found:
-    name = next((each for each in listed if each.root == target.root), None)
-    if name is None:
-        return _Found(target, remote, "absent")
-    update = _plan(repository, remote, target, name, listed[name])
-    if update is None:
-        return _Found(target, remote, "refused", reason=_MOVED)
-    return _Found(target, remote, "planned", update)
 
 
 def _push(
@@ -177,8 +175,28 @@ def _find_in_trash(repository: Repository, name: str) -> Oid | None:
     return None
 
 
+def _plan_all(repository: Repository, remote: Remote, target: _Target, there: Mapping[RemoteName, Oid]) -> list[_Found]:
+    """Return what to do with the refs of a repository of the remote that end in the root of a target.
+
+    All of them are deleted with the conversation: the others are no conversations, but keep what is in it.
+    """
+    own = find_own_name(repository, target.root)
+    if own is None and target.branch is not None and len(there) > 1:
+        return [_Found(target, remote, "refused", reason=f"{len(there)} refs of the remote end in its root: {_SEE}")]
+    planned = []
+    for name, value in there.items():
+        if own is None or name == own:
+            update = _plan(repository, remote, target, name, value)
+            if update is None:
+                return [_Found(target, remote, "refused", reason=_MOVED)]
+            planned.append(_Found(target, remote, "planned", update))
+        elif target.branch is None:
+            planned.append(_Found(target, remote, "planned", RefUpdate(name.ref, value, None)))
+    return planned or [_Found(target, remote, "absent")]
+
+
 def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteName, value: Oid) -> RefUpdate | None:
-    """Return the change of the ref on the remote; None if its value was never seen here."""
+    """Return the change of a ref of the remote; None if its value was never seen here."""
     seen = repository.find_ref(tracking_ref(remote.name, target.root))
     if target.branch is None:
         return RefUpdate(name.ref, value, None) if seen in {None, value} else None
@@ -219,12 +237,17 @@ def _remember(repository: Repository, remote: str, targets: Sequence[_Target], f
     with exclusive_write(repository):
         remember_deleted(repository, remote, [each.root for each in done if each.branch is None])
         tx = RefTransaction(repository)
+        after: dict[str, tuple[str, Oid | None]] = {}  # once for each conversation, whatever refs it had there
         for each in found:
             ref = tracking_ref(each.remote.name, each.target.root)
             before, update = repository.find_ref(ref), each.update
-            if each.status == "absent" and before is not None:
-                tx.move_ref(ref, before, None)
+            if before is None:
+                continue
+            if each.status == "absent":
+                after[ref] = (before, None)
             elif each.status == "deleted" and update is not None and before == update.old:
-                tx.move_ref(ref, before, update.new)
+                after[ref] = (before, update.new)
+        for ref, (old, new) in after.items():
+            tx.move_ref(ref, old, new)
         if tx:
             tx.commit("push", f"delete {len(done)} {plural(len(done), 'name')} from {remote}")

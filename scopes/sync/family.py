@@ -123,7 +123,7 @@ def choose_named(
         listed = list_there(repository, members, quarantine, connection)
     everything = {name: oid for found in listed.values() for name, oid in found.items()}
     wanted = resolve_names(repository, members[0].name, texts, lambda: everything)
-    missing = [text for text, name in zip(texts, wanted, strict=True) if name not in everything]
+    missing = [text for text, name in zip(texts, wanted, strict=False) if name not in everything]
     if missing:
         raise none_named(members[0].name, missing, everything)
     return {

@@ -6,7 +6,7 @@ removed again. What they say is checked and kept in a list; nothing of it gets i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -31,7 +31,7 @@ from scopes.sync.manifest_list import (
     read_manifest_list,
     write_manifest_list,
 )
-from scopes.sync.names import RemoteName
+from scopes.sync.names import RemoteName, find_own_name
 from scopes.sync.remote_selection import list_names, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.second_check import check_packs, check_sizes
@@ -117,16 +117,17 @@ def _fetch_member(
             transport.list_refs(CLOSED)  # raises if the repository is not there
             return error
         changed = {
-            name: oid for name, oid in listed.items() if name.root not in known or known[name.root].manifest != oid
+            name: oid
+            for name, oid in listed.items()
+            if name.root not in known or (known[name.root].name, known[name.root].manifest) != (name, oid)
         }
         found, refused = _fetch(repository, quarantine, transport, changed, connection)
-    kept = {name.root: known[name.root] for name in listed if name.root in known}
-    others = {} if selection.is_everything else {root: each for root, each in known.items() if root not in kept}
-    conversations = {**others, **kept, **found}
-    for root in refused:
-        conversations.pop(root, None)
+    roots = {name.root for name in listed}
+    kept = [known[name.root] for name in listed if name.root in known and name not in changed]
+    others = {} if selection.is_everything else {root: each for root, each in known.items() if root not in roots}
+    conversations = {**others, **_choose(repository, [*kept, *found])}
     write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations))
-    return _Member(len(conversations), len(found), refused)
+    return _Member(len(conversations), len({each.name.root for each in found}), refused)
 
 
 def _fetch(
@@ -135,7 +136,7 @@ def _fetch(
     transport: GitTransport,
     changed: Mapping[RemoteName, Oid],
     connection: Connection,
-) -> tuple[dict[Oid, ListedConversation], dict[Oid, str]]:
+) -> tuple[list[ListedConversation], dict[Oid, str]]:
     """Return what manifests say, and why others are not acceptable, by the roots of their conversations."""
     wanted = list(dict.fromkeys(changed.values()))
     for start in range(0, len(wanted), _AT_ONCE):
@@ -147,9 +148,18 @@ def _fetch(
     parts = work_in_parts(
         repository, partial(_read_all, received), list(changed.items()), objects=_READ_EACH * len(changed)
     )
-    found = {each.name.root: each for part in parts for each in part if isinstance(each, ListedConversation)}
+    found = [each for part in parts for each in part if isinstance(each, ListedConversation)]
     refused = {each.root: each.reason for part in parts for each in part if isinstance(each, _Refused)}
     return found, refused
+
+
+def _choose(repository: Repository, listed: Iterable[ListedConversation]) -> dict[Oid, ListedConversation]:
+    """Return conversations by their roots; of several names of one root, its own if it is here, else the first one."""
+    chosen: dict[Oid, ListedConversation] = {}
+    for each in listed:
+        if each.name.root not in chosen or find_own_name(repository, each.name.root) == each.name:
+            chosen[each.name.root] = each
+    return chosen
 
 
 class _Refused(NamedTuple):

@@ -39,6 +39,7 @@ from scopes.store.objects import (
 )
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
+from scopes.sync.check_budget import CheckBudget
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
 from scopes.sync.exact_commits import check_exact, check_message_commit, read_exact_manifest
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
@@ -80,6 +81,7 @@ class FormatCheck:
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._purged = read_purged(repository)
+        self._budget = CheckBudget()
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -90,6 +92,7 @@ class FormatCheck:
         """
         if self._purged.has_conversation(name.root):
             raise Corrupt(f"the conversation {name.root[:12]} of the remote was purged here", hint=_PURGED)
+        self._budget.begin()
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
@@ -143,6 +146,7 @@ class FormatCheck:
         return ReceivedConversation(name, tuple(manifests))
 
     def _check_manifest(self, oid: Oid) -> StoredManifest:
+        self._budget.check_time()
         if self._received.read(oid)[0] != COMMIT:
             raise Corrupt(f"{oid} is not a commit")
         stored, commit = read_exact_manifest(self._received, oid)
@@ -183,6 +187,7 @@ class FormatCheck:
         return found
 
     def _check_commit(self, commit: Commit, stored: bytes) -> None:
+        self._budget.check_time()
         if is_manifest(commit) or (is_root(commit) and commit.parents):
             raise Corrupt(f"commit {commit.oid} is not a message")
         message, state = self._split_tree(commit)
@@ -229,8 +234,9 @@ class FormatCheck:
         waiting = [("", before, after)]
         while waiting:
             path, old, new = waiting.pop()
-            self._unclaimed.discard(new)
-            data = self._read_tree(new)
+            if not self._budget.is_first_visit(f"state/{path}", new):
+                continue
+            data = self._read_directory(path, new)
             for name, (left, right) in compare_trees(b"" if old is None else self._read_tree(old), data).items():
                 if right is None:
                     continue
@@ -246,11 +252,9 @@ class FormatCheck:
         waiting = [("", tree)]
         while waiting:
             path, oid = waiting.pop()
-            if (path, oid) in self._files:
+            if not self._budget.is_first_visit(f"meta/{path}", oid):
                 continue
-            self._files.add((path, oid))
-            self._unclaimed.discard(oid)
-            for entry in parse_tree(self._read_tree(oid)).values():
+            for entry in parse_tree(self._read_directory(path, oid)).values():
                 if entry.is_tree:
                     waiting.append((f"{path}{entry.name}/", entry.oid))
                 else:
@@ -278,6 +282,15 @@ class FormatCheck:
             (check_state_file if top == "state/" else check_metadata_file)(path, data)
         except ScopesError as error:
             raise Corrupt(f"{top}{path[:200]}: {error.message}", hint=error.hint) from error
+
+    def _read_directory(self, path: str, oid: Oid) -> bytes:
+        """Read a tree at a path below a state or the metadata; an empty one could have any name."""
+        self._unclaimed.discard(oid)
+        data = self._read_tree(oid)
+        if path and not data:
+            raise Corrupt("it has an empty directory, which scopes never writes")
+        self._budget.count(oid, data)
+        return data
 
     def _read_tree(self, oid: Oid) -> bytes:
         """Read a tree that has only files and directories."""

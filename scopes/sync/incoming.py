@@ -7,12 +7,13 @@ the bad conversations are found.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
 from scopes.store.quarantine import Quarantine
@@ -23,10 +24,10 @@ from scopes.sync.closed import REFSPEC as MARK
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation, WantedConversation
 from scopes.sync.git_transport import INCOMING
-from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
+from scopes.sync.names import ON_REMOTE, RemoteName, find_own_name, parse_remote_ref, tracking_ref
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
 from scopes.sync.purged_lists import REFSPEC as LISTS
-from scopes.sync.purged_lists import check_list, take_lists
+from scopes.sync.purged_lists import check_lists, take_lists
 from scopes.sync.purged_lists import refspec_of as refspec_of_list
 from scopes.sync.remote_selection import EVERYTHING, EVERYTHING_SPEC, refspec_of_ref
 from scopes.sync.remotes import Remote
@@ -35,6 +36,7 @@ from scopes.sync.shared_work import work_in_parts
 
 MAX_FETCHES: Final = 64  # to find the bad conversations
 _ROUNDS: Final = 4
+_HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
 class Incoming(NamedTuple):
@@ -144,6 +146,7 @@ class _Search:
         wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}
+        several = {root for root, number in Counter(ref.rpartition("/")[2] for ref in found).items() if number > 1}
         for ref, oid in sorted(found.items()):
             try:
                 name = parse_remote_ref(ref)
@@ -151,7 +154,13 @@ class _Search:
                 refused[ref] = error
                 continue
             known = self._repository.find_ref(tracking_ref(self._remote.name, name.root))
-            if known == oid:
+            if (
+                known == oid
+                and ref.rpartition("/")[2] in several
+                and find_own_name(self._repository, name.root) != name
+            ):
+                refused[ref] = Corrupt(f"the root of the conversation does not belong to the ref {ref}", hint=_HINT)
+            elif known == oid:
                 unchanged.append(name)
             else:
                 wanted[ref] = WantedConversation(name, oid, None if known is None else Oid(known))
@@ -182,18 +191,12 @@ class _Search:
         self, check: FormatCheck, received: ReceivedObjects, lists: Mapping[str, Oid], refused: dict[str, Corrupt]
     ) -> dict[str, Oid]:
         """Return the lists that are acceptable, by machine; only they are fetched again if one is bad."""
-        good: dict[str, Oid] = {}
-        for machine, oid in lists.items():
-            known = self._repository.find_ref(offer_ref(self._remote.name, machine))
-            try:
-                if oid != known or received.is_new(oid):  # else it was checked when it came
-                    check.visit(check_list(received, machine, oid))
-                good[machine] = oid
-            except (Corrupt, NotFound) as error:
-                refused[f"{PURGED_ON_REMOTE}{machine}"] = (
-                    error if isinstance(error, Corrupt) else Corrupt(error.message)
-                )
-        if len(good) < len(lists):
+        known = {machine: self._repository.find_ref(offer_ref(self._remote.name, machine)) for machine in lists}
+        found = check_lists(received, lists, known)
+        check.visit(found.objects)
+        refused |= {f"{PURGED_ON_REMOTE}{machine}": error for machine, error in found.refused.items()}
+        good = {machine: oid for machine, oid in lists.items() if machine not in found.refused}
+        if found.refused:
             self._others = [*map(refspec_of_list, good), *(spec for spec in self._others if spec == MARK)]
             self.has_left_out = True
         return good

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.messages import MESSAGE_FILE, is_root
 from scopes.ids import Oid, is_name
 from scopes.lazy_patterns import compile_lazily
@@ -21,7 +21,7 @@ from scopes.model.conversation import Root, decode_root
 from scopes.purge.on_remotes import CONVERSATIONS
 from scopes.store.objects import Commit
 from scopes.store.refs import REMOTES
-from scopes.store.repository import Objects
+from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import find_blob
 
 ON_REMOTE: Final = CONVERSATIONS
@@ -85,6 +85,17 @@ def name_on_remote(objects: Objects, root: Commit) -> RemoteName:
         Corrupt, NotFound: the commit is not the root of a conversation, or it is damaged.
     """
     return RemoteName(project_of(read_root_document(objects, root)), month_of(root), root.oid)
+
+
+def find_own_name(objects: Objects, root: Oid) -> RemoteName | None:
+    """Return the name that a conversation has on every remote, by its root; None if the root is not here.
+
+    A remote may have other refs that end in this root: they are no conversations, and only the root tells them apart.
+    """
+    try:
+        return name_on_remote(objects, read_commit(objects, root))
+    except (Corrupt, NotFound):
+        return None
 
 
 def read_root_document(objects: Objects, root: Commit) -> Root:

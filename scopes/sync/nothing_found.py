@@ -9,6 +9,7 @@ from typing import Final
 from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.result import few, plural
+from scopes.secret_scan.shown import without_secrets
 from scopes.sync.local_conversations import Selection
 from scopes.sync.names import RemoteName
 
@@ -20,13 +21,17 @@ def none_selected(where: str, selection: Selection, years: Collection[str], proj
     """Return the error about conditions that no conversation meets.
 
     where: whose conversations they are, such as `origin`; years: those of all its conversations, each as often as there
-    are conversations; projects: the names of its projects, if they were asked for
+    are conversations; projects: the names of its projects, if they were asked for, as roots of others say them
     """
     if not years:
         return NotFound(f"{where} has no conversation", hint="nothing was pushed there yet: scopes push CONV")
     wanted = [f"of the project {selection.project.text}"] if selection.project is not None else []
     wanted += [f"of {selection.year}"] if selection.year is not None else []
-    hints = [few("projects", projects) or "none of them says its directory"] if selection.project is not None else []
+    hints = (
+        [few("projects", map(without_secrets, projects)) or "none of them says its directory"]
+        if selection.project is not None
+        else []
+    )
     hints += [f"years: {describe_years(years)}"] if selection.year is not None else []
     return NotFound(f"{where} has no conversation {' and '.join(wanted)}", hint="; ".join(filter(None, hints)) or None)
 

@@ -3,20 +3,23 @@
 refs/scopes/v1/purged/<machine>
 
 Each machine moves its own ref only, so no push waits for another one; readers join all of them. Whoever can write to a
-remote can put anything on a list: it is only offered, and removes nothing by itself.
+remote can put anything on a list: it is only offered, and removes nothing by itself. So the lists of a remote have
+limits, and a list has no directory twice: what is read is as large as what was sent.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from scopes.clock import new_id
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, NotFound
 from scopes.history.purged import decode_parts, format_list_commit, is_entry
 from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.machine import machine_id
-from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, walk_tree
+from scopes.store.received_objects import ReceivedObjects
 from scopes.store.refs import LOCAL, PURGED
 from scopes.store.repository import Objects, Repository, read_data
 from scopes.store.transactions import exclusive_write
@@ -26,6 +29,8 @@ from scopes.sync.git_transport import INCOMING, GitTransport, RefUpdate
 ON_REMOTE: Final = "refs/scopes/v1/purged/"
 _HERE: Final = f"{INCOMING}purged/"
 REFSPEC: Final = f"{ON_REMOTE}*:{_HERE}*"
+MAX_ENTRIES: Final = 1_000_000  # of all lists of a remote: they are read as a whole, some hundred bytes for each entry
+MAX_MACHINES: Final = 200  # each list is a ref here that every command looks at
 SENT: Final = f"{LOCAL}purged-sent/"  # what each remote has of the list of this machine
 _SHOWN: Final = 100
 _LEVELS: Final = 3  # a kind, two digits, and the rest
@@ -44,11 +49,42 @@ def refspec_of(machine: str) -> str:
     return f"{ON_REMOTE}{machine}:{_HERE}{machine}"
 
 
-def check_list(objects: Objects, machine: str, commit: Oid) -> set[Oid]:
-    """Check a list that came from a remote; return all its objects.
+class CheckedLists(NamedTuple):
+    """The objects of the lists that are acceptable, and why others are not, by machine."""
+
+    objects: set[Oid]
+    refused: dict[str, Corrupt]
+
+
+def check_lists(received: ReceivedObjects, lists: Mapping[str, Oid], known: Mapping[str, str | None]) -> CheckedLists:
+    """Check the lists of a remote, by machine; `known` are those that it had before, which come first.
+
+    They are read again only if there is a new one: all of them together have a limit.
+    """
+    found = CheckedLists(set(), {})
+    new = {machine for machine, oid in lists.items() if oid != known.get(machine) or received.is_new(oid)}
+    left = MAX_ENTRIES
+    for number, machine in enumerate(sorted(lists, key=lambda each: (each in new, each))):
+        if number >= MAX_MACHINES:
+            problem = f"more than {MAX_MACHINES} machines have lists of what was purged"
+            found.refused[machine] = Corrupt(problem, hint=_HINT)
+            continue
+        if not new:
+            continue
+        try:
+            objects, entries = check_list(received, machine, lists[machine], left)
+            found.objects.update(objects)
+            left -= entries
+        except (Corrupt, NotFound) as error:
+            found.refused[machine] = error if isinstance(error, Corrupt) else Corrupt(error.message)
+    return found
+
+
+def check_list(objects: Objects, machine: str, commit: Oid, most: int = MAX_ENTRIES) -> tuple[set[Oid], int]:
+    """Check a list that came from a remote; return all its objects, and how many entries it has.
 
     Raises:
-        Corrupt, NotFound: it is not as scopes writes it.
+        Corrupt, NotFound: it is not as scopes writes it, or has more entries than `most`.
     """
     if _MACHINE.fullmatch(machine) is None:
         raise Corrupt(f"{machine[:_SHOWN]!a} is not the name of a machine", hint=_HINT)
@@ -56,25 +92,34 @@ def check_list(objects: Objects, machine: str, commit: Oid) -> set[Oid]:
     if kind != COMMIT or (parsed := parse_commit(commit, data)).parents:
         raise Corrupt("a list of what was purged is no commit without parents", hint=_HINT)
     check_exact(commit, data, format_list_commit(parsed.tree))
-    found: set[Oid] = {commit}
-    entries: set[Oid] = set()
+    trees: set[Oid] = set()
+    blobs: set[Oid] = set()
+    entries = 0
     waiting = [("", parsed.tree, 0)]
     while waiting:
         path, oid, depth = waiting.pop()
-        found.add(oid)
-        tree = read_data(objects, oid, TREE)
-        if depth >= _LEVELS or not list_modes(tree) <= _MODES:
-            raise Corrupt("a list of what was purged has other files", hint=_HINT)
-        for entry in parse_tree(tree).values():
-            if entry.is_tree:
-                waiting.append((f"{path}{entry.name}/", entry.oid, depth + 1))
-            elif is_entry(path + entry.name):
-                entries.add(entry.oid)
-            else:
+        for name, child, is_tree in walk_tree(_read_level(objects, oid, depth, trees)):
+            if is_tree:
+                waiting.append((f"{path}{name}/", child, depth + 1))
+                continue
+            blobs.add(child)
+            entries += 1
+            if not is_entry(path + name):
                 raise Corrupt("a list of what was purged has other files", hint=_HINT)
-    for oid in entries:
+            if entries > most:
+                raise Corrupt(f"the lists of what was purged have more than {MAX_ENTRIES:,} entries", hint=_HINT)
+    for oid in blobs:
         decode_parts(read_data(objects, oid, BLOB))
-    return found | entries
+    return {commit} | trees | blobs, entries
+
+
+def _read_level(objects: Objects, oid: Oid, depth: int, seen: set[Oid]) -> bytes:
+    """Read a tree of a list; two of its trees are never the same, since they have hashes of different ids."""
+    data = read_data(objects, oid, TREE)
+    if oid in seen or depth >= _LEVELS or (depth and not data) or not list_modes(data) <= _MODES:
+        raise Corrupt("a list of what was purged has other files, or a directory twice", hint=_HINT)
+    seen.add(oid)
+    return data
 
 
 def find_list(repository: Repository) -> dict[str, Oid]:

@@ -48,10 +48,13 @@ def resolve_names(
 ) -> list[RemoteName]:
     """Return the conversations that are named, here or by the beginning of a root that a remote has, in their order.
 
+    Behind them are other refs that end in these roots.
+
     Raises:
         NotFound, Ambiguous: a name is that of no conversation, or of several.
     """
     names: list[RemoteName] = []
+    others: list[RemoteName] = []
     listed: Mapping[RemoteName, Oid] | None = None
     for text in texts:
         try:
@@ -60,8 +63,10 @@ def resolve_names(
             if not _PREFIX.fullmatch(text):
                 raise
             listed = list_there() if listed is None else listed
-            names.append(_find(remote, listed, text))
-    return names
+            found, *same_root = _find(remote, listed, text)
+            names.append(found)
+            others += same_root
+    return [*names, *others]
 
 
 def list_names(
@@ -150,17 +155,19 @@ def find_root_there(remote: str, listed: Iterable[RemoteName], prefix: str) -> O
     """
     if not _PREFIX.fullmatch(prefix):
         raise NotFound(f"there is no conversation {prefix[:100]!a}", hint="list them: scopes list")
-    return _find(remote, listed, prefix).root
+    return _find(remote, listed, prefix)[0].root
 
 
-def _find(remote: str, listed: Iterable[RemoteName], prefix: str) -> RemoteName:
+def _find(remote: str, listed: Iterable[RemoteName], prefix: str) -> list[RemoteName]:
+    """Return the name of the conversation that a prefix means, and all else that ends in its root."""
     there = list(listed)
     found = [name for name in there if name.root.startswith(prefix)]
     if not found:
         raise none_named(remote, [prefix], there)
-    if len(found) > 1:
-        raise Ambiguous(f"the remote has {len(found)} conversations {prefix}...", hint="give more digits")
-    return found[0]
+    roots = len({name.root for name in found})
+    if roots > 1:
+        raise Ambiguous(f"the remote has {roots} conversations {prefix}...", hint="give more digits")
+    return found
 
 
 def refspec_of(name: RemoteName) -> str:

@@ -258,7 +258,7 @@ def test_a_list_that_has_not_changed_is_not_read_again(theirs, offered, monkeypa
     def fail(*_words):
         raise AssertionError("it was read")
 
-    monkeypatch.setattr("scopes.sync.incoming.check_list", fail)
+    monkeypatch.setattr("scopes.sync.purged_lists.check_list", fail)
     monkeypatch.setattr("scopes.purge.offers.read_purged", fail)
     assert "1 message was purged elsewhere" in fetch_from(theirs).notes[-1].text
 

@@ -15,7 +15,7 @@ from scopes.model.signature import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
 from scopes.store.objects import COMMIT, parse_commit, parse_tip
 from scopes.store.repository import read_commit, read_data
 from scopes.store.signatures import check_signatures
-from scopes.store.signing import Signer, add_signature, is_signed
+from scopes.store.signing import Signer, add_signature, is_signed, without_signature
 from scopes.store.signing_settings import read_signing_settings
 from tests.support.signing_keys import allow, configure, make_ssh_key, run, sign_with_ssh, signer, verify_commit
 from tests.support.store import assert_sound, git, make_branch, make_store, write_message
@@ -61,6 +61,7 @@ def test_git_agrees_with_a_signature_of_an_ssh_key(store, home):
     code, text = verify_commit(store.path, home, oid)
     assert (code, 'Good "git" signature for carol@example.com' in text) == (0, True)
     assert check_signatures(store, [oid], str(home))[oid][:2] == (GOOD, "carol@example.com")
+    assert not is_signed(without_signature(read_data(store, oid, COMMIT)))
     assert_sound(store)
 
 
@@ -68,6 +69,15 @@ def test_git_agrees_with_a_signature_of_gpg(store, gpg_home):
     oid = signed_commit(store, signer(gpg_home).sign)
     assert verify_commit(store.path, gpg_home, oid)[0] == 0
     assert check_signatures(store, [oid], str(gpg_home))[oid][:2] == (GOOD, "Carol <carol@example.com>")
+
+
+def test_a_comment_of_gpg_is_not_in_the_commit_and_the_signature_is_good(store, gpg_home):
+    with open(os.path.join(os.environ["GNUPGHOME"], "gpg.conf"), "w", encoding="utf-8") as file:
+        file.write('comment "made by me"\nemit-version\n')
+    oid = signed_commit(store, signer(gpg_home).sign)
+    data = read_data(store, oid, COMMIT)
+    assert (b"made by me" in data, is_signed(without_signature(data))) == (False, False)
+    assert verify_commit(store.path, gpg_home, oid)[0] == 0
 
 
 def test_a_key_of_gpg_that_nobody_trusts_is_never_good(store, gpg_home):

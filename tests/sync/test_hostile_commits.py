@@ -16,7 +16,7 @@ from tests.support.history import say
 from tests.support.remotes import fetch_from, machine, push_to
 from tests.support.store import git_bytes, state_of
 
-SIGNATURE = b"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n=abc\n-----END SSH SIGNATURE-----\n"
+SIGNATURE = b"-----BEGIN PGP SIGNATURE-----\n\niQEz\n=abcd\n-----END PGP SIGNATURE-----\n"
 HARMLESS = "harmless text"
 CAROL = b"carol <carol@agents.scopes> 1767225700 +0000"
 # What is replaced in the bytes of the commit of a message, which says the same as the message itself.
@@ -38,6 +38,9 @@ CHANGED = {
     "another header": lambda data: data.replace(b"\n\n", b"\nx-note hidden\n\n", 1),
     "a signature that is none": lambda data: data.replace(b"\n\n", b"\ngpgsig hidden\n\n", 1),
     "a header below a signature": lambda data: add_signature(data, SIGNATURE).replace(b"\n\n", b"\nx-note y\n\n", 1),
+    "a signature with a text": lambda data: data.replace(
+        b"\n\n", b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n Comment: hidden\n \n iQEz\n -----END PGP SIGNATURE-----\n\n", 1
+    ),
     "two signatures": lambda data: add_signature(add_signature(data, SIGNATURE), SIGNATURE),
     "no last newline": lambda data: data.removesuffix(b"\n"),
 }  # fmt: skip

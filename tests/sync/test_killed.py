@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -118,6 +119,29 @@ def test_a_fetch_that_is_killed_while_git_runs_leaves_the_store_usable(theirs, t
     say(theirs, "conv-001/fix", "goes on")
     wait_until_abandoned(theirs)
     assert len(fetch_from(theirs).conversations) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_a_fetch_that_is_ended_by_a_signal_leaves_nothing(theirs, tmp_path, number):
+    pid = tmp_path / "pid"
+    (tmp_path / "git").write_text(
+        f'#!/bin/sh\ncase " $* " in *" fetch "*) echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 60;; esac\n'
+        'exec /usr/bin/git "$@"\n'
+    )
+    (tmp_path / "git").chmod(0o755)
+    code = f"""
+import signal; signal.signal({int(number)}, signal.SIG_DFL)
+from tests.support.remotes import fetch_from; fetch_from(open_store(path))"""
+    process = Process(code, theirs.path, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    while not pid.exists():
+        time.sleep(0.01)
+    time.sleep(0.5)  # until the process waits for git: in the start of a child a signal comes too early to end it
+    os.kill(process.popen.pid, number)
+    _, err = process.popen.communicate(timeout=30)
+    assert (process.popen.returncode, err) == (-number, "")
+    assert not [name for name in os.listdir(theirs.path) if name.startswith(QUARANTINE_PREFIX)]
+    with pytest.raises(ProcessLookupError):  # git has ended, too
+        os.kill(int(pid.read_text()), 0)
 
 
 def wait_until_abandoned(store):

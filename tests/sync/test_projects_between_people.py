@@ -17,11 +17,13 @@ from scopes.sync.fetch import fetch
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, choose_local
 from scopes.sync.names import project_digest
+from scopes.sync.nothing_found import none_selected
 from scopes.sync.remote_projects import read_directories
 from scopes.sync.remote_selection import list_all
 from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
 from tests.support.history import history, session_in
+from tests.support.planted import MIXED, with_crc32
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
@@ -90,6 +92,14 @@ def test_an_unknown_project_is_an_error_that_names_those_of_the_remote(bob):
     with pytest.raises(NotFound, match="origin has no conversation of the project git-sync") as caught:
         fetched_by(bob, choose_name("git-sync"))
     assert caught.value.hint == "projects: backend, shop, site"
+
+
+def test_a_secret_in_a_directory_of_others_is_not_shown():
+    name = with_crc32("ghp_", MIXED[:30])
+    found = none_selected("origin", Selection(project=choose_name("x")), ["2026"], ["shop", name, f"a-{name}"])
+    assert found.hint.startswith("projects: ")
+    assert "shop" in found.hint
+    assert MIXED[:8] not in found.hint
 
 
 def test_manifests_are_chosen_in_the_same_way(bob, tmp_path):

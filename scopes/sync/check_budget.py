@@ -1,0 +1,69 @@
+"""How much work the check of what came from a remote may be: for one conversation, and for all of a fetch.
+
+A tree can name another one many times, and so on: sixty small trees stand for more paths than anybody can visit. What
+is read for the first time is as large as what was sent. What is read again, below another path, counts here: so no work
+is more than a fixed number of entries above that, neither now nor later, when what was taken is walked by its paths.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from scopes.errors import Corrupt
+from scopes.ids import Oid
+
+MAX_REPEATED: Final = 100_000  # entries of trees of one conversation; equal directories in a project have some hundreds
+MAX_REPEATED_IN_ALL: Final = 1_000_000  # of all conversations of a fetch; what is above a few needs some of it
+ALWAYS: Final = 1000  # entries that any conversation may repeat, whatever others have
+MAX_SECONDS: Final = 3600.0  # as one command of git may take
+MAX_SECONDS_EACH: Final = 600.0  # for one conversation: thousands of messages take some seconds
+_ENTRY_BYTES: Final = 28  # at least: mode, blank, one letter, NUL and id
+
+
+class CheckBudget:
+    """Counts what is read again, and looks at the clock, conversation by conversation."""
+
+    def __init__(self) -> None:
+        self._left_in_all = MAX_REPEATED_IN_ALL
+        self._end = time.monotonic() + MAX_SECONDS
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another conversation."""
+        self._given = max(ALWAYS, min(MAX_REPEATED, self._left_in_all))
+        self._left = self._given
+        self._trees: set[Oid] = set()
+        self._places: set[tuple[str, Oid]] = set()
+        self._end_of_this = min(self._end, time.monotonic() + MAX_SECONDS_EACH)
+
+    def is_first_visit(self, path: str, tree: Oid) -> bool:
+        """Return False if a tree was visited at this path before: all below it was checked then."""
+        if (path, tree) in self._places:
+            return False
+        self._places.add((path, tree))
+        return True
+
+    def count(self, tree: Oid, data: bytes) -> None:
+        """Count the entries of a tree that is read at one more path; `data` are its bytes.
+
+        Raises:
+            Corrupt: it is too much work.
+        """
+        if tree not in self._trees:
+            self._trees.add(tree)
+            return
+        entries = 1 + len(data) // _ENTRY_BYTES
+        self._left -= entries
+        self._left_in_all -= entries
+        if self._left < 0:
+            raise Corrupt(f"it has the same directories at too many paths: more than {self._given:,} files in them")
+
+    def check_time(self) -> None:
+        """Check that there is time left.
+
+        Raises:
+            Corrupt: there is none.
+        """
+        if time.monotonic() > self._end_of_this:
+            raise Corrupt(f"to check it took too long: at most {MAX_SECONDS_EACH:.0f} seconds for one conversation")
