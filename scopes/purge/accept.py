@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scopes.errors import NotFound
 from scopes.history.purged import Purged, read_purged
 from scopes.history.revisions import resolve_conversation
-from scopes.purge.offers import OfferedHere, read_offered, restrict, walk_offered
+from scopes.purge.offers import ACCEPT, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.store.refs import PURGE_DECLINED
@@ -35,7 +35,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     """
     offered, found = choose_offered(repository, choice or OfferChoice())
     if not found:
-        raise NotFound("nothing that was purged elsewhere is here", hint=FETCH)
+        raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
     return plan_removal(repository, offered, tuple(_describe(found, offered)), conversations)
 
@@ -51,7 +51,7 @@ def accept_purges(
     refuse_unfinished(repository)
     offered, _ = choose_offered(repository, choice or OfferChoice())
     if not offered:
-        raise NotFound("nothing was purged elsewhere", hint=FETCH)
+        raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
     return remove(repository, offered, places, on_progress=on_progress)
 
 
@@ -64,6 +64,12 @@ def choose_offered(repository: Repository, choice: OfferChoice) -> tuple[Purged,
     if choice.name is None:
         offered = offered.without(read_purged(repository, PURGE_DECLINED))
     return offered, list(walk_offered(repository, offered))
+
+
+def _hint_declined(repository: Repository) -> str | None:
+    """Return how to accept what was declined before, if any of it is here."""
+    found = next(walk_offered(repository, read_offered(repository)), None)
+    return None if found is None else f"you have declined it; to change that: {ACCEPT} {found.conversation}"
 
 
 def _describe(found: list[OfferedHere], offered: Purged) -> Iterator[PurgedMessage]:

@@ -19,14 +19,29 @@ from scopes.store.repository import Repository
 
 
 class StoredMessage(NamedTuple):
-    """A message as one commit has it: amended and purged copies of it are others.
+    """A message as one commit has it: a copy that was purged, or rebased, is another one."""
 
-    root: of its conversation; None below a commit of another program
-    """
-
-    root: Oid | None
     head: MessageHeader
     data: bytes
+
+
+def walk_stored_headers(
+    repository: Repository, conversation: ConversationId | None = None, *, branches: bool = True
+) -> Iterator[tuple[Oid | None, MessageHeader]]:
+    """Yield the messages of one conversation, or of all, with its root; as `walk_stored_messages`, without reading."""
+    wanted = None if conversation is None else find_root_commit(repository, conversation)
+    tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
+    roots: dict[Oid, Oid] = {}
+    shown = set() if branches else _list_shown(repository)
+    for commit, _ in walk_all_commits(repository, tips):
+        if commit.message_id is None and not is_root(commit):
+            continue
+        root = commit.oid if is_root(commit) else next((roots[each] for each in commit.parents if each in roots), None)
+        if root is not None:
+            roots[commit.oid] = root
+        is_wanted = (conversation is None or root == wanted) and commit.oid not in shown
+        if commit.message_id is not None and is_wanted:
+            yield root, header_of(commit)
 
 
 def walk_stored_messages(
@@ -41,20 +56,8 @@ def walk_stored_messages(
         Corrupt: a message is damaged or missing.
     """
     name = None if conversation is None else resolve_conversation(repository, conversation)
-    wanted = None if name is None else find_root_commit(repository, name)
-    tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
-    roots: dict[Oid, Oid] = {}
-    shown = set() if branches else _list_shown(repository)
-    for commit, _ in walk_all_commits(repository, tips):
-        if commit.message_id is None and not is_root(commit):
-            continue
-        root = commit.oid if is_root(commit) else next((roots[each] for each in commit.parents if each in roots), None)
-        if root is not None:
-            roots[commit.oid] = root
-        is_wanted = (name is None or root == wanted) and commit.oid not in shown
-        if commit.message_id is not None and is_wanted:
-            head = header_of(commit)
-            yield StoredMessage(root, head, read_stored_body(repository, head))
+    for _, head in walk_stored_headers(repository, name, branches=branches):
+        yield StoredMessage(head, read_stored_body(repository, head))
 
 
 def _list_shown(repository: Repository) -> set[Oid]:
@@ -65,13 +68,16 @@ def _list_shown(repository: Repository) -> set[Oid]:
 
 def walk_named_messages(repository: Repository) -> Iterator[tuple[ConversationId, StoredMessage]]:
     """Yield all messages with the names of their conversations, those of branches first."""
-    names: dict[Oid, ConversationId] = {}
     for name in conversation_ids(repository):
-        root = find_root_commit(repository, name)
-        if root is not None:
-            names.setdefault(root, name)
         for head in walk_headers_oldest_first(repository, list_tips_by_time(repository, name)):
-            yield name, StoredMessage(root, head, read_stored_body(repository, head))
-    for each in walk_stored_messages(repository, branches=False):
-        if each.root in names:
-            yield names[each.root], each
+            yield name, StoredMessage(head, read_stored_body(repository, head))
+    for name, head in walk_undone_headers(repository):
+        yield name, StoredMessage(head, read_stored_body(repository, head))
+
+
+def walk_undone_headers(repository: Repository) -> Iterator[tuple[ConversationId, MessageHeader]]:
+    """Yield the messages that no branch has, of conversations with branches: undo or the trash reaches them."""
+    names = {find_root_commit(repository, name): name for name in conversation_ids(repository)}
+    for root, head in walk_stored_headers(repository, branches=False):
+        if root is not None and root in names:
+            yield names[root], head

@@ -27,7 +27,7 @@ from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.purge_notes import note_offers
+from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
@@ -94,10 +94,10 @@ def fetch(
         unchanged=len(rows) - len(shown),
         operation=receipt.operation,
         notes=(
-            *_note_diverged(rows, remote, remote_option(repository, remote.name)),
+            *note_offers(repository),
+            *_note_diverged(_without_offers(repository, rows), remote, remote_option(repository, remote.name)),
             *describe_changes(rows, remote),
             *_note_foreign(receipt.refused),
-            *note_offers(repository),
         ),
     )
 
@@ -189,6 +189,12 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     what = "ref of the remote is no conversation" if number == 1 else "refs of the remote are no conversations"
     names = ", ".join(ascii(ref[:_MAX_REF]) for ref in foreign[:5])
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
+
+
+def _without_offers(repository: Repository, rows: Sequence[FetchedConversation]) -> Sequence[FetchedConversation]:
+    """Leave out the conversations with what was purged elsewhere: that is decided first, which may join the sides."""
+    offered = list_offered_conversations(repository)
+    return [row for row in rows if row.conversation not in offered]
 
 
 def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: str) -> tuple[Note, ...]:

@@ -8,11 +8,10 @@ from scopes.conversation.amend import amend
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound
-from scopes.history.revisions import find_root_commit
 from scopes.model.message import Author, Message, text_parts
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.purge.stored_messages import walk_named_messages, walk_stored_messages
+from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers, walk_stored_messages
 from scopes.search.text_match import text_matcher
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -123,10 +122,9 @@ def test_stored_messages_are_those_of_branches_and_those_that_undo_reaches(repos
     undo(repository)
     every = [each.head.id for each in walk_stored_messages(repository)]
     assert sorted(every) == sorted([*drawn.ids.values(), undone.id])
-    root = find_root_commit(repository, drawn.conversation)
-    assert [(each.root, each.head.id) for each in walk_stored_messages(repository, branches=False)] == [
-        (root, undone.id)
-    ]
+    assert [each.head.id for each in walk_stored_messages(repository, branches=False)] == [undone.id]
+    headers = walk_stored_headers(repository, drawn.conversation, branches=False)
+    assert [(root, head.id) for root, head in headers] == [(drawn.root, undone.id)]
     assert [(name, each.head.id) for name, each in walk_named_messages(repository)][-1] == ("conv-001", undone.id)
 
 
