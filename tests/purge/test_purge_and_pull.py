@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.cli.commands.purge import question_of
 from scopes.conversation.branch import branch
 from scopes.conversation.rewind import rewind
 from scopes.errors import NotFound
-from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
+from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purge_offers import list_purge_offers
@@ -153,3 +154,26 @@ def test_an_accept_after_a_decline_says_how_to_change_it(repository, drawn, thei
         assert error.value.hint == f"you have declined it; to change that: scopes purge --accept {NAME}"
     assert accept_purges(theirs, places, OfferChoice(conversation=NAME)).messages == 1
     assert find_word(WORD, theirs.path) == []
+
+
+def test_a_plan_says_how_many_messages_of_a_conversation_are_on_no_remote(repository, drawn, theirs, places):
+    say(theirs, NAME, "mine alone", author="dave")
+    purge(repository, PurgeRequest((NAME,)), places)
+    push_to(repository)
+    fetch_from(theirs)
+    plan = plan_accept(theirs)
+    assert plan.conversations == (NAME,)
+    assert count_unpublished(theirs, plan.conversations) == 1
+    assert plan.notes[0].text == "1 message of these conversations is on no remote"
+    assert question_of(plan, 1) == (
+        "remove 1 conversation, with 1 message that no remote has, for good? This cannot be undone."
+    )
+
+
+def test_a_plan_is_silent_about_conversations_whose_messages_are_all_published(repository, drawn, theirs, places):
+    purge(repository, PurgeRequest((NAME,)), places)
+    push_to(repository)
+    fetch_from(theirs)
+    plan = plan_accept(theirs)
+    assert [note for note in plan.notes if "on no remote" in note.text] == []
+    assert question_of(plan) == "remove 1 conversation for good? This cannot be undone."
