@@ -12,7 +12,7 @@ from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
 from scopes.history.revisions import find_directory, list_branch_tips
-from scopes.history.transaction import Transaction, append_commit
+from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import deferred, load
 from scopes.model.codec import encode
@@ -179,7 +179,7 @@ def message_writers(
 
     A commit names the files that tool calls touched, relative to the directory of the conversation, and replaces what
     its author stated in another spelling of a topic. Objects are written to `objects` (default: the repository);
-    `lines` are the messages as JSON, if they were encoded before.
+    `lines` are the messages as JSON, if they were encoded before. The decision of a person is signed where git signs.
 
     Raises:
         Invalid: a message is too large.
@@ -190,14 +190,22 @@ def message_writers(
     lines = [encode(message) for message in messages] if lines is None else lines
     blobs = [store.write(BLOB, line) for line in lines]
     base = find_directory(repository, conversation) if any(map(_names_files, messages)) else None
-    return [partial(_write, store, base, *each) for each in zip(messages, blobs, strict=True)]
+    signs = [signs_as(repository, each.author) if each.kind == "decision" else bytes for each in messages]
+    return [partial(_write, store, base, *each) for each in zip(messages, blobs, signs, strict=True)]
 
 
-def _write(objects: Objects, base: str | None, given: Message, given_blob: Oid, tip: Oid) -> Oid:
+def _write(  # noqa: PLR0917 - where, then what
+    objects: Objects,
+    base: str | None,
+    given: Message,
+    given_blob: Oid,
+    sign: Callable[[bytes], bytes],
+    tip: Oid,
+) -> Oid:
     message = _with_touched_files(objects, tip, given)
     blob = given_blob if message is given else write_message_blob(objects, message)
     below = _newest.get(tip) or read_below(objects, tip)
-    commit, now = write_message_over(objects, tip, below, message, blob, base, _replaced(objects, tip, message))
+    commit, now = write_message_over(objects, tip, below, message, blob, base, _replaced(objects, tip, message), sign)
     _newest.clear()
     _newest[commit] = now
     return commit

@@ -35,7 +35,7 @@ class SignedCommit(NamedTuple):
 
 
 class UnsignedCommit(NamedTuple):
-    """A commit without a signature that has one where git signs: a merge, a resolution of a person, a list."""
+    """A commit without a signature that has one where git signs: a merge, what a person decides, a list."""
 
     oid: Oid
     subject: str
@@ -74,7 +74,7 @@ def verify_signatures(
     """Check the signatures of the messages of all branches, of what remotes had, and of the facts.
 
     directory: where the command runs, for settings of git with a condition
-    required: a merge, a resolution of a person or a list of what was purged must be signed
+    required: a merge, a decision or resolution of a person, or a list of what was purged must be signed
     since: those before this time need not be
 
     Raises:
@@ -123,6 +123,8 @@ def _describe_signable(repository: Repository, commit: Commit) -> str | None:
         return "merge"
     if commit.oid == repository.find_ref(refs.PURGED):
         return "list of what was purged"
+    if commit.kind == "decision" and commit.author.email.endswith(_PEOPLE):
+        return "decision"
     if commit.kind == "notice" and commit.author.email.endswith(_PEOPLE):
         document = encoding.load(read_stored_body(repository, header_of(commit)) or b"null")
         return "resolution" if isinstance(document, dict) and "conflict" in document else None

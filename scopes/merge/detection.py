@@ -6,7 +6,7 @@ did to one key of the state; retracting a message also conflicts with answers to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
+from scopes.model.tombstone import is_purged_copy
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
@@ -53,10 +54,12 @@ class Disagreement:
 def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagreement, ...]:
     """Return all disagreements of two sides, sorted by key and type."""
     target, source = divergence.target, divergence.source
-    found = list(_compare_changes(objects, divergence))
+    purged: set[MessageId] = set()
+    copies = list(_compare_content(objects, target, source, purged))
+    found = [each for each in _compare_changes(objects, divergence) if not _is_without_hash(objects, each, purged)]
     found += _find_answers_to_retracted(objects, divergence, target, source)
     found += [_swap_sides(each) for each in _find_answers_to_retracted(objects, divergence, source, target)]
-    found += _compare_content(objects, target, source)
+    found += copies
     unique = {(each.key, each.type): each for each in reversed(found)}
     return tuple(unique[key] for key in sorted(unique))
 
@@ -221,16 +224,31 @@ def _swap_sides(each: Disagreement) -> Disagreement:
     return Disagreement(each.key, each.type, each.source, each.target, each.source_messages, each.target_messages)
 
 
-def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
-    """Find messages that both sides have with the same id and different content."""
+def _compare_content(objects: Objects, target: Side, source: Side, purged: set[MessageId]) -> Iterator[Disagreement]:
+    """Find messages that both sides have with the same id and different content.
+
+    One that was purged on a side is no conflict, and is added to `purged`.
+    """
     shared = message_id_set(target.commits).intersection(message_ids(source.commits))
     in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
     for message in shared:
         oids = in_target[message].oid, in_source[message].oid
-        target_content, source_content = (content_of(read_message(objects, oid)) for oid in oids)
-        if target_content != source_content:
-            nothing = {leaf(MESSAGES, message): PathChange(None, None)}
-            yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])
+        here, there = (read_message(objects, oid) for oid in oids)
+        if content_of(here) == content_of(there):
+            continue
+        if is_purged_copy(here, there) or is_purged_copy(there, here):
+            purged.add(message)
+            continue
+        nothing = {leaf(MESSAGES, message): PathChange(None, None)}
+        yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])
+
+
+def _is_without_hash(objects: Objects, each: Disagreement, purged: Collection[MessageId]) -> bool:
+    """Return True if a side has only lost the hash of a file, because what wrote it was purged there."""
+    if not purged or group_of(each.key) != FILES:
+        return False
+    claims = [*_read_claims(objects, each.target), *_read_claims(objects, each.source)]
+    return any(isinstance(claim, dict) and claim.get("unknown") in purged for claim in claims)
 
 
 def _commits_by_message(side: Side) -> dict[MessageId, Commit]:

@@ -26,6 +26,7 @@ from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
+from scopes.model.tombstone import is_purged_copy
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import BlobChange, find_entry, replace_subtree, take_changes, update_tree
@@ -144,14 +145,18 @@ def plan_of(
 def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
     """Return True if the target has copies of all messages of the source, and the merge keeps its state.
 
-    Copies are compared as `diff` does: an import of a session that was cut off has other usage counts.
+    Copies are compared as `diff` does: an import of a session that was cut off has other usage counts. A message that
+    was purged in the target stays so.
     """
     if plan.messages or plan.disagreements or plan.fast_forward:
         return False
     copies = {message_id_of(commit): commit for commit in plan.divergence.target.commits}
     for commit in plan.divergence.source.commits:
         copy = copies.get(message_id_of(commit))
-        if copy is None or content_of(read_body(objects, copy)) != content_of(read_body(objects, commit)):
+        if copy is None:
+            return False
+        here, there = read_body(objects, copy), read_body(objects, commit)
+        if content_of(here) != content_of(there) and not is_purged_copy(here, there):
             return False
     return write_state(objects, plan) == plan.divergence.target.state
 

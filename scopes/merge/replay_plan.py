@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.messages import MESSAGE_FILE, message_id_of
+from scopes.history.messages import MESSAGE_FILE, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.rewrite import OwnMessages, ReplayResult, ReplayRules, ReplayTarget, Rewrite, rewrite_commits
 from scopes.model.conflicts import Conflict
+from scopes.model.tombstone import is_purged_copy
 from scopes.result import Note, plural
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
@@ -79,7 +80,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
         if len(commit.parents) != 1:
             _require_droppable(repository, objects, commit, rules.directory)
             dropped.append(commit.oid)
-        elif same is not None and _message_blob(objects, same) == _message_blob(objects, commit):
+        elif same is not None and _is_present(objects, same, commit):
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
@@ -91,6 +92,13 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     if present:
         notes.append(Note(f"skipped {len(present)} {plural(len(present), 'message')} that the new base already has"))
     return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
+
+
+def _is_present(objects: Objects, same: Commit, commit: Commit) -> bool:
+    """Return True if a new base has a message as it is, or what a purge has left of it."""
+    if _message_blob(objects, same) == _message_blob(objects, commit):
+        return True
+    return is_purged_copy(read_body(objects, same), read_body(objects, commit))
 
 
 def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves where

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final
 
+from scopes.model.claims import content_of
 from scopes.model.codec import decode, encode
 from scopes.model.message import TYPED_KINDS, Message, Part, text_parts
 
@@ -34,6 +35,14 @@ def purge_message(data: bytes, parts: Collection[int] | None = None) -> bytes:
 def is_purged(message: Message) -> bool:
     """Return True if the content of a message was purged as a whole."""
     return message.extra.get(PURGED) is True
+
+
+def is_purged_copy(copy: Message, original: Message) -> bool:
+    """Return True if a message is what a purge leaves of another one, of all of it or of some parts."""
+    if is_purged(copy):
+        return content_of(copy) == content_of(_without_content(original))
+    numbers = {number for number, part in enumerate(copy.parts) if part.fields.get(PURGED) is True}
+    return bool(numbers) and content_of(copy) == content_of(_without_parts(original, numbers))
 
 
 def _without_content(message: Message) -> Message:

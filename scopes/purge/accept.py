@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from scopes.errors import NotFound
+from scopes.history.messages import message_id_of, walk_headers_newest_first
 from scopes.history.purged import Purged, read_purged
-from scopes.history.revisions import resolve_conversation
-from scopes.purge.offers import OfferedHere, read_offered, restrict, walk_offered
+from scopes.history.remote_branches import read_remote_branches
+from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
+from scopes.ids import ConversationId
+from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
+from scopes.result import Note, plural
+from scopes.store.graph import walk_newest_first
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
 
@@ -35,9 +41,27 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     """
     offered, found = choose_offered(repository, choice or OfferChoice())
     if not found:
-        raise NotFound("nothing that was purged elsewhere is here", hint=FETCH)
+        raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
-    return plan_removal(repository, offered, tuple(_describe(found, offered)), conversations)
+    plan = plan_removal(repository, offered, tuple(_describe(found, offered)), conversations)
+    own = count_unpublished(repository, conversations)
+    if not own:
+        return plan
+    text = f"{own} {plural(own, 'message')} of these conversations {'is' if own == 1 else 'are'} on no remote"
+    note = Note(text, f"keep the conversations: {DECLINE}; or export them first: scopes export CONV")
+    return replace(plan, notes=(note, *plan.notes))
+
+
+def count_unpublished(repository: Repository, conversations: Iterable[ConversationId]) -> int:
+    """Count the messages of conversations that no remote had when it was last seen: nobody else has them."""
+    count = 0
+    for name in conversations:
+        known = read_remote_branches(repository, find_root_commit(repository, name))
+        tips = [branch.tip for branches in known.values() for branch in branches.values()]
+        sent = {message_id_of(commit) for commit in walk_newest_first(repository, tips)}
+        own = walk_headers_newest_first(repository, list_branch_tips(repository, name).values())
+        count += sum(head.id not in sent for head in own)
+    return count
 
 
 def accept_purges(
@@ -51,7 +75,7 @@ def accept_purges(
     refuse_unfinished(repository)
     offered, _ = choose_offered(repository, choice or OfferChoice())
     if not offered:
-        raise NotFound("nothing was purged elsewhere", hint=FETCH)
+        raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
     return remove(repository, offered, places, on_progress=on_progress)
 
 
@@ -64,6 +88,12 @@ def choose_offered(repository: Repository, choice: OfferChoice) -> tuple[Purged,
     if choice.name is None:
         offered = offered.without(read_purged(repository, PURGE_DECLINED))
     return offered, list(walk_offered(repository, offered))
+
+
+def _hint_declined(repository: Repository) -> str | None:
+    """Return how to accept what was declined before, if any of it is here."""
+    found = next(walk_offered(repository, read_offered(repository)), None)
+    return None if found is None else f"you have declined it; to change that: {ACCEPT} {found.conversation}"
 
 
 def _describe(found: list[OfferedHere], offered: Purged) -> Iterator[PurgedMessage]:

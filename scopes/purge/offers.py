@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.messages import MessageHeader, read_stored_body, walk_headers_oldest_first
+from scopes.history.messages import MessageHeader, header_of, read_stored_body
 from scopes.history.purged import NOTHING, Purged, hash_of, join_all, read_purged, read_purged_tree, write_purged
 from scopes.history.revisions import conversation_ids, find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.model.tombstone import purge_message
+from scopes.purge.stored_messages import walk_undone_headers
+from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import PURGE_DECLINED, PURGE_OFFERS, PURGED, PURGED_ELSEWHERE
 from scopes.store.repository import Objects, Repository, read_commit_stub
 
@@ -128,7 +130,10 @@ def has_content(repository: Repository, head: MessageHeader, purged: Purged) -> 
 def walk_offered(
     repository: Repository, offered: Purged, conversation: ConversationId | None = None
 ) -> Iterator[OfferedHere]:
-    """Yield the messages and conversations of this store, or of one conversation, that are on a list, each once."""
+    """Yield the messages and conversations of this store, or of one conversation, that are on a list, each once.
+
+    First those of branches, then those that only undo or the trash reaches.
+    """
     seen: set[str] = set()
     names = conversation_ids(repository) if conversation is None else [conversation]
     for name in names if offered else ():
@@ -136,10 +141,15 @@ def walk_offered(
         if root is not None and offered.has_conversation(root):
             yield OfferedHere(name, None)
         elif offered.messages:
-            for head in walk_headers_oldest_first(repository, list_tips_by_time(repository, name)):
+            for commit in walk_oldest_first(repository, list_tips_by_time(repository, name)):
+                head = header_of(commit)  # every copy: one branch may have a message whole, and another one purged
                 if head.id not in seen and has_content(repository, head, offered):
                     seen.add(head.id)
                     yield OfferedHere(name, head)
+    for name, head in walk_undone_headers(repository) if offered.messages else ():
+        if name in names and head.id not in seen and has_content(repository, head, offered):
+            seen.add(head.id)
+            yield OfferedHere(name, head)
 
 
 def restrict(repository: Repository, offered: Purged, found: list[OfferedHere]) -> Purged:

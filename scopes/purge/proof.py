@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scopes.history.quotes import Quotes, forms_of
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.purge.selection import walk_messages
+from scopes.purge.stored_messages import walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
 from scopes.store.repository import Repository
@@ -84,9 +84,9 @@ def _has(data: bytes, needles: Iterable[bytes]) -> bool:
 
 def _find_messages(repository: Repository, hits: list[Oid], needles: Sequence[bytes]) -> Iterator[CopiedIn]:
     if hits:
-        for conversation, head, data in walk_messages(repository):
-            if _has(data, needles):
-                yield CopiedIn(conversation, head.id)
+        for conversation, each in walk_named_messages(repository):
+            if _has(each.data, needles):
+                yield CopiedIn(conversation, each.head.id)
 
 
 def _walk_files(directories: Iterable[str]) -> Iterator[str]:

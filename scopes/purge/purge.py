@@ -25,7 +25,8 @@ from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
-from scopes.purge.selection import Chosen, PurgeRequest, choose, walk_messages
+from scopes.purge.selection import Chosen, PurgeRequest, choose
+from scopes.purge.stored_messages import walk_named_messages
 from scopes.purge.unfinished import begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
@@ -251,7 +252,8 @@ def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
 def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ...]:
     found: dict[MessageId, PurgedMessage] = {}
     if chosen.messages:
-        for conversation, head, _ in walk_messages(repository):
+        for conversation, each in walk_named_messages(repository):
+            head = each.head
             if head.id in chosen.messages:
                 parts = chosen.messages[head.id]
                 count = None if parts is None else len(parts)

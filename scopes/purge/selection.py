@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.conversations import list_tips_by_time
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, is_root, message_id_of, read_stored_body, walk_headers_oldest_first
+from scopes.history.messages import is_root, message_id_of
 from scopes.history.name_syntax import match_prefix
 from scopes.history.purged import Parts, Purged, purged_of
 from scopes.history.quotes import walk_texts
-from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
+from scopes.history.revisions import find_root_commit, resolve_conversation
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
@@ -22,7 +21,9 @@ from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.rewrite_source import walk_records
+from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
+from scopes.search.text_match import text_matcher
 from scopes.store import refs
 from scopes.store.operation_log import MIN_PREFIX_LENGTH
 from scopes.store.repository import Repository, read_commit, read_commit_stub
@@ -150,28 +151,25 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
         limit=_MAX_HITS,
         newest_first=True,
     )
-    if not found.hits:
+    matches = text_matcher(request.query or "")
+    kept = [
+        each.head.id
+        for each in walk_stored_messages(repository, request.conversation, branches=False)
+        if matches(message := decode(each.data)) and not is_purged(message)
+    ]
+    if not found.hits and not kept:
         raise NotFound("the search finds no message", hint="try it: scopes search QUERY")
     yield from (hit.head.id for hit in found.hits)
-
-
-def walk_messages(
-    repository: Repository, conversation: str | None = None
-) -> Iterator[tuple[ConversationId, MessageHeader, bytes]]:
-    """Yield the messages of all branches of one conversation, or of all, with their stored bytes."""
-    names = conversation_ids(repository) if conversation is None else [resolve_conversation(repository, conversation)]
-    for name in names:
-        for head in walk_headers_oldest_first(repository, list_tips_by_time(repository, name)):
-            yield name, head, read_stored_body(repository, head)
+    yield from kept
 
 
 def _walk_amendments(repository: Repository, messages: Iterable[str]) -> Iterator[MessageId]:
-    """Yield the amendments of messages, and theirs: a purged message goes in all its versions."""
+    """Yield the amendments of messages, and theirs: a purged message goes in all its versions, undone ones too."""
     wanted: set[str] = set(messages)
-    for _, head, data in walk_messages(repository):
-        if b'"amends"' in data and (amended := decode(data).amends) in wanted and amended is not None:
-            wanted.add(head.id)
-            yield head.id
+    for each in walk_stored_messages(repository):
+        if b'"amends"' in each.data and (amended := decode(each.data).amends) in wanted and amended is not None:
+            wanted.add(each.head.id)
+            yield each.head.id
 
 
 def _walk_holding(
@@ -186,12 +184,12 @@ def _walk_holding(
         raise Invalid("the path of the file is empty", hint="for example: --file src/app.py")
     pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(?!\.\w)")
     calls: set[str] = set()
-    for _, head, data in walk_messages(repository, conversation):
-        message = decode(data)
+    for each in walk_stored_messages(repository, conversation):
+        message = decode(each.data)
         if not is_purged(message):
             numbers = frozenset(_walk_parts(message, pattern, calls))
             if numbers:
-                yield head.id, numbers
+                yield each.head.id, numbers
 
 
 def _walk_parts(message: Message, pattern: re.Pattern[str], calls: set[str]) -> Iterator[int]:

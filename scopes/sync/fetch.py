@@ -31,7 +31,7 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.purge_notes import note_offers
+from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
@@ -97,10 +97,14 @@ def fetch(
         operation=operations[-1] if operations else None,
         operations=operations,
         notes=(
-            *(note for member, receipt in receipts.items() for note in _note_diverged(receipt.rows, member, option)),
+            *note_offers(repository),
+            *(
+                note
+                for member, receipt in receipts.items()
+                for note in _note_diverged(_without_offers(repository, receipt.rows), member, option)
+            ),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *_note_foreign(refused),
-            *note_offers(repository),
         ),
     )
 
@@ -258,6 +262,12 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     what = "ref of the remote is no conversation" if number == 1 else "refs of the remote are no conversations"
     names = ", ".join(ascii(ref[:_MAX_REF]) for ref in foreign[:5])
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
+
+
+def _without_offers(repository: Repository, rows: Sequence[FetchedConversation]) -> Sequence[FetchedConversation]:
+    """Leave out the conversations with what was purged elsewhere: that is decided first, which may join the sides."""
+    offered = list_offered_conversations(repository)
+    return [row for row in rows if row.conversation not in offered]
 
 
 def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: str) -> tuple[Note, ...]:

@@ -7,7 +7,7 @@ the user accepts or declines, and everything else is pushed.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.history.messages import header_of
@@ -30,7 +30,7 @@ _HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes 
 
 def note_offers(repository: Repository) -> tuple[Note, ...]:
     """Return a note if something is here that was purged elsewhere, and nobody has decided about it."""
-    messages, conversations = _count_offered(repository)
+    messages, conversations, _ = _count_offered(repository)
     counts = ((messages, "message"), (conversations, "conversation"))
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count)
     if not named:
@@ -39,27 +39,38 @@ def note_offers(repository: Repository) -> tuple[Note, ...]:
     return (Note(f"{named} {verb} purged elsewhere, and not here", DECIDE),)
 
 
-def _count_offered(repository: Repository) -> tuple[int, int]:
-    """Return how many messages and conversations are undecided, reading lists and messages only if one has changed."""
+def list_offered_conversations(repository: Repository) -> frozenset[ConversationId]:
+    """Return the conversations that have something of it."""
+    return frozenset(map(ConversationId, _count_offered(repository).names))
+
+
+class _Offered(NamedTuple):
+    """How many messages and conversations are undecided, and in which conversations they are."""
+
+    messages: int
+    conversations: int
+    names: list[str]
+
+
+def _count_offered(repository: Repository) -> _Offered:
+    """Count what is undecided, reading lists and messages only if one has changed."""
     if not list_offers(repository):
-        return 0, 0
+        return _Offered(0, 0, [])
     branches = sorted(f"{ref} {value}" for ref, value in repository.list_refs(HEADS).items())
     state = sha256("\n".join((fingerprint(repository), *branches)).encode()).hexdigest()
     try:
         match read_json(repository.path, FILE):
-            case {"v": 1, "state": known, "messages": int(messages), "conversations": int(conversations)} if (
-                known == state
-            ):
-                return messages, conversations
+            case {"v": 1, "state": known, "messages": int(messages), "conversations": int(conversations),
+                  "names": list(names)} if known == state:  # fmt: skip
+                return _Offered(messages, conversations, [str(name) for name in names])
     except Corrupt:
         pass
-    found = [each.head for each in walk_offered(repository, read_undecided(repository))]
-    conversations = found.count(None)
-    messages = len(found) - conversations
+    found = list(walk_offered(repository, read_undecided(repository)))
+    conversations = sum(each.head is None for each in found)
+    offered = _Offered(len(found) - conversations, conversations, sorted({each.conversation for each in found}))
     with exclusive_write(repository):
-        document = {"v": 1, "state": state, "messages": messages, "conversations": conversations}
-        write_json(repository.path, FILE, document)
-    return messages, conversations
+        write_json(repository.path, FILE, {"v": 1, "state": state, **offered._asdict()})
+    return offered
 
 
 class OfferGate:

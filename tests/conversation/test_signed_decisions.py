@@ -10,6 +10,7 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rebase import rebase
 from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.verify_signatures import verify_signatures
 from scopes.errors import Refused
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
@@ -75,6 +76,38 @@ def test_appended_messages_are_not_signed(repository, home):
     say(repository, "conv-001", "one more", author={"name": "carol", "kind": "human"})
     assert not signed(repository, drawn.oids["a"])
     assert not signed(repository, tip(repository))
+
+
+@pytest.mark.parametrize(("kind", "is_signed"), [("human", True), ("agent", False)])
+def test_an_appended_decision_is_signed_if_it_is_that_of_a_person(repository, home, kind, is_signed):
+    history(repository, "main: a")
+    document = {"topic": "auth", "decision": "tokens"}
+    say(repository, "conv-001", "", author={"name": "carol", "kind": kind}, kind="decision", decision=document)
+    assert signed(repository, tip(repository)) is is_signed
+    found = verify_signatures(repository, str(home), required=True)
+    assert (found.exit_code, found.unsigned) == (0, ())
+
+
+def test_an_unsigned_decision_of_a_person_lacks_a_signature_that_is_required(repository, home):
+    history(repository, "main: a")
+    configure(home, commit_gpgsign="false")
+    with_signer(repository, home)
+    document = {"topic": "auth", "decision": "tokens"}
+    say(repository, "conv-001", "", author={"name": "carol", "kind": "human"}, kind="decision", decision=document)
+    found = verify_signatures(repository, str(home), required=True)
+    assert [each.what for each in found.unsigned] == ["decision"]
+    assert found.exit_code == 1
+
+
+def test_nothing_is_written_if_a_decision_cannot_be_signed(repository, home):
+    history(repository, "main: a")
+    configure(home, user_signingkey=f"{home}/none.pub")
+    with_signer(repository, home)
+    before = repository.list_refs()
+    document = {"topic": "auth", "decision": "tokens"}
+    with pytest.raises(Refused, match="nothing was written"):
+        say(repository, "conv-001", "", author={"name": "carol", "kind": "human"}, kind="decision", decision=document)
+    assert repository.list_refs() == before
 
 
 def test_the_resolution_of_a_person_and_the_merge_that_follows_are_signed(repository, home):

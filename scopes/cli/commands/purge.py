@@ -8,7 +8,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
+from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import Places, PurgePlanned, continue_purge, plan_purge
 from scopes.purge.purge import purge as run_purge
@@ -119,7 +119,7 @@ def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: 
     plan = plan_accept(repository, choice)
     if dry_run:
         return invocation.show(plan)
-    invocation.confirm(question_of(plan))
+    invocation.confirm(question_of(plan, count_unpublished(repository, plan.conversations)))
     with progress(invocation.output(), "purging") as meter:
         done = accept_purges(repository, places_of(invocation), choice, on_progress=lambda _: meter(1))
         return invocation.show(done)
@@ -131,11 +131,12 @@ def places_of(invocation: Invocation) -> Places:
     return Places(invocation.index_directory, (contexts,), invocation.state_directory)
 
 
-def question_of(plan: PurgePlanned) -> str:
-    """Return the question that a user answers before something goes for good."""
+def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
+    """Return the question that a user answers before something goes for good; some messages may be nowhere else."""
     counts = ((len(plan.messages), "message"), (len(plan.conversations), "conversation"))
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
-    return f"remove {named} for good? This cannot be undone."
+    own = f", with {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
+    return f"remove {named}{own} for good? This cannot be undone."
 
 
 def _read_request(

@@ -50,8 +50,8 @@ def verify(
     people, are signed where git signs (commit.gpgSign); imported messages and those of agents are not. A merge that a
     purge or a rebase has written again has none.
 
-    --require-signatures prints, beside, the merges, resolutions of people and the list of what was purged that have no
-    signature; the exit code is 1 if there is one. With --since those before that time need none.
+    --require-signatures prints, beside, the merges, decisions and resolutions of people and the list of what was purged
+    that have no signature; the exit code is 1 if there is one. With --since those before that time need none.
 
     Examples:
       scopes verify

@@ -1,0 +1,179 @@
+"""A purge meets work on the same messages elsewhere: pull joins it, and an offer is seen whatever a fetch brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.cli.commands.purge import question_of
+from scopes.conversation.branch import branch
+from scopes.conversation.rewind import rewind
+from scopes.errors import NotFound
+from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
+from scopes.purge.decline import decline_purges
+from scopes.purge.purge import purge
+from scopes.purge.purge_offers import list_purge_offers
+from scopes.purge.selection import PurgeRequest
+from scopes.sync.local_conversations import Selection
+from scopes.sync.pull import pull
+from scopes.sync.remotes import resolve_remote
+from tests.support.every_byte import find_word
+from tests.support.history import history, say, texts
+from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.store import assert_sound
+
+WORD = "Xylophone-Quarantine-4711"
+NAME = "conv-001"
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return make_bare(tmp_path / "bare.git")
+
+
+@pytest.fixture
+def drawn(repository, bare):
+    add(repository, bare)
+    made = history(repository, f"main: a {WORD} b")
+    push_to(repository)
+    return made
+
+
+@pytest.fixture
+def theirs(drawn, bare, tmp_path):
+    """Another machine, which has fetched the conversation and added a message."""
+    store = machine(tmp_path / "theirs.git", bare, author="dave")
+    fetch_from(store)
+    return store
+
+
+def pull_to(store, *, rebasing=False):
+    return pull(store, resolve_remote(store, None), Selection(()), connection(), rebasing=rebasing)
+
+
+def purge_word(store, drawn, places):
+    return purge(store, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), places)
+
+
+@pytest.mark.parametrize("rebasing", [False, True])
+def test_a_pull_after_a_purge_joins_without_a_conflict(repository, drawn, theirs, places, rebasing):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    pulled = pull_to(theirs, rebasing=rebasing)
+    assert [each.state for each in pulled.branches] == ["rebased" if rebasing else "merged"]
+    assert sum(each.conflicts for each in pulled.branches) == 0
+    assert "purged elsewhere" in (*pulled.fetched.notes, *pulled.notes)[0].text
+
+
+@pytest.mark.parametrize("rebasing", [False, True])
+def test_a_purge_that_is_accepted_after_a_pull_leaves_nothing(repository, drawn, theirs, places, rebasing):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    pull_to(theirs, rebasing=rebasing)
+    done = accept_purges(theirs, places)
+    assert (done.left, done.exit_code) == ((), 0)
+    assert find_word(WORD, theirs.path) == []
+    assert texts(theirs, NAME)[:4] == ["a", "[purged]", "b", "news"]
+    assert_sound(theirs)
+
+
+def test_an_offer_is_seen_although_another_branch_has_the_purged_copy(repository, drawn, theirs, places, tmp_path):
+    branch(theirs, NAME, name="side", start="main")
+    say(theirs, f"{NAME}/side", "on the side", author="dave")
+    purge_word(theirs, drawn, places)
+    push_to(theirs)
+    say(repository, f"{NAME}/main", "own news")
+    assert "1 message was purged elsewhere" in fetch_from(repository).notes[0].text
+    assert [each.message for each in plan_accept(repository).messages] == [drawn.ids[WORD]]
+    assert [tuple(each) for row in list_purge_offers(repository, str(tmp_path)).offers for each in row.here] == [
+        (NAME, 1, "undecided")
+    ]
+    assert accept_purges(repository, places).left == ()
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_pull_after_a_decline_joins_without_a_conflict(repository, drawn, theirs, places):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    fetch_from(theirs)
+    decline_purges(theirs)
+    assert [(each.state, each.conflicts) for each in pull_to(theirs).branches] == [("merged", 0)]
+
+
+def test_what_only_undo_reaches_is_offered_and_removed_too(repository, drawn, theirs, places):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    rewind(theirs, NAME, count=2)
+    assert [each.message for each in plan_after_fetch(theirs).messages] == [drawn.ids[WORD]]
+    accept_purges(theirs, places)
+    assert find_word(WORD, theirs.path) == []
+    assert fetch_from(theirs).notes == ()
+
+
+def plan_after_fetch(store):
+    fetch_from(store)
+    return plan_accept(store)
+
+
+def test_the_first_note_of_a_fetch_is_the_offer_and_nothing_else_names_that_conversation(
+    repository, drawn, theirs, places
+):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    (note,) = fetch_from(theirs).notes
+    assert "1 message was purged elsewhere" in note.text
+    assert "--accept" in note.hint
+
+
+def test_an_offer_leaves_the_note_about_another_conversation_that_differs(repository, drawn, theirs, places):
+    history(repository, "main: x")
+    push_to(repository)
+    push_to(repository, "conv-002")
+    fetch_from(theirs)
+    for store, author in ((repository, "carol"), (theirs, "dave")):
+        say(store, "conv-002/main", f"by {author}", author=author)
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    notes = fetch_from(theirs).notes
+    assert "purged elsewhere" in notes[0].text
+    assert "1 branch differs from origin: conv-002/main" in notes[1].text
+
+
+def test_an_accept_after_a_decline_says_how_to_change_it(repository, drawn, theirs, places):
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    fetch_from(theirs)
+    decline_purges(theirs)
+    for accept in (lambda: plan_accept(theirs), lambda: accept_purges(theirs, places)):
+        with pytest.raises(NotFound) as error:
+            accept()
+        assert error.value.hint == f"you have declined it; to change that: scopes purge --accept {NAME}"
+    assert accept_purges(theirs, places, OfferChoice(conversation=NAME)).messages == 1
+    assert find_word(WORD, theirs.path) == []
+
+
+def test_a_plan_says_how_many_messages_of_a_conversation_are_on_no_remote(repository, drawn, theirs, places):
+    say(theirs, NAME, "mine alone", author="dave")
+    purge(repository, PurgeRequest((NAME,)), places)
+    push_to(repository)
+    fetch_from(theirs)
+    plan = plan_accept(theirs)
+    assert plan.conversations == (NAME,)
+    assert count_unpublished(theirs, plan.conversations) == 1
+    assert plan.notes[0].text == "1 message of these conversations is on no remote"
+    assert question_of(plan, 1) == (
+        "remove 1 conversation, with 1 message that no remote has, for good? This cannot be undone."
+    )
+
+
+def test_a_plan_is_silent_about_conversations_whose_messages_are_all_published(repository, drawn, theirs, places):
+    purge(repository, PurgeRequest((NAME,)), places)
+    push_to(repository)
+    fetch_from(theirs)
+    plan = plan_accept(theirs)
+    assert [note for note in plan.notes if "on no remote" in note.text] == []
+    assert question_of(plan) == "remove 1 conversation for good? This cannot be undone."
