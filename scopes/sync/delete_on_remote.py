@@ -6,7 +6,7 @@ its messages, as they keep what a forced push leaves out. Nothing is removed her
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -27,12 +27,13 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
 from scopes.sync.git_transport import PushStatus, RefUpdate
-from scopes.sync.local_conversations import newest_time
+from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there, list_all
 from scopes.sync.remotes import Remote
+from scopes.sync.source_push import delete_sources
 
 DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
 _KEPT: Final = Note(
@@ -112,9 +113,22 @@ def delete_on_remote(
             for status in transport.push([update for _, update in updates.values()]):
                 rows[updates[status.update.ref][0].text] = _row_of(updates[status.update.ref][0], status)
     _remember(repository, remote, targets, rows, {target.text: update for target, update in updates.values()})
-    notes = (_KEPT,) if any(row.status == "deleted" for row in rows.values()) else ()
+    gone = [each for each in targets if each.branch is None and rows[each.text].status != "refused"]
+    left = delete_sources(repository, remote, [*_names_of(repository, gone, values)], connection)
+    notes = (*left, *((_KEPT,) if any(row.status == "deleted" for row in rows.values()) else ()))
     shown = tuple(rows[target.text] for target in targets)
     return DeletedOnRemote(remote=remote.name, address=remote.address.text, names=shown, notes=notes)
+
+
+def _names_of(
+    repository: Repository, targets: Sequence[_Target], there: Mapping[Oid, tuple[RemoteName, Oid]]
+) -> Iterator[RemoteName]:
+    """Yield the names of conversations on the remote; of one that it does not have any more, if it is here."""
+    for target in targets:
+        if target.root in there:
+            yield there[target.root][0]
+        elif target.conversation is not None:
+            yield name_of_conversation(repository, target.conversation)
 
 
 def _row_of(target: _Target, status: PushStatus) -> DeletedName:

@@ -9,7 +9,7 @@ from scopes.ids import Oid
 from scopes.purge.on_remotes import rename_values
 from scopes.result import Result
 from scopes.store.config_write import read_setting, write_setting
-from scopes.store.refs import REMOTES
+from scopes.store.refs import REMOTE_SOURCES, REMOTES
 from scopes.store.remote_file import DEFAULT
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -17,7 +17,7 @@ from scopes.sync.addresses import Address, Transport
 from scopes.sync.change_remotes import RemoteChanged
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.local_conversations import list_roots
-from scopes.sync.names import ON_REMOTE, parse_remote_name, tracking_ref
+from scopes.sync.names import ON_REMOTE, parse_remote_name, sources_tracking_ref, tracking_ref
 from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import Remote, default_remote, replace_remote, resolve_remote
 
@@ -55,6 +55,8 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
         tx = RefTransaction(repository)
         for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
             tx.rename_ref(ref, tracking_ref(new, Oid(ref.rpartition("/")[2])), oid)
+        for ref, oid in repository.list_refs(f"{REMOTE_SOURCES}{name}/").items():
+            tx.rename_ref(ref, sources_tracking_ref(new, Oid(ref.rpartition("/")[2])), oid)
         sent = repository.find_ref(SENT + name)
         if sent is not None:
             tx.rename_ref(SENT + name, SENT + new, sent)
@@ -83,7 +85,7 @@ def set_remote_address(
     with exclusive_write(repository):
         replace_remote(repository, name, remote)
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(f"{REMOTES}{name}/").items():
+        for ref, oid in repository.list_refs(f"{REMOTES}{name}/", f"{REMOTE_SOURCES}{name}/").items():
             if there is not None and ref.rpartition("/")[2] not in there:
                 tx.move_ref(ref, oid, None)
         tx.move_ref(SENT + name, repository.find_ref(SENT + name), None)

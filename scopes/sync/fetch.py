@@ -25,6 +25,7 @@ from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.incoming import fetch_acceptable
+from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import note_offers
@@ -96,6 +97,8 @@ def fetch(
         notes=(
             *_note_diverged(rows, remote, remote_option(repository, remote.name)),
             *describe_changes(rows, remote),
+            *note_sources([row.conversation for row in rows if row.root in receipt.sources]),
+            *note_refused_sources(receipt.refused),
             *_note_foreign(receipt.refused),
             *note_offers(repository),
         ),
@@ -106,11 +109,13 @@ class Receipt(NamedTuple):
     """What became of each conversation that was fetched, and the operation that took what is new.
 
     refused: what is not acceptable, and why, by the refs on the remote
+    sources: the root commits of conversations with new original files
     """
 
     rows: tuple[FetchedConversation, ...] = ()
     operation: OperationId | None = None
     refused: Mapping[str, Corrupt] = MappingProxyType({})
+    sources: frozenset[Oid] = frozenset()
 
 
 def receive(
@@ -125,7 +130,8 @@ def receive(
         roots = list_roots(repository)
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
-        if not incoming.checked and not is_new_offer(repository, remote.name, incoming.lists):
+        is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
+        if not is_new:
             return Receipt(tuple(rows), None, incoming.refused)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
@@ -135,10 +141,11 @@ def receive(
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
                 rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
+                accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))
-    return Receipt(tuple(rows), done.id, incoming.refused)
+    return Receipt(tuple(rows), done.id, incoming.refused, frozenset(name.root for name in incoming.sources))
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
@@ -182,7 +189,7 @@ def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
 
 def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     """Return a note about refs of the remote that are no conversations."""
-    foreign = [ref for ref in refused if not is_remote_ref(ref)]
+    foreign = [ref for ref in refused if not is_remote_ref(ref) and not is_of_sources(ref)]
     if not foreign:
         return ()
     number = len(foreign)

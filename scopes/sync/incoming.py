@@ -21,6 +21,7 @@ from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation, WantedConversation
 from scopes.sync.git_transport import INCOMING
+from scopes.sync.incoming_sources import IncomingSources, take_sources
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref, tracking_ref
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
 from scopes.sync.purged_lists import REFSPEC as LISTS
@@ -39,6 +40,7 @@ class Incoming(NamedTuple):
     """What a remote has sent: conversations in which something is new, others, and those that are not acceptable.
 
     refused: why, by the refs on the remote, which may be no names of conversations
+    sources: the original files that came with conversations, and are new
     lists: what machines have purged, as the remote says it: the commits, by machine
     """
 
@@ -46,6 +48,7 @@ class Incoming(NamedTuple):
     unchanged: Sequence[RemoteName]
     refused: Mapping[str, Corrupt]
     lists: Mapping[str, Oid] = MappingProxyType({})
+    sources: Mapping[RemoteName, Oid] = MappingProxyType({})
 
 
 @contextmanager
@@ -70,6 +73,9 @@ def fetch_acceptable(
                 names = [*(each.name for each in found.checked), *found.unchanged]
                 wanted = [name.ref for name in names]
             except Corrupt as error:
+                if search.leave_sources(quarantine, error, refused):  # once more without original files
+                    quarantine = quarantines.enter_context(quarantine_of(repository))
+                    continue
                 wanted = search.list_refs(quarantine, refspecs)
                 bad = search.find_bad(wanted, error)
                 if not bad:
@@ -97,6 +103,11 @@ class _Search:
         self._left = MAX_FETCHES
         self.has_bad_list = False
         self._lists = [LISTS]  # to fetch with everything else
+        self._sources = IncomingSources(repository, remote.name)
+
+    def leave_sources(self, quarantine: Quarantine, error: Corrupt, refused: dict[str, Corrupt]) -> bool:
+        """Fetch no original files from now on; return False if the remote has none, or they were left before."""
+        return self._sources.leave(self._connection.open(quarantine, self._remote.address), error, refused)
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -126,8 +137,8 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        incoming = transport.fetch([*refspecs, *self._lists])
-        lists = take_lists(incoming)
+        incoming = transport.fetch([*refspecs, *self._sources.list_refspecs(refspecs, transport), *self._lists])
+        lists, sources = take_lists(incoming), take_sources(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
             check_packs(quarantine, self._connection.limits)
@@ -155,9 +166,11 @@ class _Search:
         for _, objects in parts:
             check.visit(objects)
         good = self._check_lists(check, received, lists, refused)
+        names = [*(each.name for each in checked), *unchanged]
+        with_sources = self._sources.check(check, received, sources, names, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, good)
+        return Incoming(checked, unchanged, refused, good, with_sources)
 
     def _check_lists(
         self, check: FormatCheck, received: ReceivedObjects, lists: Mapping[str, Oid], refused: dict[str, Corrupt]

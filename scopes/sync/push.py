@@ -38,6 +38,7 @@ from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote, remote_option
+from scopes.sync.source_push import PushedSources, SourcePush
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
@@ -88,7 +89,8 @@ class _Planned(NamedTuple):
 class Pushed(Result):
     """What a push sent, or with `dry_run` would send.
 
-    `unchanged` is the number of conversations of which the remote had everything.
+    `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
+    files.
     """
 
     remote: str
@@ -96,11 +98,13 @@ class Pushed(Result):
     conversations: tuple[PushedConversation, ...]
     unchanged: int
     dry_run: bool = False
+    sources: tuple[PushedSources, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """1 if something was not taken by the remote."""
-        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) else 0
+        refused = (each.status == "refused" for each in self.sources)
+        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) or any(refused) else 0
 
 
 def push(
@@ -113,6 +117,7 @@ def push(
     allow_secrets: bool = False,
     include_open: bool = False,
     purged: bool = False,
+    with_sources: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote; if none is chosen, those that it has already.
@@ -121,8 +126,9 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. A dry run asks nobody and writes nothing: it compares with what the remote had
-    when it was last seen.
+    that were purged are deleted there. With `with_sources` original files follow their conversations; where one may
+    have a secret they are refused, and the conversation is sent all the same. A dry run asks nobody and writes nothing:
+    it compares with what the remote had when it was last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -138,6 +144,8 @@ def push(
     mode: Mode = "allow" if allow_secrets else "refuse"
     run = _Push(repository, remote, connection, mode, force=force, include_open=include_open)
     rows = run.preview(chosen) if dry_run else run.run(chosen)
+    of_sources = SourcePush(repository, remote, connection, mode, wanted=with_sources)
+    sources = of_sources.run([each for each in chosen if rows[each].status != "refused"], dry_run=dry_run)
     deleted = () if dry_run else run.finish(purged=purged)
     option = remote_option(repository, remote.name)
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
@@ -147,8 +155,10 @@ def push(
         conversations=shown,
         unchanged=len(chosen) - len(shown),
         dry_run=dry_run,
+        sources=sources,
         notes=(
-            *((_SECRETS,) if run.has_found_secrets else ()),
+            *((_SECRETS,) if run.has_found_secrets or of_sources.has_found_secrets else ()),
+            *of_sources.notes(),
             *_note_held(shown, option),
             *_note_behind(shown, remote, option),
             *left,

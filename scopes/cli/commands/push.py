@@ -9,7 +9,7 @@ from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend
+from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.sync.push import push as run_push
@@ -34,6 +34,7 @@ def push(
         bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
     ] = False,
     include_open: IncludeOpen = False,
+    with_sources: WithSources = False,
     allow_secrets: AllowSecrets = False,
     dry_run: DryRun = False,
 ) -> int:
@@ -64,6 +65,13 @@ def push(
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
+    --with-sources also sends the files that a conversation was imported from, byte by byte: everything that the program
+    of the agent wrote, with system prompts, outputs of tools and what scopes does not show; not where the files were.
+    They are searched for secrets like everything else: where one is found the files are refused, the exit code is 1,
+    and the conversation is sent all the same. Whoever fetches the conversation gets them with it, for export --format
+    original and cat --original. A file that has grown is sent again only with --with-sources; purge and --delete reach
+    it.
+
     --delete removes conversations from the remote, or branches as CONV/BRANCH, if it has what was last seen of them
     here; it asks, or needs --yes. Nothing is deleted here. What was deleted there is sent again only if it is named,
     and a branch only with --force; a push of somebody else who has it does not bring it back either. Those who have
@@ -80,12 +88,14 @@ def push(
       scopes push conv-001 conv-002 --remote backup
       scopes push --project . --since '1 month ago'
       scopes push --all
+      scopes push conv-001 --with-sources --dry-run
+      scopes push conv-001 --with-sources
       scopes push --delete conv-001 conv-002/try-sqlite
       scopes push --purged
     """
     invocation: Invocation = context.obj
     if delete:
-        others = any((everything, project, since, year, force, purged, include_open, allow_secrets))
+        others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others)
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
@@ -102,6 +112,7 @@ def push(
             allow_secrets=allow_secrets,
             include_open=include_open,
             purged=purged,
+            with_sources=with_sources,
             dry_run=dry_run,
         )
     return invocation.show(result)

@@ -148,7 +148,8 @@ def secrets_explain(
 def _find_elsewhere(repository: Repository) -> list[SecretRow]:
     """Search all that a push would send; it is loaded only if it is needed."""
     found: list[SecretRow] = load("scopes.sync.clearance:find_outgoing_secrets")(repository)
-    return found
+    files: list[SecretRow] = load("scopes.sync.outgoing_sources:find_source_secrets")(repository)
+    return [*found, *files]
 
 
 @contextmanager
