@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.delete import delete
 from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.import_sources import import_sources
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES
+from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.edit_remotes import rename_remote
+from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import resolve_remote
 from tests.importers.test_import_source import Several, write_several
+from tests.importers.test_source_paths import store_as_before
 from tests.support.every_byte import find_word
 from tests.support.original_files import PROMPT, exported, files_there, import_session, keys_of, record_of
-from tests.support.remotes import add, clone_to, connection, fetch_from, machine, make_bare, push_to
+from tests.support.remotes import EVERYTHING, add, clone_to, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, git, open_store, state_of
 
 
@@ -251,3 +256,63 @@ def test_a_file_of_several_conversations_leaves_with_all_of_them(carol, bob):
     assert sources_of(send(carol, "conv-001")) == [("conv-001", "new", 1)]
     fetch_from(bob)
     assert exported(bob, "conv-002") == exported(bob, "conv-001") == exported(carol)
+
+
+def bundle(store, path, *names, **options):
+    chosen = Selection(names) if names else EVERYTHING
+    return create_bundle(store, str(path), chosen, connection(), include_open=True, with_sources=True, **options)
+
+
+def test_a_bundle_carries_the_same_bytes(alice, bob, tmp_path):
+    done = bundle(alice, tmp_path / "a.bundle")
+    assert (sources_of(done), done.exit_code) == ([("conv-001", "new", 1)], 0)
+    import_bundle(bob, str(tmp_path / "a.bundle"), Selection(), connection())
+    assert exported(bob) == exported(alice)
+
+
+def test_a_bundle_without_the_option_has_no_original_byte(alice, tmp_path):
+    create_bundle(alice, str(tmp_path / "a.bundle"), EVERYTHING, connection(), include_open=True)
+    bundle(alice, tmp_path / "b.bundle")
+    heads = [git(alice, "bundle", "list-heads", str(tmp_path / f"{name}.bundle")) for name in "ab"]
+    assert [head.count("refs/scopes/v1/s/") for head in heads] == [0, 1]
+
+
+def test_a_bundle_has_a_file_of_several_conversations_only_with_all_of_them(carol, tmp_path):
+    assert bundle(carol, tmp_path / "a.bundle", "conv-001").sources == ()
+    assert len(bundle(carol, tmp_path / "b.bundle").sources) == 2
+
+
+def test_a_bundle_with_files_that_are_not_acceptable_says_so(alice, bare, tmp_path):
+    send(alice)
+    (ref,) = files_there(bare)
+    tip = git(bare, "for-each-ref", "--format=%(objectname)", "refs/scopes/v1/c").strip()
+    git(bare, "update-ref", ref, tip)
+    git(bare, "bundle", "create", "-q", str(tmp_path / "a.bundle"), "--all")
+    found = verify_bundle(alice, str(tmp_path / "a.bundle"), connection())
+    assert [row.status for row in found.conversations] == ["known"]
+    assert "are not acceptable" in found.notes[0].text
+
+
+def test_a_fetched_store_has_no_findings(alice, bob):
+    send(alice)
+    fetch_from(bob)
+    assert verify(bob).findings == ()
+    assert verify(alice).findings == ()
+
+
+def test_a_file_that_an_older_version_has_stored_with_its_path_leaves_without_it(alice, bob, bare):
+    store_as_before(alice, "/home/anna/a.jsonl")
+    assert find_word("/home/anna", alice.path) != []
+    send(alice)
+    assert find_word("/home/anna", bare) == []
+    fetch_from(bob)
+    assert exported(bob) == exported(alice)
+
+
+def test_a_conversation_that_was_deleted_here_does_not_come_back_with_its_files(alice, bob):
+    push_to(alice, include_open=True)
+    fetch_from(bob)
+    delete(bob, "conv-001")
+    send(alice)
+    fetch_from(bob)
+    assert conversation_ids(bob) == []
