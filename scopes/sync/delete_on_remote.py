@@ -28,12 +28,13 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
 from scopes.sync.family import list_members, list_there
 from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import newest_time
+from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there
 from scopes.sync.remotes import Remote
+from scopes.sync.source_push import delete_sources
 
 DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
 _KEPT: Final = Note(
@@ -100,8 +101,9 @@ def delete_on_remote(
     planned = [_plan_one(repository, member, each, listed) for member, listed in there.items() for each in targets]
     found = [*planned, *_push(repository, members, planned, connection)]
     _remember(repository, members[0].name, targets, found)
+    left = _delete_sources(repository, members, found, every, connection)
     rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
-    notes = (_KEPT,) if any(row.status == "deleted" for row in rows) else ()
+    notes = (*left, *((_KEPT,) if any(row.status == "deleted" for row in rows) else ()))
     return DeletedOnRemote(remote=members[0].name, address=members[0].address.text, names=rows, notes=notes)
 
 
@@ -116,6 +118,36 @@ class _Found(NamedTuple):
     status: DeletedStatus | Literal["planned"]
     update: RefUpdate | None = None
     reason: str | None = None
+
+
+def _delete_sources(
+    repository: Repository,
+    members: Iterable[Remote],
+    found: Sequence[_Found],
+    there: Iterable[RemoteName],
+    connection: Connection,
+) -> tuple[Note, ...]:
+    """Delete the original files of conversations from each repository that does not have the conversation any more."""
+    names = {name.root: name for name in there}
+    notes: dict[Note, None] = {}
+    for member in members:
+        gone = [
+            each.target for each in found
+            if each.remote == member and each.target.branch is None and each.status in {"deleted", "absent"}
+        ]  # fmt: skip
+        notes |= dict.fromkeys(delete_sources(repository, member, [*_names_of(repository, gone, names)], connection))
+    return tuple(notes)
+
+
+def _names_of(
+    repository: Repository, targets: Iterable[_Target], there: Mapping[Oid, RemoteName]
+) -> Iterator[RemoteName]:
+    """Yield the names of conversations on the remote; of one that it does not have any more, if it is here."""
+    for target in targets:
+        if target.root in there:
+            yield there[target.root]
+        elif target.conversation is not None:
+            yield name_of_conversation(repository, target.conversation)
 
 
 def _plan_one(repository: Repository, remote: Remote, target: _Target, listed: Mapping[RemoteName, Oid]) -> _Found:
