@@ -309,8 +309,8 @@ def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(alice, re
 
 @pytest.mark.parametrize("options", [{}, {"purged": True}], ids=["push", "purged"])
 def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositories, tmp_path, options):
-    message = {"id": "w", "parent": "z", "by": "bot", "say": WORD, "time": CREATED}
-    import_session(alice, tmp_path / "session2.jsonl", "x y z", session="s2", more=(message,))
+    record = {"id": "w", "parent": "z", "by": "bot", "say": WORD, "time": CREATED}
+    import_session(alice, tmp_path / "session2.jsonl", "x y z", session="s2", more=(record,))
     send(alice)
     message = find_message(alice, WORD, "conv-002")
     purge(alice, PurgeRequest(conversation="conv-002", messages=(message,)), Places(str(tmp_path / "index")))
