@@ -8,6 +8,7 @@ output that can be compared; text that contains it is refused.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from scopes import clock
 from scopes.errors import Invalid
@@ -16,6 +17,16 @@ MARK_DIGITS = 30  # at least 96 random bits; groups of three digits are one toke
 PLACEHOLDER = "0" * MARK_DIGITS  # has as many tokens as every mark that is drawn
 _RANDOM_BYTES = 32  # many more bits than the digits have, so that all marks are equally likely
 _MARK = re.compile(r"[A-Za-z0-9]{16,64}")
+BEGINS = "----- recorded "
+_FIRST_LINE = re.compile(rf"{BEGINS}([a-z]{{1,20}}) ({_MARK.pattern}) begins -----\n")
+
+
+class Fence(NamedTuple):
+    """A fence that is found in a text: its name, and where its first line begins and its last one ends."""
+
+    name: str
+    start: int
+    end: int
 
 
 def check_mark(mark: str | None) -> str | None:
@@ -43,7 +54,20 @@ def draw_mark(body: str) -> str:
 
 def fence_lines(name: str, mark: str) -> tuple[str, str]:
     """Return what precedes and what follows recorded text; the text ends in a blank line."""
-    return f"----- recorded {name} {mark} begins -----\n\n", f"----- recorded {name} {mark} ends -----\n"
+    return f"{BEGINS}{name} {mark} begins -----\n\n", f"{BEGINS}{name} {mark} ends -----\n"
+
+
+def find_fence(text: str, start: int = 0) -> Fence | None:
+    """Return the first complete fence of a text from a position on; None if there is none.
+
+    Only the first line of a fence is looked at that could be one; lines of others may be inside.
+    """
+    first = _FIRST_LINE.search(text, start)
+    if first is None:
+        return None
+    last = fence_lines(first[1], first[2])[1].rstrip("\n")
+    end = text.find(f"\n{last}", first.end() - 1)
+    return None if end < 0 else Fence(first[1], first.start(), end + 1 + len(last))
 
 
 def fenced(name: str, body: str, mark: str | None = None) -> str:

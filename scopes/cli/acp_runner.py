@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
+from scopes.history.background_actors import ACP
 from scopes.loading import load
 from scopes.server.acp.agent_process import AgentProcess
 from scopes.server.acp.options import (
@@ -52,7 +53,7 @@ def run_acp(
     """
     _check_options(options, 1 if history.last is None else history.last, history.max_tokens, max_line_mb)
     target = RecordingTarget(
-        lambda create: invocation.open_again(create=create),
+        lambda create: invocation.open_again(create=create, actor=ACP),
         invocation.store_path,
         program_name(command[0]),
         agent,

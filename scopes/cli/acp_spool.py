@@ -6,6 +6,7 @@ import os
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
+from scopes.history.background_actors import ACP
 from scopes.loading import load
 
 _DIRECTORY = "acp-spool"  # as in scopes.server.acp.spool
@@ -20,7 +21,7 @@ def take_waiting(invocation: Invocation) -> int:
     try:
         if not os.listdir(os.path.join(invocation.state_directory, _DIRECTORY)):
             return 0
-        repository = invocation.open_again(create=False)
+        repository = invocation.open_again(create=False, actor=ACP)
     except (FileNotFoundError, NotFound):
         return 0
     log = load("scopes.live.event_log:EventLog")(invocation.state_directory)

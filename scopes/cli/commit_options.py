@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +14,7 @@ from scopes.render.progress import progress
 
 if TYPE_CHECKING:
     from scopes.conversation.linked_revision import RevisionRequest
+    from scopes.conversation.log import CommitTurn
 
 Progress: TypeAlias = "Callable[[int, int], None]"
 
@@ -30,7 +31,9 @@ def index_progress(invocation: Invocation) -> Iterator[Progress]:
         yield on_progress
 
 
-def find_commit_messages(invocation: Invocation, revision: str, where: str) -> tuple[str, frozenset[MessageId]]:
+def find_commit_messages(
+    invocation: Invocation, revision: str, where: str
+) -> tuple[str, Mapping[MessageId, CommitTurn]]:
     """Return the conversation and the messages of the turns that a commit is from; `where` may name the conversation.
 
     Raises:

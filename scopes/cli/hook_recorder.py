@@ -11,6 +11,7 @@ from scopes.cli.acp_spool import take_waiting
 from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, NotFound, ScopesError
+from scopes.history.background_actors import HOOKS
 from scopes.importers.discovery import find_sources, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -41,6 +42,7 @@ def record_turn(
     turn = read_turn(target, data, invocation.environ, invocation.home)
     _enter(turn.cwd)
     invocation.store = store
+    invocation.actor = HOOKS
     log = EventLog(invocation.state_directory, file_name=HOOK_LOG, target=target, session=turn.session)
     locks = os.path.join(invocation.state_directory, "hooks")
     with source_lock(locks, invocation.store_path, *(turn.paths[:1] or (turn.session,))) as is_ours:

@@ -57,6 +57,7 @@ class Invocation:
         self.fields: tuple[str, ...] = ()
         self.template_of_fields = False
         self.store: str | None = None
+        self.actor: str | None = None  # of the operations; None for the user
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
@@ -220,7 +221,7 @@ class Invocation:
                 load("scopes.store.init:create_store")(path)
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = self._open(path)
-            actor = opened.config.find("scopes.author") or "user"
+            actor = self.actor or opened.config.find("scopes.author") or "user"
             opened.caller = opened.caller._replace(
                 actor=actor,
                 command=command,
@@ -260,13 +261,15 @@ class Invocation:
 
         return sign
 
-    def open_again(self, *, create: bool) -> Repository:
+    def open_again(self, *, create: bool, actor: str | None = None) -> Repository:
         """Open the selected store once more, for another thread; raises as `repository` does.
 
+        `actor` is whose its operations are, if it is another one than of this invocation.
         Operations name the command without what follows `--`: the arguments of another program may have secrets.
         """
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
+        other.actor = actor or self.actor
         opened = other.repository(create=create)
         opened.caller = opened.caller._replace(find_missing=lambda _name: None)
         return opened

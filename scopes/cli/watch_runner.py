@@ -15,6 +15,7 @@ from types import FrameType
 from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.history.background_actors import WATCH
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS
@@ -78,6 +79,7 @@ class WatchRun:
                 self._output.hint("no agent has a transcript in its standard folders")
             yield from self._report(imported)
             return
+        self._invocation.actor = WATCH  # --once is a command of the user, as `import` is
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._stop)

@@ -41,10 +41,25 @@ def resolve_commit(git: ProjectGit, text: str) -> CommitId:
     Raises:
         NotFound: it names none.
     """
-    found = git.find("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
-    if found is None or not is_commit_id(found):
+    found = find_commit(git, text)
+    if found is None:
         raise NotFound(f"the project has no commit {text!a}", hint="see: git log")
-    return CommitId(found)
+    return found
+
+
+def find_commit(git: ProjectGit, text: str) -> CommitId | None:
+    """Return the commit that a revision of the project names, in all of git's forms; None if it names none.
+
+    Raises:
+        Inaccessible: it needs a reflog that cannot be read.
+    """
+    if "@{" in text:
+        git.link_logs()
+    options = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    if text.startswith(":/"):  # whatever follows is part of the pattern
+        text = git.find(*options, text) or ""
+    found = git.find(*options, f"{text}^{{commit}}") if text else None
+    return CommitId(found) if found is not None and is_commit_id(found) else None
 
 
 def read_commit_facts(

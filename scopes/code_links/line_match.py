@@ -91,6 +91,7 @@ class CommitContext(NamedTuple):
     contributors: the conversations with a share of its lines that is not accidental
     since: of lines that are not committed: the time of the last commit, before which no edit counts
     rewritten: when the commit was rewritten, if it was: an amended commit keeps its first author time
+    writers: of a commit that no conversation made, such as a squash by a person: all that surely wrote lines of it
     """
 
     author_time: float
@@ -98,11 +99,12 @@ class CommitContext(NamedTuple):
     contributors: frozenset[ConversationId] = frozenset()
     since: float | None = None
     rewritten: float | None = None
+    writers: frozenset[ConversationId] = frozenset()
 
     def agrees(self, match: EditMatch) -> bool:
-        """Return True if nothing contradicts an edit: it is of the linked conversation; if there is none, recent."""
+        """Return True if nothing contradicts an edit: it is of a linked conversation; if there is none, recent."""
         if self.linked is not None:
-            return match.edit.conversation == self.linked
+            return match.edit.conversation == self.linked or match.edit.conversation in self.writers
         since = self.author_time - RECENT_SECONDS if self.since is None else self.since
         return match.edit.time >= since
 
@@ -118,7 +120,10 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
     contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
     linked = None if main is None else main.conversation
     rewritten = commit.commit_time if commit.commit_time > commit.author_time + AFTER_SECONDS else None
-    return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten)
+    is_made = any(link.role == "made" for link in links)
+    wrote = [link for link in links if link.role == "wrote" and link.level == "certain"]
+    writers = frozenset() if is_made else frozenset(link.conversation for link in wrote)
+    return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten, writers=writers)
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:

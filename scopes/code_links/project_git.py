@@ -50,6 +50,15 @@ _CONFIG: Final = """\
 """
 _SHARED: Final = ("objects", "refs")
 _FILES: Final = ("packed-refs", "shallow", "reftable")
+_HEADS: Final = (
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_HEAD",
+)
 _GIT_LINE: Final = 4096
 _MAX_ALTERNATES: Final = 1 << 16  # bytes
 _BLOCK: Final = 1 << 16  # bytes
@@ -112,6 +121,24 @@ class ProjectGit:
         self._program = program
         self._environment = git_environment(directory)
         self._directory = directory
+
+    def link_logs(self) -> None:
+        """Let git read the reflogs too, for revisions such as `main@{1}`.
+
+        Raises:
+            Inaccessible: one of them is a named pipe, a socket or a device, or cannot be looked at.
+        """
+        logs = os.path.join(self._directory, "logs")
+        own = os.path.join(self.repository.git_directory, "logs", "HEAD")
+        shared = os.path.join(self.repository.shared, "logs", "refs")
+        with unusable_files(self.repository.shared):
+            if os.path.lexists(own):
+                check_regular(own)
+            check_tree(shared)
+        os.makedirs(logs, exist_ok=True)
+        for name, path in (("HEAD", own), ("refs", shared)):
+            with suppress(FileExistsError):
+                os.symlink(path, os.path.join(logs, name))
 
     def run(self, *arguments: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
         """Run git and return what it printed.
@@ -285,6 +312,11 @@ def _fill(path: str, repository: ProjectRepository) -> None:
     head = read_regular(os.path.join(repository.git_directory, "HEAD"), _GIT_LINE)
     with open(os.path.join(path, "HEAD"), "xb") as file:
         file.write(head)
+    for name in _HEADS:  # of the working tree; git resolves them as revisions
+        with suppress(OSError):  # one that is missing or no file is no revision
+            data = read_regular(os.path.join(repository.git_directory, name), _GIT_LINE)
+            with open(os.path.join(path, name), "xb") as file:
+                file.write(data)
     for name in _SHARED:
         os.symlink(os.path.join(repository.shared, name), os.path.join(path, name))
     for name in _FILES:

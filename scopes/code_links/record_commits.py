@@ -19,13 +19,13 @@ from scopes.code_links.pending_commits import PendingCommit, list_pending, remov
 from scopes.code_links.project_git import ProjectRepository, open_project_git
 from scopes.code_links.reflog import read_tail
 from scopes.errors import Inaccessible
+from scopes.history.background_actors import HOOKS
 from scopes.ids import MessageId, OperationId
 from scopes.store.projects import Worktree, find_worktree
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
-ACTOR = "hooks"  # of the operations
 _SECOND = 1_000_000_000
 _GIT_SECONDS = 30.0  # the next turn of the session waits for that
 _TOLERANCE = 2  # seconds between the time of a commit and the beginning of its turn
@@ -146,9 +146,9 @@ def _store(
 
 @contextmanager
 def _as_actor(repository: Repository) -> Iterator[None]:
-    """Make operations those of ACTOR, so that `undo` goes on taking back what the user did."""
+    """Make operations those of HOOKS, so that `undo` goes on taking back what the user did."""
     caller = repository.caller
-    repository.caller = caller._replace(actor=ACTOR)
+    repository.caller = caller._replace(actor=HOOKS)
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from typing import Final
 
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.code_links.blame import BlamedLine, blame
+from scopes.code_links.commit_facts import find_commit
 from scopes.code_links.commit_links import link_commit
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, open_edit_index
@@ -119,12 +120,13 @@ def _is_committed(git: ProjectGit, request: WhyRequest, name: str) -> bool:
         path = find_file(name, request.cwd).path
     except ScopesError:
         return False
-    return git.find("cat-file", "-e", "--end-of-options", f"{request.revision or 'HEAD'}:{path}") is not None
+    commit = find_commit(git, request.revision or "HEAD")
+    return git.find("cat-file", "-e", "--end-of-options", f"{commit}:{path}") is not None
 
 
 def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _Source:
     """Read the file in a revision, or in the working tree and in HEAD."""
-    commit = git.find("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}")
+    commit = find_commit(git, revision or "HEAD")
     if commit is None and revision is not None:
         raise NotFound(f"there is no commit {revision} in {_name(file)}", hint="see: git log --oneline")
     committed = None if commit is None else _read_blob(git, commit, file.path)

@@ -118,7 +118,7 @@ class AnswerWriter:
             prompt=None,
             agreed_to=None,
             longer_prompt=None,
-            how=f"{evidence.text} of the commit",
+            how=f"about the commit: {evidence.text}",
             share=evidence.share,
             call_id=evidence.call_id,
         )

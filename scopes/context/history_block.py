@@ -27,6 +27,7 @@ from scopes.context.lanes import FittedLaneTexts, bracket_marks
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.errors import Invalid
 from scopes.fence import check_mark, draw_mark, fenced
+from scopes.history.messages import is_root, message_id_of
 from scopes.history.project_members import ProjectMembers
 from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
@@ -36,7 +37,7 @@ from scopes.result import Note, Result
 from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of, redacting
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
 DEFAULT_MESSAGES, DEFAULT_TOKENS = 50, 8_000
@@ -107,6 +108,7 @@ class _Frame(NamedTuple):
 
     preface: str
     mark: str
+    source: str = ""
     first_prompt: str = ""
     summary: str = ""
     left_out: str = ""
@@ -114,7 +116,7 @@ class _Frame(NamedTuple):
     def around(self, entries: str) -> str:
         """Return the output with these entries."""
         block = fenced("history", self.first_prompt + self.summary + self.left_out + entries, self.mark)
-        return f"{self.preface}<conversation_history>\n{INTRODUCTION}\n\n{block}</conversation_history>\n"
+        return f"{self.preface}<conversation_history>\n{INTRODUCTION}\n{self.source}\n{block}</conversation_history>\n"
 
 
 class _Chosen(NamedTuple):
@@ -211,7 +213,9 @@ def _build_block(
     prompt = find_first_prompt(repository, revision.oid)
     texts = (each.text for each in [*every_entry, *filter(None, [prompt])])
     mark = request.mark or draw_mark("".join([collected.summary or "", *texts]))
-    frame = _with_summary(_Frame(preface.text, mark), collected.summary, max_tokens, count)
+    frame = _with_summary(
+        _Frame(preface.text, mark, _source_line(repository, revision.oid)), collected.summary, max_tokens, count
+    )
     frame, decisions = _with_decisions(frame, collected, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:
@@ -242,6 +246,12 @@ def _build_block(
         notes=tuple(notes),
     )
     return block, kept
+
+
+def _source_line(repository: Repository, tip: Oid) -> str:
+    """Return the line by which an import knows what a session continues; its words are ours, so it needs no fence."""
+    commit = read_commit(repository, tip)
+    return "" if is_root(commit) else f"It ends with the message {message_id_of(commit)}.\n"
 
 
 def message_limit(messages: int | None, max_tokens: int | None) -> int | None:

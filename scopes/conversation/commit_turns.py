@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from shlex import quote
 from typing import Final, NamedTuple
 
@@ -11,22 +12,29 @@ from scopes.code_links.link import CodeLink, LinkRole
 from scopes.code_links.linked_commits import conversations_of
 from scopes.code_links.linked_turns import TurnFinder
 from scopes.code_links.turns import TurnMessage, list_turn_messages, messages_of_turn
-from scopes.conversation.linked_revision import RevisionRequest, name_commit, note_likely, open_revision
-from scopes.history.messages import read_body
-from scopes.history.revisions import list_branch_tips
+from scopes.conversation.linked_revision import (
+    LinkedRevision,
+    RevisionRequest,
+    name_commit,
+    note_likely,
+    open_revision,
+)
+from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
+from scopes.history.messages import read_body, walk_headers_newest_first
+from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.sub_agents import spawner_of
-from scopes.ids import ConversationId, MessageId
-from scopes.result import Note, plural
+from scopes.ids import BranchName, ConversationId, MessageId
+from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 
 _ROLES: Final[Mapping[LinkRole, str]] = {"made": "made in", "wrote": "lines written in"}
 
 
 class CommitTurns(NamedTuple):
-    """The messages of the turns in one conversation that a commit is from."""
+    """The messages of the turns in one conversation that a commit is from, with the links of their turns."""
 
     conversation: ConversationId
-    messages: frozenset[MessageId]
+    messages: Mapping[MessageId, CommitTurn]
     notes: tuple[Note, ...] = ()
 
 
@@ -46,10 +54,65 @@ def find_commit_turns(
         messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
         turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
         wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
+        described = _describe_turns(repository, found, own, messages, wanted)
         about = _note_turns(found.commit.facts, first, own)
         likely = note_likely([link for link in found.links if link.conversation == first])
         notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first, request.revision))
-        return CommitTurns(first, frozenset(wanted), notes)
+        return CommitTurns(first, described, notes)
+
+
+def with_commit_turns(log: Log, found: Mapping[MessageId, CommitTurn]) -> Log:
+    """Return a log whose entries say how their turns are linked with a commit."""
+    return replace(log, items=(_with_commit_turn(item, found) for item in log.items))
+
+
+def _with_commit_turn(item: Result, found: Mapping[MessageId, CommitTurn]) -> Result:
+    return replace(item, commit_turn=found.get(item.head.id)) if isinstance(item, LogEntry) else item
+
+
+def _describe_turns(
+    repository: Repository,
+    found: LinkedRevision,
+    own: Sequence[CodeLink],
+    messages: Sequence[TurnMessage],
+    wanted: Sequence[MessageId],
+) -> dict[MessageId, CommitTurn]:
+    """Return for each message its branch and the links of its turn: turns of two branches may have one number."""
+    conversation = found.links[0].conversation
+    also = tuple(name for name in conversations_of(found.links) if name != conversation)
+    links: dict[MessageId, list[TurnLink]] = {}
+    for link in own:
+        for turn in link.turns:
+            for message in messages_of_turn(messages, turn.message):
+                links.setdefault(message, []).append(TurnLink(link.role, link.level, turn.number))
+    branches = _find_branches(repository, conversation, wanted)
+    return {
+        message: CommitTurn(
+            conversation,
+            branches.get(message),
+            found.commit.facts.commit,
+            tuple(dict.fromkeys(links.get(message, ()))),
+            also,
+        )
+        for message in wanted
+    }
+
+
+def _find_branches(
+    repository: Repository, conversation: ConversationId, wanted: Sequence[MessageId]
+) -> dict[MessageId, BranchName]:
+    """Return the branch of each message: main if that has it, else the first one."""
+    branches: dict[MessageId, BranchName] = {}
+    missing = set(wanted)
+    tips = list_branch_tips(repository, conversation)
+    for name in sorted(tips, key=lambda name: (name != MAIN, name)):
+        for head in walk_headers_newest_first(repository, [tips[name]]):
+            if head.id in missing:
+                branches[head.id] = name
+                missing.remove(head.id)
+            if not missing:
+                return branches
+    return branches
 
 
 def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:

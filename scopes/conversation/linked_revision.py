@@ -12,6 +12,7 @@ from scopes.code_links.link import CodeLink
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, conversations_of, open_linker
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import resolve_conversation
+from scopes.hosts.agents import import_hint
 from scopes.ids import ConversationId
 from scopes.result import Note
 from scopes.store.repository import Repository
@@ -86,12 +87,24 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
         return links
     name = name_commit(linked.facts)
     if linked.unknown:
-        raise NotFound(f"{name} was made by {_describe(linked.unknown[0])}", hint="import it: scopes import")
+        record = linked.unknown[0]
+        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or "", record.session))
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     if wanted is not None and other:
         raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
+    if len(linked.facts.parents) > 1 and not other:
+        raise _is_merge(linked.facts)
     hint = f"perhaps: {', '.join(other[:5])}" if other else "if an agent wrote it, import its session: scopes import"
     raise NotFound(f"no session is known to have written {name}", hint=hint)
+
+
+def _is_merge(facts: CommitFacts) -> NotFound:
+    """Return the error about a merge that no session is known to have made: its lines are those of other commits."""
+    name = facts.commit[:8]
+    return NotFound(
+        f"{name_commit(facts)} is a merge, and no session is known to have made it",
+        hint=f"ask for a commit that it merged, such as {name}^2\nlist them: git log --oneline {name}^2 --not {name}^1",
+    )
 
 
 def _describe(record: CommitRecord) -> str:

@@ -45,6 +45,28 @@ _NO_CHANGES: frozenset[str] = frozenset()
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
+class TurnLink(NamedTuple):
+    """That a turn made a commit of the project or wrote lines of it; `turn` is the number of its prompt."""
+
+    role: str
+    level: str
+    turn: int
+
+
+class CommitTurn(NamedTuple):
+    """The conversation and the branch of a turn, a commit of the project, and the links of both, the surest first.
+
+    Of the turn that started a sub-agent there are no links. `also` are the other conversations that are linked to the
+    commit.
+    """
+
+    conversation: ConversationId
+    branch: BranchName | None
+    commit: str
+    links: tuple[TurnLink, ...]
+    also: tuple[ConversationId, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry(Result):
     """One message of a log.
@@ -65,6 +87,7 @@ class LogEntry(Result):
         ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
         next_prompts: the prompts that follow it, if it is the last message of its turn.
         signature: what git says about the signature of its commit, if it has one and that was requested.
+        commit_turn: how its turn is linked with the commit of the project that was asked for.
     """
 
     head: MessageHeader
@@ -82,6 +105,7 @@ class LogEntry(Result):
     ending: Ending | None = None
     next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
+    commit_turn: CommitTurn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

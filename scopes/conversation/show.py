@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.conversation.branch_reasons import OTHER_SESSION, find_sessions, reason_of
+from scopes.conversation.continued import Continued, find_continued
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
 from scopes.history.endings import Ending, find_ending
@@ -103,8 +104,9 @@ class ConversationView(Result):
 
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
-    `native_id` is the id of the imported session. `models` are those of the newest answers. `tokens` is the size of the
-    newest context: recorded with its answer, or an estimate of the texts.
+    `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
+    the newest answers. `tokens` is the size of the newest context: recorded with its answer, or an estimate of the
+    texts.
     """
 
     id: ConversationId
@@ -126,6 +128,7 @@ class ConversationView(Result):
     branch: BranchName | None = None
     branch_count: int = 0
     native_id: str | None = None
+    continues: Continued | None = None
     started: str | None = None
     models: tuple[str, ...] = ()
     tokens: int | None = None
@@ -205,6 +208,7 @@ def show(
         branch=scope.branch,
         branch_count=len(shown),
         native_id=root.native_id,
+        continues=None if root.native_id is None else find_continued(repository, by_oid.values()),
         started=known_seconds(by_time[0].time) if by_time else None,
         models=size.models,
         tokens=size.tokens,

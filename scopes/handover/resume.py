@@ -162,7 +162,8 @@ def _plan(
     session = find_session(branch, root, root_commit)
     agent = wanted or (session.agent if session is not None else find_agent_program(root.format))
     if agent is None:
-        hint = f"name one: scopes resume {conversation} --in {next(iter(PROGRAMS))}"
+        where = shlex.quote(request.where or conversation)
+        hint = f"name one: scopes resume {where} --in {next(iter(PROGRAMS))}"
         raise Refused("it was not recorded from an agent that can be started", hint=hint)
     recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
     directory = _check_directory(request.directory or recorded, given=request.directory is not None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from scopes.handover.agent_programs import AgentProgram, find_agent_program
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
+from scopes.history.revisions import MAIN
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import TRACKING, find_source_record, source_key
 from scopes.ids import Oid
@@ -16,6 +18,7 @@ from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.model.conversation import ACP, Root
 from scopes.model.path_encoding import encode_component
+from scopes.store.graph import walk_first_parents
 from scopes.store.repository import read_commit
 
 
@@ -63,17 +66,26 @@ def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentS
 
 
 def _walk_tracked(branch: BranchHandle, root: Root) -> Iterator[tuple[str, Oid]]:
-    """Yield the keys of sources that have this branch, with where it was at the last import; the likely one first."""
+    """Yield the keys of sources that have this branch, with where it was at the last import; the likely one first.
+
+    The last ones are of sources that have it by another name: it is the `import/` branch of their new messages.
+    """
     suffix = f"/{encode_component(branch.name)}"
     repository = branch.repository
     own = source_key(root.format, root.native_id, None) if root.format and root.native_id else None
     first = None if own is None else repository.find_ref(f"{TRACKING}{own}{suffix}")
     if own is not None and first is not None:
         yield own, Oid(first)
-    for ref, oid in repository.list_refs(TRACKING).items():
+    tracked = repository.list_refs(TRACKING)
+    for ref, oid in tracked.items():
         key = ref[len(TRACKING) :].removesuffix(suffix)
         if ref.endswith(suffix) and "/" not in key and key != own:
             yield key, Oid(oid)
+    if branch.name != MAIN and branch.entry.fork is not None:
+        keys = {oid: ref[len(TRACKING) :].partition("/")[0] for ref, oid in tracked.items()}
+        for commit in takewhile(branch.entry.fork.__ne__, walk_first_parents(repository, branch.tip)):
+            if commit in keys:
+                yield keys[commit], commit
 
 
 def is_kept(session: AgentSession, environ: Mapping[str, str], home: str) -> bool:

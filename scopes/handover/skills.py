@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from types import MappingProxyType
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.exporters.atomic_save import remove_leftovers, write_file
 from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, target_named
-from scopes.hosts.config_file import require_inside
+from scopes.hosts.config_file import BEFORE, BEFORE_CHANGE, require_inside
+from scopes.part_files import part_of
 from scopes.result import Result
 from scopes.secret_scan.clearance import without_store
 
@@ -89,14 +91,37 @@ def install_skill(
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
         raise Inaccessible(f"cannot make {os.path.dirname(path)}: {error.strerror}") from error
+    copy = None if before is None else _keep_copy(path, before)
     _write(path, text, force=before is not None)
     state = "added" if before is None else "replaced"
-    return SkillChanged(agent=agent, file=path, state=state, text=text, advice=_START_AGAIN)
+    advice = _START_AGAIN if copy is None else f"{_START_AGAIN}; the file as it was: {copy}"
+    return SkillChanged(agent=agent, file=path, state=state, text=text, advice=advice)
+
+
+def _keep_copy(path: str, text: str) -> str | None:
+    """Copy a skill that scopes has not written, or one that was edited, next to it; return the path of the copy.
+
+    Raises:
+        Inaccessible: it cannot be written.
+    """
+    copy = path + BEFORE
+    try:
+        _check_ours(path, text)
+        copy = path + BEFORE_CHANGE
+        _check_unedited(path, text)
+    except Refused:
+        try:
+            _copy(path, copy)
+        except OSError as error:
+            raise Inaccessible(f"cannot write {copy}: {error.strerror}", hint="check its permissions") from error
+        return copy
+    return None
 
 
 def remove_skill(agent: str, directories: UserDirectories, *, project: bool, force: bool = False) -> SkillChanged:
-    """Delete the skill file of an agent, and its folder if that is empty then; raises as `install_skill`.
+    """Delete the skill file of an agent, and the folders that are empty then; raises as `install_skill`.
 
+    A skill of somebody else that the installation has replaced is back then.
     A file that was installed for other agents too stays for them, unless `force` is given.
     """
     agent = target_named(agent)
@@ -117,11 +142,46 @@ def remove_skill(agent: str, directories: UserDirectories, *, project: bool, for
         os.unlink(path)
     except OSError as error:
         raise Inaccessible(f"cannot delete {path}: {error.strerror}") from error
-    with suppress(OSError):
-        os.rmdir(os.path.dirname(path))
+    is_back = _restore(path)
+    _remove_folders(path, FOLDERS[agent])
     sharing = [name for name in _agents_of_folder(agent) if name != agent]
     lost = f"it was also the skill of {', '.join(sharing)}" if sharing and not users_of(before) else None
-    return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=lost)
+    advice = "the skill that was there before is back" if is_back else lost
+    return SkillChanged(agent=agent, file=path, state="removed", text=before, advice=advice)
+
+
+def _remove_folders(path: str, folder: str) -> None:
+    """Delete the folders of a skill that are empty; of those of agents only the one for skills."""
+    skill = os.path.dirname(path)
+    skills = os.path.dirname(skill)
+    with suppress(OSError):
+        os.rmdir(skill)
+        os.rmdir(skills)
+        if folder == SHARED:
+            os.rmdir(os.path.dirname(skills))
+
+
+def _restore(path: str) -> bool:
+    """Put back the skill of somebody else that ours has replaced; return False if there is none."""
+    if not os.path.isfile(path + BEFORE):
+        return False
+    try:
+        os.replace(path + BEFORE, path)
+    except OSError:
+        return False
+    return True
+
+
+def _copy(path: str, copy: str) -> None:
+    """Copy a file in one step; a link in the place of the copy is replaced, not followed."""
+    temporary = part_of(copy)
+    try:
+        shutil.copyfile(path, temporary)
+        os.replace(temporary, copy)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, project: bool) -> SkillChanged:

@@ -29,6 +29,7 @@ class Agent(NamedTuple):
     directory: its configuration, from the home directory
     variable: the environment variable that moves the directory; None if there is none
     below: the end of `directory` that is also below the directory that the variable names
+    export: how its own program writes a session to a file; None if the files that it writes itself are read
     others: the names that it has in the Agent Client Protocol, as an author, or in other programs
     """
 
@@ -39,6 +40,7 @@ class Agent(NamedTuple):
     variable: str | None = None
     below: str = ""
     others: tuple[str, ...] = ()
+    export: str | None = None
 
 
 class UserDirectories(NamedTuple):
@@ -59,7 +61,16 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             Agent("codex", "Codex", "codex", ".codex", "CODEX_HOME", others=("codex-acp", "codex-cli")),
             Agent("gemini", "Gemini CLI", "gemini", ".gemini", "GEMINI_CLI_HOME", ".gemini", ("gemini-cli",)),
             Agent("cursor", "Cursor", None, ".cursor"),
-            Agent("opencode", "OpenCode", "opencode", ".config/opencode", _XDG, "opencode"),
+            Agent(
+                "opencode",
+                "OpenCode",
+                "opencode",
+                ".config/opencode",
+                _XDG,
+                "opencode",
+                (),
+                "opencode export {} > FILE",
+            ),
             Agent("pi", "pi", "pi", ".pi/agent", "PI_CODING_AGENT_DIR"),
             Agent("qwen", "Qwen Code", "qwen", ".qwen", others=("qwen-code",)),
         )
@@ -77,6 +88,16 @@ def target_named(name: str) -> str:
     """Return the name in the table of an agent that is given by one of its names; other names unchanged."""
     agent = find_agent_named(name)
     return name if agent is None else agent.name
+
+
+def import_hint(name: str, session: str | None = None) -> str:
+    """Return how a session of an agent gets into the store: by its transcript, or by what its program exports."""
+    agent = AGENTS.get(name)
+    if agent is None or agent.program is None:
+        return "import its transcript: scopes import FILE"
+    if agent.export is None:
+        return "import it: scopes import"
+    return f"{agent.export.format(session or 'SESSION')}, and then: scopes import FILE"
 
 
 def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:

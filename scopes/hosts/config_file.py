@@ -23,6 +23,7 @@ from scopes.regular_file import read_regular
 
 State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
 Change: TypeAlias = Callable[[str], str]
+BEFORE, BEFORE_CHANGE = ".before-scopes", ".before-scopes-change"  # the ends of the names of kept files
 _SHOW = "show what to add: --print"
 _ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --print"
 _MAX_BYTES = 64 << 20
@@ -83,6 +84,8 @@ def parse_json(text: str | None, path: str) -> dict[str, Any]:
     """
     if text is None or not text.strip():
         return {}
+    if text.startswith("\ufeff"):
+        raise Refused(f"{path} begins with a byte order mark", hint="save it without one")
     try:
         document = json.loads(text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_float)
         json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
@@ -191,7 +194,7 @@ def _gives(change: Change, before: str, after: str) -> bool:
 
 def backup_of(path: str) -> str:
     """Return the path of the file as it was before the first entry of ours."""
-    return f"{os.path.realpath(path)}.before-scopes"
+    return os.path.realpath(path) + BEFORE
 
 
 def keep_copy(path: str, text: str) -> str:
@@ -210,8 +213,18 @@ def keep_copy(path: str, text: str) -> str:
     return copy
 
 
+def kept_texts(path: str) -> list[str]:
+    """Return the texts of the files that were kept next to a file, the newest change first."""
+    return [text for text in map(read_kept, (_copy_of(path), backup_of(path))) if text is not None]
+
+
+def forget_copy(path: str) -> None:
+    """Delete what `keep_copy` has written, because the file has it again."""
+    _remove(_copy_of(path))
+
+
 def _copy_of(path: str) -> str:
-    return f"{os.path.realpath(path)}.before-scopes-change"
+    return os.path.realpath(path) + BEFORE_CHANGE
 
 
 def read_kept(path: str) -> str | None:

@@ -1,7 +1,8 @@
 """`mcp install`: add this server to the configuration of a program that uses MCP servers, or show what to add.
 
 A file is changed only if everything else in it stays (`config_file`), also what the user has added to our entry, such
-as `env`. Codex's TOML gets a table at its end. `mcp remove` removes the entry.
+as `env`. Codex's TOML gets a table at its end. `mcp remove` removes the entry. A server of somebody else with our name
+is replaced only with `force`, and is back after the removal.
 
 Sources: code.claude.com/docs/en/mcp (Claude Code; that CLAUDE_CONFIG_DIR moves `.claude.json` is not in the documents,
 other programs rely on it), developers.openai.com/codex/mcp (Codex), docs/tools/mcp-server.md of Gemini CLI,
@@ -14,6 +15,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,9 +24,12 @@ from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, moved
 from scopes.hosts.config_file import (
     State,
     advise_removal,
+    backup_of,
     find_object,
+    forget_copy,
     format_json,
     keep_copy,
+    kept_texts,
     parse_json,
     read_to_change,
     require_inside,
@@ -35,6 +40,7 @@ from scopes.hosts.json_entries import has_entries, is_our_entry, take_out
 from scopes.result import Result
 
 NAME = "scopes"
+_IS_BACK = "the server of this name that was there before is back"
 
 
 class Host(NamedTuple):
@@ -123,18 +129,20 @@ HOSTS = {
 
 
 def install(
-    host: str, command: Sequence[str], directories: UserDirectories, *, only_show: bool = False
+    host: str, command: Sequence[str], directories: UserDirectories, *, force: bool = False, only_show: bool = False
 ) -> HostConfigured:
     """Add the server to the configuration of a host, or bring its entry up to date.
 
-    Fields that the user has added to the entry stay. An entry of this name for another program is replaced.
+    Fields that the user has added to the entry stay.
 
     command: the words that start the server.
+    force: replace an entry of this name for another program; `remove` brings it back.
     only_show: change nothing, and return what would be written.
 
     Raises:
         Invalid: there is no such host.
-        Refused: its configuration has comments, or something else where the servers should be.
+        Refused: its configuration has comments, something else where the servers should be, or another server of this
+            name.
         Inaccessible: it cannot be read or written.
     """
     found = find_host(host)
@@ -143,11 +151,12 @@ def install(
     if only_show:
         return HostConfigured(host=host, file=path, state="shown", text=_text_of(found, path, entry))
     if path.endswith(".toml"):
-        return _install_toml(found, path, entry)
+        return _install_toml(found, path, entry, force=force)
     before = read_to_change(path)
     document = parse_json(before, path)
     is_first = not has_entries(document)
     old = find_object(document, found.keys, path).get(NAME)
+    _check_ours(found, path, old, "replace", force=force)
     text = _text_of(found, path, entry)
     entry = with_added(old, entry)
     if old == entry:
@@ -158,22 +167,34 @@ def install(
     return _configured(found, path, old, text, backup)
 
 
-def remove(host: str, directories: UserDirectories) -> HostConfigured:
-    """Remove the server from the configuration of a host; raises as `install`."""
+def remove(host: str, directories: UserDirectories, *, force: bool = False) -> HostConfigured:
+    """Remove the server from the configuration of a host; raises as `install`.
+
+    If it had replaced another one, that is back. force: remove an entry of this name for another program.
+    """
     found = find_host(host)
     path = path_of(found, directories)
     with advise_removal(f"{'.'.join((*found.keys, NAME))} in {path}"):
         if path.endswith(".toml"):
-            return _remove_toml(found, path)
+            return _remove_toml(found, path, force=force)
         before = read_to_change(path)
         document = parse_json(before, path)
-        old = find_object(document, found.keys, path).pop(NAME, None)
+        servers = find_object(document, found.keys, path)
+        old = servers.get(NAME)
         if old is None or before is None:
             return HostConfigured(host=host, file=path, state="absent", text="")
+        _check_ours(found, path, old, "remove", force=force)
+        replaced = _find_replaced(found, path) if is_our_server(old) else None
+        servers[NAME] = replaced  # where it was
+        if replaced is None:
+            del servers[NAME]
         loses = not is_our_server(old) or bool(old.keys() - found.entry([NAME]).keys())
         backup = take_out(path, before, document, loses=loses)
         text = format_json(old).rstrip() if isinstance(old, dict) else json.dumps(old)
-    return HostConfigured(host=host, file=path, state="removed", text=text, backup=backup)
+        if replaced is not None and not loses:
+            forget_copy(path)
+    advice = None if replaced is None else _IS_BACK
+    return HostConfigured(host=host, file=path, state="removed", text=text, backup=backup, advice=advice)
 
 
 def _text_of(host: Host, path: str, entry: Mapping[str, Any]) -> str:
@@ -181,6 +202,24 @@ def _text_of(host: Host, path: str, entry: Mapping[str, Any]) -> str:
     if path.endswith(".toml"):
         return _toml_block(host, entry)
     return json.dumps(_nested(host.keys, {NAME: entry}), indent=2)
+
+
+def _check_ours(host: Host, path: str, entry: object, verb: str, *, force: bool) -> None:
+    """Raise Refused if an entry of our name is for another program, and may not be changed."""
+    if entry is not None and not is_our_server(entry) and not force:
+        raise Refused(f"{'.'.join((*host.keys, NAME))} in {path} is another server", hint=f"to {verb} it: --force")
+
+
+def _find_replaced(host: Host, path: str) -> Any:
+    """Return the entry of another program that ours has replaced, as it is in a kept file; None if there is none."""
+    for text in kept_texts(path):
+        with suppress(Refused, tomllib.TOMLDecodeError):
+            found: Any = tomllib.loads(text) if path.endswith(".toml") else parse_json(text, path)
+            for key in (*host.keys, NAME):
+                found = found.get(key) if isinstance(found, dict) else None
+            if found is not None and not is_our_server(found):
+                return found
+    return None
 
 
 def is_our_server(entry: object) -> bool:
@@ -238,11 +277,12 @@ def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _install_toml(host: Host, path: str, entry: dict[str, Any]) -> HostConfigured:
+def _install_toml(host: Host, path: str, entry: dict[str, Any], *, force: bool) -> HostConfigured:
     block = _toml_block(host, entry)
     before = read_to_change(path)
     text = before or ""
     old = toml_servers(text, path, host).get(NAME)
+    _check_ours(host, path, old, "replace", force=force)
     wanted = with_added(old, entry)
     if old == wanted:
         return HostConfigured(host=host.name, file=path, state="unchanged", text=block)
@@ -263,14 +303,46 @@ def _has_block(text: str, host: Host, old: Mapping[str, Any], entry: Mapping[str
     return _toml_block(host, {key: old[key] for key in entry if key in old}) in text
 
 
-def _remove_toml(host: Host, path: str) -> HostConfigured:
+def _remove_toml(host: Host, path: str, *, force: bool) -> HostConfigured:
     text = read_to_change(path) or ""
     entry = toml_servers(text, path, host).get(NAME)
     if entry is None:
         return HostConfigured(host=host.name, file=path, state="absent", text="")
+    _check_ours(host, path, entry, "remove", force=force)
     removed = _without_block(text, host, path)
-    backup = take_back(path, text, lambda before: _add_block(before, _toml_block(host, entry)), removed)
-    return HostConfigured(host=host.name, file=path, state="removed", text="", backup=backup)
+    replaced = _find_replaced(host, path) if is_our_server(entry) else None
+    if replaced is not None:
+        removed = _with_replaced(removed, host, path, replaced)
+
+    def install_again(before: str) -> str:
+        rest = _without_block(before, host, path) if _has_server(before, host) else before
+        return _add_block(rest, _toml_block(host, entry))
+
+    backup = take_back(path, text, install_again, removed)
+    advice = None if replaced is None else _IS_BACK
+    return HostConfigured(host=host.name, file=path, state="removed", text="", backup=backup, advice=advice)
+
+
+def _has_server(text: str, host: Host) -> bool:
+    servers = tomllib.loads(text).get(host.keys[0], {}) if _is_toml(text) else None
+    return isinstance(servers, dict) and NAME in servers
+
+
+def _with_replaced(text: str, host: Host, path: str, entry: Any) -> str:
+    """Return a TOML text with the tables of another server, as a kept file has them.
+
+    Raises:
+        Refused: they cannot be added.
+    """
+    for kept in kept_texts(path):
+        if _is_toml(kept):
+            changed = _add_block(text, "".join(_split_block(kept, host)[1]))
+            if _differs_in_entry_only(text, changed, host, entry):
+                return changed
+    table = ".".join((*host.keys, NAME))
+    raise Refused(
+        f"the earlier table {table} cannot be added to {path} again", hint=f"edit the file; see {backup_of(path)}"
+    )
 
 
 def toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
@@ -338,28 +410,37 @@ def _without_block(text: str, host: Host, path: str) -> str:
 
     Comments between the last line of the table and the next one are about that, and stay.
     """
-    header = f"[{host.keys[0]}.{NAME}]"
-    kept: list[str] = []
-    after: list[str] = []
-    inside = False
-    for line in text.splitlines(keepends=True):
-        bare = line.strip()
-        if bare.startswith("["):
-            inside = bare == header or bare.startswith(f"{header[:-1]}.")
-            kept += after * (not inside)
-            after = []
-        if not inside:
-            kept.append(line)
-        elif bare.startswith("#") or (after and not bare):
-            after.append(line)
-        elif bare:
-            after = []
-    kept += after
-    changed = "".join(kept).rstrip("\n") + "\n"
+    changed = "".join(_split_block(text, host)[0]).rstrip("\n") + "\n"
     wanted = tomllib.loads(text)
     del wanted[host.keys[0]][NAME]
     if not wanted[host.keys[0]]:
         del wanted[host.keys[0]]
     if not _is_toml(changed) or tomllib.loads(changed) != wanted:
+        header = f"[{host.keys[0]}.{NAME}]"
         raise Refused(f"the table {header} in {path} cannot be removed safely", hint="edit the file")
     return changed
+
+
+def _split_block(text: str, host: Host) -> tuple[list[str], list[str]]:
+    """Return the lines of a TOML text without those of the table of the server and the tables below it, and these."""
+    header = f"[{host.keys[0]}.{NAME}]"
+    kept: list[str] = []
+    block: list[str] = []
+    after: list[str] = []
+    inside = False
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        if bare.startswith("[") and _is_toml("".join(lines[:number])):  # else it is in a value of several lines
+            inside = bare.partition("#")[0].rstrip() == header or bare.startswith(f"{header[:-1]}.")
+            kept += after * (not inside)
+            block += after * inside
+            after = []
+        if not inside:
+            kept.append(line)
+        elif bare.startswith("#") or (after and not bare):
+            after.append(line)
+        else:
+            block += [*(after if bare else []), line]
+            after = [] if bare else after
+    return [*kept, *after], block

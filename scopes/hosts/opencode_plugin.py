@@ -112,6 +112,8 @@ class OpenCodePlugin:
             if before is None:
                 return HooksChanged(target=self.name, changes=(FileChange(path, "absent"),))
             delete(path, before)
+        with suppress(OSError):  # it has other plugins
+            os.rmdir(os.path.dirname(path))
         return HooksChanged(target=self.name, changes=(FileChange(path, "removed"),))
 
 

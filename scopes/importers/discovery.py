@@ -24,6 +24,7 @@ PIPE_SECONDS = 10
 MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
 _SPOOL_BYTES = 4 << 20
 _SESSION = re.compile(r"[0-9A-Za-z-]{8,64}")  # an id that is no path and no pattern
+_NOT_TRANSCRIPTS = frozenset({"logs.json"})  # in the folders of Gemini CLI: what was typed, for its prompt line
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 
 
@@ -194,7 +195,9 @@ def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
 def _walk_transcripts(folder: str, unreadable: list[Skipped]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the files below a folder that have a transcript's suffix."""
     for entry in _walk_entries(folder, unreadable):
-        if entry.name.endswith(FILE_SUFFIXES) and entry.is_file(follow_symlinks=False):
+        if entry.name in _NOT_TRANSCRIPTS or not entry.name.endswith(FILE_SUFFIXES):
+            continue
+        if entry.is_file(follow_symlinks=False):
             try:
                 yield entry.path, entry.stat(follow_symlinks=False).st_size
             except OSError as error:

@@ -12,10 +12,11 @@ from scopes.history.purged import NOTHING, Purged
 from scopes.history.quotes import Quotes
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
+from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
 from scopes.model.codec import decode, encode
 from scopes.model.encoding import ForeignValues
-from scopes.model.message import COPIED, Message, Part
+from scopes.model.message import COPIED, HANDOVER, Message, Part
 from scopes.model.tombstone import purge_message
 from scopes.secrets.count import NewSecrets
 from scopes.store.objects import BLOB
@@ -218,7 +219,11 @@ def _write_draft(
 
 
 def _build_message(draft: Draft, identity: MessageId, imported: ImportedSession) -> Message:
-    """Convert a draft to a message; fields of the source that Message does not have go to `extra`."""
+    """Convert a draft to a message; fields of the source that Message does not have go to `extra`.
+
+    The id is that of the whole prompt, also where a block of ours is taken out of it: earlier imports have it there.
+    """
+    own = find_own_words(draft.parts if draft.author.kind == "human" else ())
     extra = {
         "precision": draft.precision,
         "usage": draft.usage,
@@ -226,12 +231,13 @@ def _build_message(draft: Draft, identity: MessageId, imported: ImportedSession)
         "git_branch": draft.git_branch,
         "context_root": draft.context_root or None,
         "spawned_by": _spawned_by(draft, imported),
+        HANDOVER: own.handover,
         **draft.extra,
     }
     return Message(
         id=identity,
         author=draft.author,
-        parts=draft.parts,
+        parts=draft.parts if own.handover is None else own.parts,
         kind=draft.kind,
         time=draft.time,
         reply_to=imported.ids.get(draft.reply_to) if draft.reply_to is not None else None,

@@ -247,3 +247,12 @@ def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
                 above = read_commit(repository, parent)
                 heappush(heap, (-above.time, parent, above.parents))
     return [oid for oid in common if not colors[oid] & stale]
+
+
+def walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
+    """Yield commits from a tip back to the root."""
+    next_oid: Oid | None = tip
+    while next_oid is not None:
+        yield next_oid
+        parents = read_commit(repository, next_oid).parents
+        next_oid = parents[0] if parents else None

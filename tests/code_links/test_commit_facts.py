@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import pytest
 
 from scopes.code_links.commit_facts import read_commit_facts, resolve_commit
 from scopes.code_links.project_git import find_project_repository, open_project_git
-from scopes.errors import NotFound
+from scopes.errors import Inaccessible, NotFound
+from tests.support.pipes import named_pipe
 from tests.support.worktrees import Project
 
 TURN = "abcdefghijklmnopqrstuvwx23"
@@ -114,3 +118,66 @@ def test_a_revision_is_resolved_as_git_does(project):
         for text in ("nowhere", "--help", "HEAD:one.txt", "main..v1", "", "a b"):
             with pytest.raises(NotFound, match="the project has no commit"):
                 resolve_commit(git, text)
+
+
+def resolve(project, *texts):
+    with open_project_git(find_project_repository(project.directory)) as git:
+        return [resolve_commit(git, text) for text in texts]
+
+
+def test_a_revision_may_name_an_entry_of_a_reflog(project):
+    one, two = project.commit("one"), project.commit("two")
+    project.git("switch", "-q", "-c", "feature")
+    three = project.commit("three")
+    project.git("commit", "-q", "--amend", "-m", "three again")
+    amended = project.head()
+    texts = ("HEAD@{0}", "HEAD@{1}", "@{1}", "feature@{1}", "feature@{1}~1", "main@{0}", "main@{1}", "@{-1}")
+    assert resolve(project, *texts) == [amended, three, three, three, two, two, one, two]
+    with pytest.raises(NotFound, match="the project has no commit"):
+        resolve(project, "HEAD@{99}")
+
+
+def test_a_revision_may_name_what_a_command_of_git_left(project):
+    one, two = project.commit("one"), project.commit("two")
+    project.git("reset", "-q", "--hard", one)
+    project.git("fetch", "-q", ".", "main")
+    assert resolve(project, "ORIG_HEAD", "FETCH_HEAD", "ORIG_HEAD^") == [two, one, one]
+
+
+def test_a_revision_may_be_words_of_a_commit_message(project):
+    one, _ = project.commit("one thing"), project.commit("two things")
+    assert resolve(project, ":/one", "HEAD^{/one}", "main^{/^one}") == [one, one, one]
+    with pytest.raises(NotFound):
+        resolve(project, ":/nothing of the kind")
+
+
+def test_reflog_and_heads_are_those_of_the_working_tree(project, tmp_path):
+    one = project.commit("one")
+    other = Project(tmp_path / "other", create=False)
+    project.git("worktree", "add", "-q", "-b", "side", other.directory)
+    two = other.commit("two")
+    other.git("reset", "-q", "--hard", one)
+    assert resolve(other, "HEAD@{1}", "ORIG_HEAD", "side@{1}", "main@{0}") == [two, two, two, one]
+    assert resolve(project, "HEAD@{0}") == [one]
+    with pytest.raises(NotFound):
+        resolve(project, "ORIG_HEAD")
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "logs/refs/heads/pipe"])
+def test_a_pipe_in_place_of_a_reflog_is_named_only_if_one_is_needed(project, name):
+    one = project.commit("one")
+    path = os.path.join(project.directory, ".git", name)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    with named_pipe(path):
+        assert resolve(project, "HEAD") == [one]
+        with pytest.raises(Inaccessible, match="it is a named pipe"):
+            resolve(project, "HEAD@{0}")
+
+
+def test_a_pipe_in_place_of_another_head_is_no_revision(project):
+    one = project.commit("one")
+    with named_pipe(os.path.join(project.directory, ".git", "ORIG_HEAD")):
+        assert resolve(project, "HEAD") == [one]
+        with pytest.raises(NotFound):
+            resolve(project, "ORIG_HEAD")

@@ -13,9 +13,9 @@ import pytest
 
 from scopes.cli.git_hook_recorder import record_commits
 from scopes.code_links.pending_commits import begin_taking
-from scopes.code_links.record_commits import ACTOR
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
+from scopes.history.background_actors import HOOKS
 from scopes.store.operation_log import walk_operations
 from scopes.store.projects import find_worktree
 from scopes.store.refs import COMMITS
@@ -272,7 +272,7 @@ def test_a_hook_that_was_killed_leaves_a_file_that_is_ignored_and_goes_later(pro
 
 
 def test_recording_is_an_operation_that_undo_of_a_user_leaves_alone(project, repository):
-    repository.caller = Caller(ACTOR, "scopes hooks run git")
+    repository.caller = Caller(HOOKS, "scopes hooks run git")
     made = project.commit("one", **CODEX)
     operation = project.record()
     newest = next(iter(walk_operations(repository)))[1]

@@ -162,8 +162,19 @@ def link(conversation, level="certain", share=None, role="wrote"):
 def test_the_context_of_a_commit_has_its_conversation_and_those_with_a_share():
     commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Add")
     links = [link("conv-001", role="made"), link("conv-002", share=0.5), link("conv-003", "candidate", share=0.01)]
-    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None, None)
+    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None, None, frozenset())
     assert context_of(commit, links[2:]).linked is None
+
+
+def test_all_that_surely_wrote_a_commit_which_nobody_made_agree_with_it():
+    """A person squashed the commits of several sessions, or committed the work of two windows."""
+    commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Squash")
+    links = [link("conv-001", share=0.6), link("conv-002", share=0.3), link("conv-003", "likely", share=0.06)]
+    context = context_of(commit, links)
+    assert context.writers == {"conv-001", "conv-002"}
+    levels = [judge([match(name)], context) for name in ("conv-001", "conv-002", "conv-003")]
+    assert levels == ["certain", "certain", "other-session"]
+    assert judge([match("conv-002")], context_of(commit, [link("conv-001", role="made"), *links])) == "other-session"
 
 
 def test_a_commit_that_was_rewritten_has_the_time_of_that():

@@ -8,8 +8,9 @@ import pytest
 
 from scopes.code_links import record_commits
 from scopes.code_links.commit_store import CommitRecords
-from scopes.code_links.record_commits import ACTOR, find_commit_facts, has_commits, record_turn
+from scopes.code_links.record_commits import find_commit_facts, has_commits, record_turn
 from scopes.code_links.reflog import begin_turn
+from scopes.history.background_actors import HOOKS
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Caller
 from tests.support.store import assert_sound
@@ -79,7 +80,7 @@ def test_the_operation_is_not_one_of_the_user(project, repository):
     repository.caller = Caller("carol", "scopes acp")
     turn(project, repository, lambda: project.commit("one"))
     newest = next(iter(walk_operations(repository)))[1]
-    assert (newest.actor, newest.command, repository.caller.actor) == (ACTOR, "scopes acp", "carol")
+    assert (newest.actor, newest.command, repository.caller.actor) == (HOOKS, "scopes acp", "carol")
 
 
 def test_a_turn_is_recorded_once(project, repository):

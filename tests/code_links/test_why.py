@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scopes.code_links.project_commits import read_project_commits
@@ -242,6 +244,7 @@ def test_a_line_of_a_revision_is_asked_for_with_the_numbers_of_that_revision(wor
     project.write("app.py", "# one\n# two\n" + project.read("app.py"))
     project.commit("Comments")
     assert world.line("app.py:9", session, revision="v1").level == "certain"
+    assert world.line("app.py:9", session, revision="HEAD@{0}~0").level == "certain"
     with pytest.raises(Invalid, match="has 5 lines, not 9"):
         world.line("app.py:9", revision="v1~1")
     project.write("one.py", "value_of_one_line = 1\n")
@@ -332,6 +335,17 @@ def test_candidates_name_further_turns_on_request(world, project):
     assert (found.answers[0].conversation, found.answers[0].prompt) == ("conv-002", "add a status command")
     assert [each.conversation for each in found.candidates] == ["conv-001"]
     assert world.line("app.py:9").candidates == ()
+
+
+def test_a_candidate_by_its_other_lines_says_that_they_are_of_the_commit(world, project):
+    begin(project)
+    session = add(world.claude("1").prompt("add a status command to the program"))
+    more = world.claude("2").prompt("add it in a second file too").write("more.py", STATUS.replace("branch", "tag"))
+    project.clock.skip(hours=2)
+    project.write("other.py", "written_by_hand = 'by a person, and by nobody else'\n")
+    project.commit("Status, and more")
+    (candidate,) = world.line("other.py:1", session, more, candidates=3).candidates
+    assert re.fullmatch(r"about the commit: \d+ lines of 1 edit, 2 hours after .* last active", candidate.how)
 
 
 def test_an_unsure_line_names_up_to_three_candidates(world, project):

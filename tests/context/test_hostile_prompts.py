@@ -16,7 +16,7 @@ from scopes.context.history_block import INTRODUCTION, HistoryRequest, history
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.fence import MARK_DIGITS, PLACEHOLDER, draw_mark, fence_lines
-from scopes.history.messages import plain_message
+from scopes.history.messages import plain_message, read_message
 from scopes.memory.add import add
 from scopes.memory.context import HEADING, context
 from scopes.memory.source_messages import SourceMessage
@@ -82,7 +82,8 @@ def test_a_block_of_history_has_one_fence_around_everything_recorded(repository,
     say(repository, where, "after")
     block = history(repository, HistoryRequest(where=where), exact)
     before, inside, after = parts_of(block.text, "history")
-    assert before == f"<conversation_history>\n{INTRODUCTION}\n\n"
+    message = read_message(repository, block.last).id
+    assert before == f"<conversation_history>\n{INTRODUCTION}\nIt ends with the message {message}.\n\n"
     assert after == "\n</conversation_history>\n"
     assert len(re.findall(r"(?m)^(?:User|Assistant): ", inside)) == block.messages
     assert [c for c in forbidden(inside) if c not in "\t\u200d"] == []

@@ -7,12 +7,15 @@ import time
 import pytest
 
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.commit_turns import find_commit_turns
+from scopes.conversation.branch import branch
+from scopes.conversation.commit_turns import find_commit_turns, with_commit_turns
 from scopes.conversation.diff_commit import diff_commit
 from scopes.conversation.linked_revision import RevisionRequest
 from scopes.conversation.log import LogFilter, log
+from scopes.conversation.rewind import rewind
 from scopes.conversation.show_commits import show_commits
 from scopes.errors import NotFound
+from scopes.render.dispatch import to_wire
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
 from tests.support.store import make_store
@@ -95,6 +98,30 @@ def test_the_other_turns_of_the_conversation_are_left_out(project, store, places
     assert texts_of(store, turns_of(store, f"{made}~1", **places)) == ["Do the second thing"]
 
 
+def test_every_message_says_how_its_turn_is_linked_with_the_commit(project, store, places, tmp_path):
+    made = two_turns(project, tmp_path)
+    found = turns_of(store, made, **places)
+    shown = log(store, found.conversation, only=LogFilter(messages=found.messages))
+    entries = [*with_commit_turns(shown, found.messages).items]
+    assert {(each.commit_turn.conversation, each.commit_turn.branch) for each in entries} == {("conv-001", "main")}
+    assert {each.commit_turn.commit for each in entries} == {made}
+    turns = {each.head.subject: each.commit_turn.links for each in entries}
+    assert turns["Write the greeting function"] == (("wrote", "certain", 1),)
+    assert turns["yes"] == (("made", "certain", 2),)
+    rows = [to_wire(each)["commit_turn"] for each in entries]
+    assert rows[-1]["links"] == [{"role": "wrote", "level": "certain", "turn": 1}]
+
+
+def test_a_message_that_is_only_on_another_branch_names_that(project, store, places, tmp_path):
+    made = two_turns(project, tmp_path)
+    branch(store, "conv-001", name="elsewhere", switch=False)
+    rewind(store, "conv-001", count=3)
+    found = turns_of(store, made, **places)
+    branches = {each.branch: {link.turn for link in each.links} for each in found.messages.values()}
+    assert set(branches) == {"main", "elsewhere"}
+    assert branches["elsewhere"] == {2}
+
+
 def test_a_commit_that_nobody_knows_is_refused(project, store, places, tmp_path):
     two_turns(project, tmp_path)
     project.commit("by hand")
@@ -106,6 +133,25 @@ def test_a_commit_that_nobody_knows_is_refused(project, store, places, tmp_path)
         assert found.value.hint == "if an agent wrote it, import its session: scopes import"
     with pytest.raises(NotFound, match="the project has no commit 'nowhere'"):
         turns_of(store, "nowhere", **places)
+
+
+def test_a_merge_of_a_person_is_named_with_what_it_merged(project, store, places, tmp_path):
+    """No lines of a merge are read: they are those of the commits that it brought."""
+    project.git("switch", "-q", "-c", "fix")
+    session = session_in(project, tmp_path)
+    session.prompt("Mend it")
+    session.commit("mended")
+    session.import_now(store)
+    project.git("switch", "-q", "main")
+    project.git("merge", "-q", "--no-ff", "-m", "Merge fix", "fix")
+    merge = project.head()[:8]
+    with pytest.raises(NotFound, match=rf"commit {merge} 'Merge fix' is a merge, and no session") as found:
+        turns_of(store, "HEAD", **places)
+    asked, listed = found.value.hint.splitlines()
+    assert asked == f"ask for a commit that it merged, such as {merge}^2"
+    words = listed.removeprefix("list them: git ").split()
+    assert project.git(*words).endswith(" mended")
+    assert texts_of(store, turns_of(store, f"{merge}^2", **places)) == ["Mend it"]
 
 
 @pytest.mark.parametrize("revision", ["--all", "-h", "HEAD..main", ":/base", "HEAD^{tree}", "a\nb", "\udcff", ""])
@@ -357,3 +403,21 @@ def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store,
     assert (file.added, file.edited, file.short) == (6, 1, 3)
     assert file.others == ((2, "    return f'good evening, {name}'"), (5, "MAXIMUM_OF_NAMES = 5"))
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("GEMINI_CLI", "import it: scopes import"),
+        ("OPENCODE", "opencode export SESSION > FILE, and then: scopes import FILE"),
+    ],
+)
+def test_a_commit_of_a_session_that_is_not_imported_says_how_that_is_imported(
+    project, store, places, tmp_path, variable, hint
+):
+    two_turns(project, tmp_path)
+    made = project.commit("by an agent", **{variable: "1"})
+    project.record()
+    with pytest.raises(NotFound, match="was made by a session of") as found:
+        turns_of(store, made, **places)
+    assert found.value.hint == hint

@@ -92,6 +92,20 @@ def test_a_branch_of_the_user_is_no_session(home):
     assert error.value.hint == "begin a new one with the history: --session new"
 
 
+def test_the_import_branch_of_a_session_that_went_on_besides_opens_that_session(home):
+    """Its source calls it main, and here main has gone another way."""
+    say(home.repository, "conv-001", "use integers")
+    home.user(None, "go on please")
+    home.log.answer("m2", text("I have read it"), cwd=home.project)
+    home.write()
+    (name,) = [each for each in _branches(home.repository) if "/import/" in each]
+    assert home.resume(name, session="own").session_id == SESSION
+    assert (home.resume(name).session, home.resume(name).reason) == ("own", None)
+    say(home.repository, name, "of my own")
+    assert home.resume(name, session="own").session_id == SESSION
+    assert "does not end where" in home.resume(name).reason
+
+
 def test_a_fork_that_follows_another_session_opens_that_one(home):
     other = "99999999-2222-4333-8444-555555555555"
     log = Log(other)
@@ -264,6 +278,9 @@ def test_a_conversation_of_no_agent_names_the_option(repository, home):
         home.resume(made.conversation)
     assert error.value.hint == f"name one: scopes resume {made.conversation} --in claude-code"
     assert home.resume(made.conversation, agent="codex").directory is None
+    with pytest.raises(Refused) as error:
+        home.resume(f"{made.conversation}/main")
+    assert f"scopes resume {made.conversation}/main --in" in error.value.hint
 
 
 @pytest.mark.parametrize(

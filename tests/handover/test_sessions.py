@@ -58,6 +58,22 @@ def test_a_record_of_a_source_that_is_damaged_is_passed_over(home, monkeypatch):
     assert session_of(home) is None
 
 
+@pytest.mark.parametrize(
+    ("agent", "file"),
+    [
+        ("gemini", ".gemini/tmp/shop/chats/session-x.jsonl"),
+        ("qwen", ".qwen/projects/shop/chats/x.jsonl"),
+        ("pi", ".pi/agent/sessions/--shop--/1_x.jsonl"),
+    ],
+)
+def test_every_agent_whose_files_are_read_is_asked_for_its_session(agent, file, tmp_path):
+    session = AgentSession(PROGRAMS[agent], "x", f"{tmp_path}/{file}", None)
+    assert not is_kept(session, {}, str(tmp_path))
+    os.makedirs(os.path.dirname(session.file))
+    open(session.file, "w").close()
+    assert is_kept(session, {}, str(tmp_path))
+
+
 def test_a_session_is_kept_while_its_file_is_in_a_folder_of_the_agent(home, tmp_path):
     session = session_of(home)
     assert is_kept(session, {}, home.path)
@@ -67,7 +83,7 @@ def test_a_session_is_kept_while_its_file_is_in_a_folder_of_the_agent(home, tmp_
     assert not is_kept(session._replace(file=f"{tmp_path}/copy.jsonl"), {}, home.path)
 
 
-@pytest.mark.parametrize("agent", ["opencode", "gemini"])
+@pytest.mark.parametrize("agent", ["opencode"])
 def test_an_agent_that_cannot_be_asked_is_taken_to_have_its_session(agent):
     assert is_kept(AgentSession(PROGRAMS[agent], "x", "/nowhere/x.json", None), {}, "/nowhere")
 

@@ -33,7 +33,9 @@ def test_a_skill_is_written_and_deleted_again(top, agent, project):
         assert file.read() == added.text
     assert added.state == "added"
     assert remove_skill(agent, top, project=project).state == "removed"
-    assert not os.path.exists(os.path.dirname(added.file))
+    skills = os.path.dirname(os.path.dirname(added.file))
+    assert not os.path.exists(skills)
+    assert os.path.exists(os.path.dirname(skills)) == (FOLDERS[agent] != ".agents"), "an agent keeps its folder"
     assert remove_skill(agent, top, project=project).state == "absent"
 
 
@@ -111,12 +113,56 @@ def test_another_skill_of_the_name_stays_without_force(top, change):
     assert change("codex", top, project=True, force=True).state in {"replaced", "removed"}
 
 
+def test_another_skill_that_was_replaced_with_force_is_back_after_the_removal(top):
+    path = path_of("codex", top, project=True)
+    os.makedirs(os.path.dirname(path))
+    with open(path, "wb") as file:
+        file.write(b"mine \xff\n")
+    done = install_skill("codex", top, project=True, force=True)
+    assert f"the file as it was: {path}.before-scopes" in done.advice
+    assert "is back" in remove_skill("codex", top, project=True).advice
+    with open(path, "rb") as file:
+        assert file.read() == b"mine \xff\n"
+    assert os.listdir(os.path.dirname(path)) == ["SKILL.md"]
+
+
+def test_an_edited_skill_that_is_replaced_with_force_is_kept_and_stays_kept(top):
+    path = install_skill("gemini", top, project=False).file
+    with open(path, "a") as file:
+        file.write("my words\n")
+    os.symlink(__file__, f"{path}.before-scopes-change")  # of a hostile project
+    assert f"{path}.before-scopes-change" in install_skill("gemini", top, project=False, force=True).advice
+    remove_skill("gemini", top, project=False)
+    assert os.listdir(os.path.dirname(path)) == ["SKILL.md.before-scopes-change"]
+    with open(f"{path}.before-scopes-change") as file:
+        assert file.read().endswith("my words\n")
+
+
+def test_a_skill_of_which_no_copy_can_be_kept_is_not_replaced(top):
+    path = install_skill("gemini", top, project=False).file
+    os.mkdir(f"{path}.before-scopes")
+    with open(path, "w") as file:
+        file.write("mine\n")
+    with pytest.raises(Inaccessible, match=r"cannot write .*before-scopes"):
+        install_skill("gemini", top, project=False, force=True)
+    with open(path) as file:
+        assert file.read() == "mine\n"
+
+
 def test_other_files_of_the_folder_stay(top):
     path = install_skill("gemini", top, project=False).file
     with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
         file.write("mine")
     remove_skill("gemini", top, project=False)
     assert os.listdir(os.path.dirname(path)) == ["notes.md"]
+
+
+def test_folders_with_something_else_stay(top):
+    path = install_skill("agents", top, project=False).file
+    other = os.path.join(os.path.dirname(os.path.dirname(path)), "other")
+    os.mkdir(other)
+    remove_skill("agents", top, project=False)
+    assert os.listdir(os.path.dirname(other)) == ["other"]
 
 
 def test_with_print_nothing_is_written(top):

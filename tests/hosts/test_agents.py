@@ -18,6 +18,7 @@ from scopes.hosts.agents import (
     UserDirectories,
     config_directory,
     find_agent_named,
+    import_hint,
     moved_directory,
     target_named,
 )
@@ -51,6 +52,19 @@ every_moved = pytest.mark.parametrize("name", VARIABLES)
 )
 def test_every_verb_names_agents_as_the_table_does(names):
     assert set(names) <= set(AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gemini", "import it: scopes import"),
+        ("opencode", "opencode export s1 > FILE, and then: scopes import FILE"),
+        ("cursor", "import its transcript: scopes import FILE"),
+        ("unheard-of", "import its transcript: scopes import FILE"),
+    ],
+)
+def test_the_hint_to_an_import_fits_the_agent(name, hint):
+    assert import_hint(name, "s1") == hint
 
 
 def test_every_agent_has_a_transcript_format_of_its_name():

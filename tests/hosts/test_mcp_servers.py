@@ -67,9 +67,9 @@ def test_the_entry_is_not_added_twice(host, home):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_another_command_replaces_the_entry(host, home):
-    install(host, ["old"], place(home))
+    install(host, ["/old/scopes", "mcp"], place(home))
     assert set_up(host, home).state == "replaced"
-    assert "old" not in read(host, home)
+    assert "/old/" not in read(host, home)
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -114,11 +114,12 @@ def test_a_table_after_the_entry_stays(home):
     [
         ("vscode", "{\n  // mine\n}", "is not plain JSON"),
         ("gemini", '{"a": 1, "a": 2}', "a key is repeated"),
+        ("gemini", '\ufeff{"a": 1}', "begins with a byte order mark"),
         ("gemini", "[]", "is not a JSON object"),
         ("gemini", '{"mcpServers": []}', "is not an object"),
         ("codex", "= 1", "is not valid TOML"),
         ("codex", "mcp_servers = 1", "is not a table"),
-        ("codex", 'mcp_servers = {scopes = {command = "x"}}', "cannot be removed safely"),
+        ("codex", 'mcp_servers = {scopes = {command = "/x/scopes mcp"}}', "cannot be changed safely"),
         ("codex", "mcp_servers = {other = {}}", "cannot be changed safely"),
     ],
 )
@@ -272,7 +273,7 @@ def test_a_date_that_the_user_added_does_not_keep_the_entry_from_being_removed(h
 def test_a_server_of_somebody_else_with_our_name_is_replaced_whole(home):
     """Its address would be used instead of our command: Gemini CLI prefers `httpUrl`."""
     write("gemini", home, '{"mcpServers": {"scopes": {"httpUrl": "https://example.org/mcp"}}}')
-    done = set_up("gemini", home)
+    done = set_up("gemini", home, force=True)
     assert done.state == "replaced"
     assert "httpUrl" not in read("gemini", home)
     with open(done.backup, encoding="utf-8") as file:
@@ -293,7 +294,7 @@ def test_the_file_from_before_the_first_installation_is_kept(host, home):
 @pytest.mark.parametrize("change", ["install", "remove"])
 def test_comments_behind_our_table_in_toml_stay(home, end, change):
     comments = "# IMPORTANT: prod key below\n\n# and more\n"
-    write("codex", home, f'[mcp_servers.scopes]\ncommand = "old"\n# of ours\nargs = []\n\n{comments}{end}')
+    write("codex", home, f'[mcp_servers.scopes]\ncommand = "/old/scopes"\n# of ours\nargs = ["mcp"]\n\n{comments}{end}')
     done = set_up("codex", home) if change == "install" else remove("codex", place(home))
     assert comments + end in read("codex", home)
     with open(done.backup, encoding="utf-8") as file:
@@ -310,7 +311,10 @@ def test_a_comment_behind_a_value_of_ours_is_in_the_kept_file(home):
 def test_a_server_of_the_user_with_our_name_is_kept_also_if_hooks_of_ours_are_in_the_file(home):
     hooks = {"AfterAgent": [{"hooks": [{"command": "/opt/scopes hooks run gemini"}]}]}
     text = json.dumps({"hooks": hooks, "mcpServers": {"scopes": {"command": "/mine/server", "args": ["x"]}}})
-    for change in (lambda: set_up("gemini", home), lambda: remove("gemini", place(home))):
+    for change in (
+        lambda: set_up("gemini", home, force=True),
+        lambda: remove("gemini", place(home), force=True),
+    ):
         write("gemini", home, text)
         with open(change().backup, encoding="utf-8") as file:
             assert file.read() == text

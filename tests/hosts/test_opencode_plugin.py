@@ -59,7 +59,7 @@ def test_it_comes_and_goes(place):
     assert TARGET.status(place).condition == "installed"
     assert states(TARGET.install(place)) == ["unchanged"]
     assert states(TARGET.remove(place)) == ["removed"]
-    assert os.listdir(os.path.dirname(path_of(place))) == []
+    assert not os.path.exists(os.path.dirname(path_of(place))), "an empty folder is not left"
     assert states(TARGET.remove(place)) == ["absent"]
 
 

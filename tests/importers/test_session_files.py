@@ -15,6 +15,7 @@ THREAD = "01a2157e-d70f-7c52-8e27-5916229d7d14"
     [
         ("codex", f".codex/sessions/2026/11/26/rollout-2026-11-26T01-36-03-{THREAD}.jsonl", "CODEX_HOME"),
         ("claude-code", f".claude/projects/-work-shop/{THREAD}.jsonl", "CLAUDE_CONFIG_DIR"),
+        ("pi", f".pi/agent/sessions/--work-shop--/2026-11-26T01-36-03-000Z_{THREAD}.jsonl", "PI_CODING_AGENT_DIR"),
     ],
 )
 def test_the_file_of_a_session_is_found_where_its_agent_keeps_it(tmp_path, target, name, variable):
@@ -23,7 +24,7 @@ def test_the_file_of_a_session_is_found_where_its_agent_keeps_it(tmp_path, targe
     (tmp_path / name).touch()
     assert find_session_file(FORMATS, target, THREAD, {}, str(tmp_path)) == str(tmp_path / name)
     assert find_session_file(FORMATS, target, THREAD, {variable: str(tmp_path / "other")}, str(tmp_path)) is None
-    moved = {variable: str(tmp_path / name.partition("/")[0])}
+    moved = {variable: str(tmp_path / name.partition("/")[0] / ("agent" if target == "pi" else ""))}
     assert find_session_file(FORMATS, target, THREAD, moved, "/nowhere") == str(tmp_path / name)
 
 
@@ -33,8 +34,23 @@ def test_a_session_id_that_could_be_a_path_is_not_looked_for(tmp_path, session):
     assert find_session_file(FORMATS, "claude-code", session, {}, str(tmp_path)) is None
 
 
-def test_agents_whose_files_are_named_otherwise_are_not_searched(tmp_path):
-    assert find_session_file(FORMATS, "gemini", THREAD, {}, str(tmp_path)) is None
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("gemini", f".gemini/tmp/shop/chats/session-2026-11-26T01-36-{THREAD[:8]}.jsonl"),
+        ("qwen", f".qwen/projects/-work-shop/chats/{THREAD}.jsonl"),
+    ],
+)
+def test_the_file_of_a_session_is_found_among_the_chats_of_its_project(tmp_path, target, name):
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).with_name("session-2026-11-26T01-36-ffffffff.jsonl").touch()
+    assert find_session_file(FORMATS, target, THREAD, {}, str(tmp_path)) is None
+    (tmp_path / name).touch()
+    assert find_session_file(FORMATS, target, THREAD, {}, str(tmp_path)) == str(tmp_path / name)
+
+
+def test_an_agent_whose_sessions_are_in_no_files_is_not_searched(tmp_path):
+    assert find_session_file(FORMATS, "opencode", THREAD, {}, str(tmp_path)) is None
 
 
 def test_an_archived_session_of_codex_is_not_taken_for_one_of_a_day(tmp_path):

@@ -40,6 +40,7 @@ from scopes.conversation.change import Change
 from scopes.conversation.changes import ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
+from scopes.conversation.continued import Continued
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
@@ -48,7 +49,7 @@ from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
-from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
 from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
 from scopes.conversation.new import ConversationCreated
@@ -998,6 +999,7 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
+        "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(
             EMPTY_VIEW, in_progress=(OpenMerge("merge", "fix", "main", RESOLUTION, 1, "3f2a" * 10),)
@@ -1091,6 +1093,10 @@ SAMPLES = {
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
+        "of-commit": replace(
+            ENTRIES[2],
+            commit_turn=CommitTurn(CONVERSATION, "main", "4f" * 20, (TurnLink("made", "certain", 2),), ("conv-007",)),
+        ),
         "lanes": Log(items=MERGED_ENTRIES, conversation=CONVERSATION),
         "lanes-oneline": WithOptions(Log(items=MERGED_ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "session": Log(items=SESSION, conversation=CONVERSATION),

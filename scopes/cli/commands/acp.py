@@ -106,7 +106,8 @@ def acp(
     once. A fork (--fork, or one by the editor) is recorded on a branch of its own. With --fork an agent that has no
     session/fork gets a new session with the history: the session itself is never resumed or loaded. A session that is
     open in another editor is not continued: the new one begins a conversation of its own, and a note on standard error
-    says how to go on from the other one. If you name it with --conversation, the new session is a fork of it.
+    says how to go on from the other one, and which one of this directory is not open. If you name it with
+    --conversation, the new session is a fork of it.
 
     What goes into that prompt, before the user's own words: --system-prompt; the newest memory entries and the last
     words of up to three other agents, both of the same project (--memory all: of all projects, --no-memory: neither);

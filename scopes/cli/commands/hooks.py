@@ -79,11 +79,11 @@ def hooks_status(
 ) -> int:
     """Show the hooks, and what they did last.
 
-    The problem is the reason why the last turn was not recorded; scopes import records it later. It is shown until a
-    turn is recorded, its file is imported, or the hooks are removed. A hook is outdated if
-    a new installation would start another scopes or use another store; then the problem names both. For git it also
-    shows whether commits get trailers. In a pipe the state of the hooks is one of installed, outdated, missing and
-    unreadable.
+    The problem is the reason why the last turn was not recorded; scopes import records it later, of OpenCode from a
+    file that opencode export SESSION wrote. It is shown until a turn is recorded, its file is imported, or the hooks
+    are removed. A hook is outdated if a new installation would start another scopes or use another store; then the
+    problem names both. For git it also shows whether commits get trailers. In a pipe the state of the hooks is one of
+    installed, outdated, missing and unreadable.
 
     Examples:
       scopes hooks status

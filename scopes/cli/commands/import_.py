@@ -55,15 +55,15 @@ def import_(
 ) -> int:
     """Import transcripts from other tools.
 
-    Without a path, imports the histories of Claude Code and Codex from their standard directories (CLAUDE_CONFIG_DIR
-    and CODEX_HOME are respected). The format is detected from the content: session files of Claude Code, Codex, Gemini
-    CLI, Qwen Code and Pi, exports of OpenCode, OpenAI message lists, and what these agents print when they run headless
-    (claude -p, codex exec --json, gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file
-    of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
-    and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
-    Transcripts are never modified. --since compares the time of the last message of a session. If the store, and the
-    size, times and inode of each file, are as after the last import, no file is read; --reread reads them. -v lists all
-    notes of one kind.
+    Without a path, imports the histories of Claude Code, Codex, Gemini CLI, Qwen Code and pi from their standard
+    directories (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME and PI_CODING_AGENT_DIR are respected). The format is
+    detected from the content: session files of Claude Code, Codex, Gemini CLI, Qwen Code and Pi, exports of OpenCode,
+    OpenAI message lists, and what these agents print when they run headless (claude -p, codex exec --json, gemini -p,
+    opencode run, qwen -p, pi --mode json). Such a stream and the session file of the same run are one conversation, in
+    any order, and each call counts once. A record that cannot be read is kept and counted. Nothing is imported twice:
+    of a transcript that has grown since, only the new part is imported. Transcripts are never modified. --since
+    compares the time of the last message of a session. If the store, and the size, times and inode of each file, are as
+    after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of

@@ -71,7 +71,8 @@ def log(
 
     --commit REV shows the turn that made a commit of the project around the current directory and those that wrote
     lines of it, in the conversation with the surest link, or in WHERE; a note says which turn is which. In a pipe the
-    rows have the columns above.
+    rows have the columns above; with --json each message has that in "commit_turn": conversation, branch, commit, the
+    links of its turn with role, level and number, and the other conversations that are linked to the commit.
 
     --show-signature adds what git says about the signature of a message with your keys, and whose key it is: good,
     unknown key, bad. Merges, and resolutions and decisions of people, are signed where git signs (commit.gpgSign).
@@ -110,6 +111,8 @@ def log(
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
         digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
+    if messages is not None:
+        result = load("scopes.conversation.commit_turns:with_commit_turns")(result, messages)
     if show_signature:
         add = load("scopes.conversation.log_signatures:with_signatures")
         result = add(invocation.repository(), result, invocation.cwd)

@@ -84,6 +84,7 @@ def mcp_install(
     context: usage.Context,
     host: Host,
     only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
+    force: Annotated[bool, usage.Option("--force", help="Replace another server of the name scopes")] = False,
     agent: Annotated[
         str | None, usage.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
     ] = None,
@@ -92,10 +93,11 @@ def mcp_install(
 
     The entry starts this scopes with the selected store. Everything else in the configuration stays; a later
     installation also keeps what you have added to the entry, such as env. The file from before the first installation
-    is kept next to it with the ending .before-scopes; scopes mcp remove removes the entry. A file with comments is not
-    changed: use --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory, for the
-    others the configuration of the user; the environment variables that move that are respected: CLAUDE_CONFIG_DIR,
-    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME.
+    is kept next to it with the ending .before-scopes; scopes mcp remove removes the entry. Another server of the name
+    scopes is replaced only with --force; scopes mcp remove brings it back. A file with comments is not changed: use
+    --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory, for the others the
+    configuration of the user; the environment variables that move that are respected: CLAUDE_CONFIG_DIR, CODEX_HOME,
+    GEMINI_CLI_HOME, XDG_CONFIG_HOME.
 
     Examples:
       scopes mcp install claude-code
@@ -106,7 +108,7 @@ def mcp_install(
     words = [*program_words(), *store_option(invocation), "mcp"]
     if agent is not None:
         words += ["--agent", parse_agent_name(agent)]
-    return invocation.show(install(host, words, user_directories(invocation), only_show=only_show))
+    return invocation.show(install(host, words, user_directories(invocation), force=force, only_show=only_show))
 
 
 def mcp_status(
@@ -127,14 +129,20 @@ def mcp_status(
     return invocation.show(read_status(hook_environment(invocation), tuple(hosts or ())))
 
 
-def mcp_remove(context: usage.Context, host: Host) -> int:
+def mcp_remove(
+    context: usage.Context,
+    host: Host,
+    force: Annotated[bool, usage.Option("--force", help="Remove another server of the name scopes too")] = False,
+) -> int:
     """Remove the server from the configuration of a program.
+
+    A server of this name that the installation has replaced is back then.
 
     Examples:
       scopes mcp remove claude-code
     """
     invocation: Invocation = context.obj
-    return invocation.show(remove(host, user_directories(invocation)))
+    return invocation.show(remove(host, user_directories(invocation), force=force))
 
 
 def _with_extra(make: Callable[[], StoreAccess]) -> StoreAccess:

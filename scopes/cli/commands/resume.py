@@ -69,7 +69,8 @@ def resume(
     The history is the first prompt and the last 50 messages, or as many as --max-tokens or --history-messages allow; it
     says how many are left out. Before it, the prompt of a new session has the newest memory entries and the last words
     of up to three other agents, both of the same project: --memory all takes those of all projects, --memory none
-    neither.
+    neither. An import of the new session leaves all that out of the prompt, and scopes show names the conversation that
+    it continues.
 
     Without CONV it is the newest conversation of the project around the current directory. One of another project has
     to be named.

@@ -31,7 +31,9 @@ def skills_install(
     A short file, SKILL.md, is written into the folder where the agent looks for skills. The agent reads its first lines
     at start, and the rest when a task fits. The target agents is the folder .agents/skills, which several agents read,
     codex among them. The environment variables that move the configuration of an agent, such as CLAUDE_CONFIG_DIR, are
-    respected. With --project a link that leads out of the project is refused.
+    respected. With --project a link that leads out of the project is refused. What --force replaces is kept with the
+    ending .before-scopes, and scopes skills remove brings it back; one of scopes with your changes is kept with the
+    ending .before-scopes-change.
 
     Examples:
       scopes skills install claude-code

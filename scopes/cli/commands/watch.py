@@ -19,7 +19,7 @@ def watch(
     context: usage.Context,
     paths: Annotated[
         list[str] | None,
-        usage.Argument(metavar="PATH", help="Transcripts or folders (default: where agents keep theirs)"),
+        usage.Argument(metavar="PATH", help="Transcripts or folders (default: those that scopes import reads)"),
     ] = None,
     once: Annotated[bool, usage.Option("--once", help="Import what has changed, and end")] = False,
     poll: Annotated[

@@ -115,6 +115,15 @@ def list_entries(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
+def find_below(top: str, name: str, is_wanted: Callable[[str], bool]) -> str | None:
+    """Return the first file with a wanted name in the folder `name` of each folder in `top`; None if there is none."""
+    for project in list_entries(top):
+        for entry in list_entries(os.path.join(project.path, name)):
+            if is_wanted(entry.name):
+                return entry.path
+    return None
+
+
 def choose_format(formats: Sequence[Format], source: Source) -> Format:
     """Return the first format that recognizes the source.
 

@@ -140,6 +140,9 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     yield "UUID", Span(result.uuid, "id")
     if result.native_id is not None:
         yield "Session", Span(result.native_id, "id"), f" ({result.source})" if result.source is not None else ""
+    if result.continues is not None:
+        conversation, message = result.continues
+        yield "Continues", Span(conversation or "a conversation of another store", "id"), f", up to message {message}"
 
 
 def _write_line(view: View, *parts: str | Span) -> None:

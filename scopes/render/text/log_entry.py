@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from scopes.history.lanes import lane_changes
 from scopes.history.messages import display_time
 from scopes.loading import load
+from scopes.model.message import HANDOVER
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
 from scopes.render.text.phrases import (
@@ -275,7 +276,7 @@ def _preview(message: Message, results: tuple[Part, ...], room: int | None, name
     """Yield at most 20 rows of text and 20 other lines, then how many more there are and how to see them."""
     rows = lines = 0
     left_out: list[Line] = []
-    for line in _preview_lines(message, results, room):
+    for line in _preview_lines(message, results, room, name):
         if isinstance(line, str):
             wrapped, more = _text_rows(line, room, max(MAX_ROWS + 1 - rows, 0))
             if more:  # otherwise a line that names one hidden line would take its place
@@ -299,7 +300,7 @@ def _more_lines(count: int, name: str) -> Line:
     return _INDENT, Span(f"… {counted(count, 'more line')} (scopes cat {name})", "dim")
 
 
-def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None) -> Iterator[str | Line]:
+def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[str | Line]:
     """Yield texts as strings, and one line for each other readable part, each payload field, and the files."""
     for part in message.parts:
         if part.type == "text":
@@ -307,6 +308,8 @@ def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None
         elif part.type != "reasoning" or part.text.strip():
             yield part_line(part, results, room)
     yield from document_lines(message.payload or {})
+    if HANDOVER in message.extra:
+        yield (Span(f"recorded history came before this prompt (scopes cat {name} --original)", "dim"),)
     if message.files and not any(part.type in {"tool_call", "tool_result"} for part in message.parts):
         yield (Span(f"files: {format_files(message.files)}", "dim"),)
 

@@ -38,6 +38,7 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         project=result.project,
         directory=result.directory,
         native_id=result.native_id,
+        continues=None if result.continues is None else without_none(**result.continues._asdict()),
         models=list(result.models) or None,
         started=result.started,
         tokens=None if result.tokens is None else {"count": result.tokens, "method": result.tokens_method},

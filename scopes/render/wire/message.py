@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
     from scopes.conversation.cat import MessageView
-    from scopes.conversation.log import Log, LogEntry
+    from scopes.conversation.log import CommitTurn, Log, LogEntry
     from scopes.ids import BranchName
     from scopes.search.hits import SearchHit
     from scopes.search.search import Search, SearchCoverage
@@ -137,7 +137,18 @@ def format_log_entry(result: LogEntry) -> dict[str, object]:
     lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
     shape = message_object(result.head, result.message, result.branches, result.ending)
     signature = without_none(signature=result.signature and without_none(**result.signature._asdict()))
-    return shape | changed | staleness(result.newer) | lane | signature
+    turn = without_none(commit_turn=None if result.commit_turn is None else _commit_turn(result.commit_turn))
+    return shape | changed | staleness(result.newer) | lane | signature | turn
+
+
+def _commit_turn(turn: CommitTurn) -> dict[str, object]:
+    return without_none(
+        conversation=turn.conversation,
+        branch=turn.branch,
+        commit=turn.commit,
+        links=[link._asdict() for link in turn.links],
+        also=list(turn.also) or None,
+    )
 
 
 @to_wire.register

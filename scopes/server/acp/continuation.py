@@ -24,7 +24,16 @@ from scopes.server.acp.options import BuildHistory, ContinueOptions, RecordingTa
 from scopes.server.acp.peers import Peers
 from scopes.server.acp.pending import PendingStart, Request
 from scopes.server.acp.recorder import Recorder, SessionStart, agent_name
-from scopes.server.acp.recordings import RecordedBranch, find_named, find_newest, find_session, identity_of, names_of
+from scopes.server.acp.recordings import (
+    Identity,
+    RecordedBranch,
+    find_named,
+    find_newest,
+    find_session,
+    identity_of,
+    list_sessions,
+    names_of,
+)
 from scopes.store.repository import Repository
 
 _METHODS: Final = {
@@ -201,7 +210,7 @@ class Continuations:
             start.recorded = find_named(repository, self._options.conversation, identity)
         start.is_fork = self._options.fork
         if start.session is None and not start.is_fork:
-            self._leave_live_session(repository, start)
+            self._leave_live_session(repository, start, identity)
         if start.recorded is None:
             return
         if start.recorded.session is not None:
@@ -214,7 +223,7 @@ class Continuations:
         if self._options.inject != "never" and (self._options.inject == "always" or not start.ways):
             self._prepare_history(start)
 
-    def _leave_live_session(self, repository: Repository, start: PendingStart) -> None:
+    def _leave_live_session(self, repository: Repository, start: PendingStart, identity: Identity) -> None:
         """Continue no session that another proxy has: begin a new one, or a fork if the user has named it."""
         if start.recorded is None:
             return
@@ -230,8 +239,18 @@ class Continuations:
                 self._note(Note(text, f"{hint} to go on in the same session"))
             else:
                 start.recorded = None
-                text, hint = f"this is a new session: {other} has {where}", f"--conversation {where} --fork"
-                self._note(Note(text, f"to go on from that one, on a branch of its own: scopes acp {hint} -- AGENT"))
+                hints = [f"to go on from that one, on a branch of its own: {_again(f'{where} --fork')}"]
+                free = self._find_free(repository, identity)
+                if free is not None:
+                    hints.insert(0, f"to go on with {free}, which is not open: {_again(free)}")
+                self._note(Note(f"this is a new session: {other} has {where}", "\n".join(hints)))
+
+    def _find_free(self, repository: Repository, identity: Identity) -> str | None:
+        """Return the newest branch with a session of an agent and a directory that no proxy has; None without one."""
+        for recorded in list_sessions(repository, identity.agent, identity.cwd):
+            if self._live.is_free(repository.path, *names_of(repository, recorded)):
+                return _name(recorded)
+        return None
 
     def _note_failure(
         self, start: PendingStart, way: str, session: str, error: str | None, code: int | None = None
@@ -362,6 +381,10 @@ class Continuations:
             self._begin(start, "new", session, start.recorded, result)
             self._injections.arm(session, start.block)
             self.end_start(session)
+
+
+def _again(conversation: str) -> str:
+    return f"scopes acp --conversation {conversation} -- AGENT"
 
 
 def _name(recorded: RecordedBranch | None) -> str | None:

@@ -57,6 +57,26 @@ class LiveSessions:
             except OSError as error:
                 self._log.write("not-held", error=str(error))
 
+    def is_free(self, store: str, *names: str) -> bool:
+        """Return True if no proxy has a session, this one included."""
+        path = _path_of(store, names)
+        with self._lock:
+            if path in self._held:
+                return False
+        try:
+            descriptor = os.open(path, _FLAGS)
+        except OSError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return True
+
     def release(self, store: str, *names: str) -> None:
         """Let other proxies continue a session."""
         path = _path_of(store, names)

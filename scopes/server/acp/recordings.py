@@ -29,6 +29,7 @@ from scopes.model.conversation import ACP, BranchEntry, Root
 from scopes.model.message import Message
 from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.store import refs
+from scopes.store.graph import walk_first_parents
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
@@ -417,15 +418,6 @@ class SessionWriter:
             tx = Transaction(repository, recorded.conversation)
             tx.set_title(" ".join(title.split()))
             tx.commit("acp", f"title of {recorded.conversation} from {self.identity.agent}")
-
-
-def walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
-    """Yield commits from a tip back to the root."""
-    next_oid: Oid | None = tip
-    while next_oid is not None:
-        yield next_oid
-        parents = read_commit(repository, next_oid).parents
-        next_oid = parents[0] if parents else None
 
 
 def is_deleted(repository: Repository, recorded: RecordedBranch) -> bool:

@@ -17,10 +17,10 @@ from scopes.server.acp.recordings import (
     SessionWriter,
     find_session,
     list_session_branches,
-    walk_first_parents,
 )
 from scopes.server.acp.spool import SpooledMessage, abandoned_file, list_spooled
 from scopes.server.acp.store_writer import write_message
+from scopes.store.graph import walk_first_parents
 from scopes.store.locks import StoreLock
 from scopes.store.repository import Repository, read_commit
 

@@ -160,3 +160,8 @@ def test_an_answer_that_is_not_complete_says_so_in_one_line(fields, expected, is
 def test_a_message_about_an_interrupt_says_so_once():
     lines = shown("calls", kind="interrupt", status="interrupted")
     assert lines[0].count("interrupted") == 1
+
+
+def test_a_prompt_with_recorded_history_before_it_says_where_that_is():
+    lines = shown("ask", extra={"handover": {"blocks": ["history"]}})
+    assert lines[-1] == "    recorded history came before this prompt (scopes cat ask77777 --original)"

@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.branch import BranchList
+from scopes.conversation.continued import Continued
 from scopes.conversation.show import OpenMerge
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import ConversationId
 from scopes.model.message import Part
+from scopes.render.dispatch import to_wire
 from scopes.render.text.phrases import branch_reason
 from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen, seen_lines
@@ -213,3 +215,14 @@ def test_a_branch_that_an_import_made_prints_why_it_exists(reason, words, brief,
     assert brief in seen(row, 80)
     assert brief in seen(listed, 80)
     assert "Reason" not in seen(replace(listed, branches=listed.branches[:1]), 80)
+
+
+@pytest.mark.parametrize(
+    ("conversation", "name"), [("conv-001", "conv-001"), (None, "a conversation of another store")]
+)
+def test_a_conversation_names_the_one_that_it_continues(conversation, name):
+    message = "a" * 26
+    view = replace(VIEW, native_id="s1", source="codex", continues=Continued(conversation, message))
+    assert piped(view).splitlines()[-1] == f"Continues: {name}, up to message {message}"
+    known = {} if conversation is None else {"conversation": conversation}
+    assert to_wire(view)["continues"] == {**known, "message": message}

@@ -65,6 +65,18 @@ def test_a_live_session_that_is_named_is_forked(desk, profile):
     assert (event["where"], event["forked"]) == ("conv-001/main", True)
 
 
+def test_of_two_windows_that_start_again_the_second_one_learns_which_conversation_is_not_open(desk):
+    """The first one goes on with the newest; the thread of the other one has another name."""
+    one, two = live_editor(desk, "first", resume=True), live_editor(desk, "other", resume=True)
+    one.close()
+    two.close()
+    desk.editor(resume=True).open(desk.project)
+    note = note_of(desk, resume=True)
+    assert "another scopes acp (process" in note
+    assert "has conv-002/main hint: to go on with conv-001/main, which is not open: scopes acp" in note
+    assert "--conversation conv-001/main -- AGENT hint: to go on from that one" in note
+
+
 def test_a_fork_that_the_user_asked_for_says_nothing(desk):
     live_editor(desk, fork=True)
     assert note_of(desk, "--fork", fork=True) == ""
@@ -144,6 +156,17 @@ def test_one_process_holds_a_session_until_it_releases_it(tmp_path, store):
     two.release_all()
     two.hold(store, *NAMES)
     assert list(Path(store, DIRECTORY).iterdir()) == []
+
+
+def test_a_session_is_free_unless_this_proxy_or_another_one_has_it(tmp_path, store):
+    mine, theirs = LiveSessions(EventLog(str(tmp_path))), LiveSessions(EventLog(str(tmp_path)))
+    assert mine.is_free(store, *NAMES)
+    theirs.hold(store, *NAMES)
+    assert (mine.is_free(store, *NAMES), theirs.is_free(store, *NAMES)) == (False, False)
+    assert mine.is_free(store, "stub", "agent-2")
+    theirs.release_all()
+    assert mine.is_free(store, *NAMES)
+    mine.hold(store, *NAMES)  # looking leaves no lock
 
 
 def test_files_of_proxies_that_were_killed_are_deleted_and_those_of_others_are_kept(tmp_path, store):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
 
+from scopes.cli.invocation import Invocation
+from scopes.conversation.branch import branch
 from scopes.conversation.operations import list_operations
+from scopes.conversation.undo import undo
 from scopes.history.messages import read_message_bytes
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_directory, list_branch_tips
@@ -267,3 +271,15 @@ def test_an_image_is_kept_as_a_part_and_a_very_large_one_by_its_hash(desk):
     assert (image.type, image.fields["data"]) == ("image", "AAAA")
     assert audio.fields["base64_bytes"] == 17 << 20
     assert "data" not in audio.fields
+
+
+def test_undo_takes_back_what_the_user_did_during_a_session_and_not_its_turns(desk):
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.prompt(session, "one")
+    store = Invocation(["branch"], os.environ).repository()
+    branch(store, "conv-001", name="keepme")
+    editor.prompt(session, "two")
+    assert {row.actor for row in list_operations(store).operations if row.actor != "user"} == {"acp"}
+    assert undo(store).summary == "create conv-001/keepme"
+    assert desk.texts()[:3] == ["one", "echo: one", "two"]

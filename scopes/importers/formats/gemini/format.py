@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.hosts.agents import AGENTS
+from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.gemini.session import SessionReader, is_header
 from scopes.importers.formats.gemini.stream import NAME, StreamReader, is_event
@@ -13,12 +14,17 @@ from scopes.importers.formats.stream_documents import first_records, walk_stream
 _MARKS = (b'"projectHash"', b'"session_id"', b'"tool_id"')
 
 
+def _find_session(top: str, session: str) -> str | None:
+    """Return the file of a session in the directory of any project; its name has the first digits of the id."""
+    return find_below(top, "chats", lambda name: name.startswith("session-") and name.endswith(f"-{session[:8]}.jsonl"))
+
+
 class Gemini:
     """Gemini CLI since its session files are JSON lines (0.40 and later)."""
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = None
+    standard_folders = StandardFolders(AGENTS[NAME], ("tmp",), _find_session)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

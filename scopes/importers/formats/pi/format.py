@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.hosts.agents import AGENTS
+from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
@@ -40,12 +41,17 @@ _USAGE = {"input": "input_uncached", "cacheRead": "cache_read", "cacheWrite": "c
 _ENDED = frozenset({"error", "aborted"})
 
 
+def _find_session(top: str, session: str) -> str | None:
+    """Return the file of a session in the directory of any project; None if there is none."""
+    return find_below(top, "", lambda name: name.endswith(f"_{session}.jsonl"))
+
+
 class Pi:
     """Pi since its session files of version 3."""
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = None
+    standard_folders = StandardFolders(AGENTS[NAME], ("sessions",), _find_session)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

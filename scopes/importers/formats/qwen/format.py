@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.hosts.agents import AGENTS
+from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
 from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
@@ -22,12 +23,17 @@ _MAX_WORD = 64  # characters of a record type in a state's key
 _COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
 
 
+def _find_session(top: str, session: str) -> str | None:
+    """Return the file of a session in the directory of any project; None if there is none."""
+    return find_below(top, "chats", lambda name: name == f"{session}.jsonl")
+
+
 class Qwen:
     """Qwen Code since its sessions are JSON lines."""
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = None
+    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), _find_session)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

@@ -1,0 +1,90 @@
+"""What records agents while they work is not what the user did: `undo` takes back the user's own last command."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from scopes.cli import hook_recorder
+from scopes.cli.acp_spool import take_waiting
+from scopes.cli.invocation import Invocation
+from scopes.cli.watch_runner import WatchRun
+from scopes.conversation.branch import branch
+from scopes.conversation.operations import list_operations
+from scopes.conversation.undo import undo
+from scopes.server.acp.spool import Spool
+from tests.server.acp.test_spool_files import waiting
+from tests.support.hook_agent import HookAgent, texts_of
+
+
+@pytest.fixture
+def agent(sealed_world, tmp_path, monkeypatch):
+    monkeypatch.setattr(hook_recorder, "import_when_quiet", lambda paths, import_now: import_now(paths) and NO_ROWS)
+    monkeypatch.chdir(tmp_path)  # the process of a hook enters the directory of the session
+    found = HookAgent(sealed_world, tmp_path)
+    found.turn(1)
+    return found
+
+
+NO_ROWS = SimpleNamespace(messages=1, conversations=())
+
+
+def command_of_the_user():
+    """Return the store as a command that changes it opens it."""
+    return Invocation(["branch"], os.environ).repository(create=True)
+
+
+def end_turn(agent):
+    assert hook_recorder.record_turn("claude-code", None, json.dumps(agent.input).encode(), os.environ) == 0
+
+
+def watch(*, once):
+    rows = WatchRun(Invocation(["watch"], os.environ), [], poll=0.05, all_projects=False).run(once=once)
+    next(rows)
+    rows.close()
+
+
+def actors():
+    return [row.actor for row in list_operations(command_of_the_user()).operations]
+
+
+def test_undo_takes_back_the_branch_of_the_user_and_not_the_turn_that_a_hook_recorded_since(agent):
+    end_turn(agent)
+    branch(command_of_the_user(), "conv-001", name="keepme")
+    agent.turn(2)
+    end_turn(agent)
+    assert actors() == ["hooks", "user", "hooks"]
+    assert undo(command_of_the_user()).summary == "create conv-001/keepme"
+    assert agent.texts() == texts_of(1, 2)
+
+
+def test_undo_takes_back_the_branch_of_the_user_and_not_what_watch_imported_since(agent, monkeypatch):
+    watch(once=True)
+    branch(command_of_the_user(), "conv-001", name="keepme")
+    agent.turn(2)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    watch(once=False)
+    assert actors() == ["watch", "user", "user"], "watch --once is a command of the user, as import is"
+    assert undo(command_of_the_user()).summary == "create conv-001/keepme"
+    assert agent.texts() == texts_of(1, 2)
+
+
+def test_with_any_actor_undo_takes_back_what_a_hook_recorded(agent):
+    end_turn(agent)
+    agent.turn(2)
+    end_turn(agent)
+    assert undo(command_of_the_user(), any_actor=True).target.actor == "hooks"
+    assert agent.texts() == texts_of(1)
+
+
+def test_what_an_import_takes_from_the_spool_of_acp_is_not_the_users(sealed_world):
+    invocation = Invocation(["import"], os.environ)
+    command_of_the_user()
+    spool = Spool(invocation.state_directory)
+    spool.append(invocation.store_path, [waiting()])
+    os.close(spool._descriptor)  # its proxy was killed
+    assert take_waiting(invocation) > 0
+    assert set(actors()) == {"acp"}
