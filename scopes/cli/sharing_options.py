@@ -36,6 +36,9 @@ OfProject: TypeAlias = Annotated[
 IncludeOpen: TypeAlias = Annotated[
     bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")
 ]
+WithSources: TypeAlias = Annotated[
+    bool, usage.Option("--with-sources", help="Also the original files that conversations were imported from")
+]
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
 RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]

@@ -12,9 +12,10 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import Revision, find_copies, list_branch_tips, read_active_branch, resolve_with_latest
-from scopes.history.sources import SOURCES, find_message_spans, read_spans, walk_chunks
+from scopes.history.source_sets import list_stored_sources
+from scopes.history.sources import find_message_spans, read_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.result import Note, RawDocument, Result
@@ -101,14 +102,14 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
     commits: Iterable[Commit] = [read_commit(repository, revision.oid)]
     if revision.branch is not None and not any(mark in message for mark in "~^@{"):
         commits = islice(walk_newest_first(repository, [revision.oid]), _MAX_APPENDED)
-    sources = sorted(repository.list_refs(SOURCES).items())
+    sources = list_stored_sources(repository)
     message_id = MessageId("")
     for commit in commits:
         message_id = message_id or message_id_of(commit)
-        for _, source in sources:
-            spans = () if is_root(commit) else find_message_spans(repository, Oid(source), message_id_of(commit))
+        for source in sources:
+            spans = () if is_root(commit) else find_message_spans(repository, source, message_id_of(commit))
             if spans:
-                return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, Oid(source)), spans)))
+                return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, source), spans)))
     hint = f"see how it is stored: scopes cat {message_id} --raw"
     raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 

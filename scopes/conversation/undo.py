@@ -266,7 +266,7 @@ def _reverse(
 
 def _is_seen_since(repository: Repository, change: RefChange) -> bool:
     """Return True for what a remote had, if it was seen to have something else since: that is still true."""
-    return change.ref.startswith(refs.REMOTES) and repository.find_ref(change.ref) != change.new
+    return change.ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)) and repository.find_ref(change.ref) != change.new
 
 
 def _summary(target: Operation, also: Sequence[Operation]) -> str:

@@ -13,7 +13,8 @@ from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, Revision
 from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record, walk_chunks
+from scopes.history.source_sets import list_stored_sources
+from scopes.history.sources import SourceRecord, read_source_record, walk_chunks
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
@@ -44,8 +45,7 @@ class StoredSource:
 def list_sources(repository: Repository, revision: Revision) -> list[StoredSource]:
     """Return the sources of a revision's conversation: whole sessions first, then parts, by label."""
     root = _find_root(repository, revision)
-    commits = (Oid(commit) for commit in repository.list_refs(SOURCES).values())
-    sources = (StoredSource(read_source_record(repository, oid), oid) for oid in commits)
+    sources = (StoredSource(read_source_record(repository, oid), oid) for oid in list_stored_sources(repository))
     matching = [
         replace(source, record=with_last_path(repository, source.record))
         for source in sources

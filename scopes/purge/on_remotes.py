@@ -23,6 +23,7 @@ Values: TypeAlias = Mapping[str, Mapping[str, str]]
 """Manifests that remotes still have, by name of the remote and ref there, which ends with the root commit."""
 
 CONVERSATIONS: Final = "refs/scopes/v1/c/"
+SOURCES_THERE: Final = "refs/scopes/v1/s/"  # the original files of a conversation, by the same names
 NO_COUNTS: Final[Mapping[str, int]] = {}
 _SERVERS: Final = {
     "github.com": "ask GitHub Support to run garbage collection and to delete cached views, and delete forks",
@@ -58,11 +59,26 @@ def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
     """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay."""
     known = read_values(repository.path)
     for change in changes:
-        if change.ref.startswith(refs.REMOTES) and change.old is not None:
-            remote, _, root = change.ref[len(refs.REMOTES) :].partition("/")
-            ref = _ref_on_remote(repository, Oid(change.old), Oid(root))
+        remote, _, root = change.ref.removeprefix(refs.REMOTES).removeprefix(refs.REMOTE_SOURCES).partition("/")
+        if change.old is None or not is_of_remote(change.ref):
+            continue
+        manifest = repository.raw_ref(f"{refs.REMOTES}{remote}/{root}")
+        if manifest is not None:
+            ref = _ref_on_remote(repository, Oid(manifest), Oid(root))
+            if change.ref.startswith(refs.REMOTE_SOURCES):
+                ref = SOURCES_THERE + ref.removeprefix(CONVERSATIONS)
             known.setdefault(remote, {}).setdefault(ref, change.old)
     _write(repository, known)
+
+
+def is_of_remote(ref: str) -> bool:
+    """Return True for a ref with what a remote had of a conversation: its manifest, or its original files."""
+    return ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES))
+
+
+def roots_in(on_remote: Iterable[str]) -> set[str]:
+    """Return the root commits of the conversations that refs of a remote belong to."""
+    return {ref.rpartition("/")[2] for ref in on_remote}
 
 
 def _ref_on_remote(repository: Repository, manifest: Oid, root: Oid) -> str:
@@ -97,7 +113,9 @@ def _write(repository: Repository, known: Values) -> None:
 def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[RemoteCopy, ...]:
     """Return the remotes that still have something, and what to do about each; `also` have more conversations."""
     addresses, values = read_addresses(store), read_values(store)
-    counts = {name: len(values.get(name, ())) + also.get(name, 0) for name in {*values, *also} & addresses.keys()}
+    counts = {
+        name: len(roots_in(values.get(name, ()))) + also.get(name, 0) for name in {*values, *also} & addresses.keys()
+    }
     return tuple(
         RemoteCopy(
             name, addresses[name], counts[name], f"scopes push --purged --remote {name}", _server_step(addresses[name])

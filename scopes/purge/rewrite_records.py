@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from scopes.history.source_paths import file_of
+from scopes.history.source_sets import SET_FILE, is_set
 from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
 from scopes.ids import Oid
 from scopes.model import encoding
@@ -31,7 +32,7 @@ _LISTS: Final = (
     "branches/", "tags/", "clocks/", "merge-requests/", "agents/", "inbox/", "allowed/", "messages/", "conversations/",
     "covered/", "meta/branches/", "meta/tags/", "meta/clocks/", "meta/merge-requests/",
 )  # fmt: skip
-_STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, *_TITLES})
+_STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
 class RecordRewriter:
@@ -53,7 +54,7 @@ class RecordRewriter:
         if self._is_gone(commit):
             self.commits[commit.oid] = None
             return
-        parents = [self.commits.get(parent) or parent for parent in commit.parents]
+        parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
         is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else None
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
@@ -76,7 +77,8 @@ class RecordRewriter:
         return _OID.sub(new, data)
 
     def _is_gone(self, commit: Commit) -> bool:
-        if any(parent in self.commits and self.commits[parent] is None for parent in commit.parents):
+        left = [parent for parent in commit.parents if self.commits.get(parent, parent) is not None]
+        if len(left) < len(commit.parents) and not (left and is_set(self._objects, commit)):
             return True
         if not self._histories.roots:
             return False

@@ -296,9 +296,14 @@ def _parse_any_commit(oid: Oid, text: str) -> Commit:
 
 def is_hash_of(oid: Oid, kind: str, data: bytes) -> bool:
     """Return True if an id is the hash of an object's kind and data."""
+    return object_id(kind, data) == oid
+
+
+def object_id(kind: str, data: bytes) -> Oid:
+    """Return the hash of an object's kind and data, which is its id."""
     digest = hashlib.sha1(f"{kind} {len(data)}\0".encode(), usedforsecurity=False)
     digest.update(data)
-    return digest.hexdigest() == oid
+    return Oid(digest.hexdigest())
 
 
 def parse_tree_id(oid: Oid, data: bytes) -> Oid:

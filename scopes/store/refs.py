@@ -11,6 +11,8 @@ refs/scopes/commits                       which session made a commit of a proje
 refs/scopes/proposed-facts                proposed facts, which are no facts
 refs/scopes/secrets                       what looks like a secret and may leave
 refs/scopes/remotes/<remote>/<root>       the last manifest of a conversation that a remote had
+refs/scopes/remote-sources/<remote>/<root>   the original files of a conversation that a remote had, see `source_sets`
+refs/scopes/fetched-sources/<root>        the original files of a conversation that came from remotes
 refs/scopes/purged                        what was purged, by hashes of its ids
 refs/scopes/local/...                     what belongs to this machine and never leaves it, such as paths of sources
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
@@ -29,6 +31,8 @@ META = "refs/scopes/meta/"
 ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
 REMOTES = "refs/scopes/remotes/"
+REMOTE_SOURCES = "refs/scopes/remote-sources/"
+FETCHED_SOURCES = "refs/scopes/fetched-sources/"
 REMOTES_FILE = "remotes.json"  # of the store: the addresses of the remotes
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"

@@ -32,13 +32,15 @@ from scopes.sync.fetch import Fetched, fetch, new_objects
 from scopes.sync.git_process import describe_failure, run_limited
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
+from scopes.sync.incoming_sources import note_refused_sources
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.names import is_remote_ref, parse_remote_ref
+from scopes.sync.names import RemoteName, is_remote_ref, parse_remote_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import find_list
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
+from scopes.sync.source_push import PushedSources, bundle_sources
 from scopes.sync.unpacked_bundles import unpacked
 
 BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
@@ -79,11 +81,13 @@ class BundleCreated(Result):
     path: str
     conversations: tuple[BundledConversation, ...]
     size_bytes: int | None
+    sources: tuple[PushedSources, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 if a conversation was refused."""
-        return 1 if any(each.status == "refused" for each in self.conversations) else 0
+        """1 if a conversation was refused, or original files were."""
+        statuses = {*(each.status for each in self.conversations), *(each.status for each in self.sources)}
+        return 1 if "refused" in statuses else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +112,13 @@ def create_bundle(
     force: bool = False,
     allow_secrets: bool = False,
     include_open: bool = False,
+    with_sources: bool = False,
 ) -> BundleCreated:
     """Write the chosen conversations into a file, as a push to an empty remote would send them.
 
     The last message of an imported session that may still grow is held back, unless `include_open`.
 
+    With `with_sources` the original files of the conversations are in it, too.
     A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
     and has what was purged there. The list of what was purged here is in the bundle, too, as a push sends it. The file
     is written completely or not at all.
@@ -129,6 +135,7 @@ def create_bundle(
     gate_mode: Mode = "allow" if allow_secrets else "refuse"
     rows: list[BundledConversation] = []
     manifests: dict[str, Oid] = {}
+    names: dict[ConversationId, RemoteName] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
         open_tips, offers = OpenTips(repository, include_open=include_open), OfferGate(repository)
         has_secrets = False
@@ -139,14 +146,18 @@ def create_bundle(
                 reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
                 has_secrets = has_secrets or reason is not None
             rows.append(_describe(outgoing, reason))
+            if with_sources and reason is None:
+                names[conversation] = outgoing.name
+        found, sources = bundle_sources(repository, objects, names, gate_mode)
+        has_secrets = has_secrets or any(each.status == "refused" for each in sources)
     size = None
     if manifests:
-        with open_quarantine(repository.path, {**manifests, **find_list(repository)}) as quarantine:
+        with open_quarantine(repository.path, {**manifests, **found, **find_list(repository)}) as quarantine:
             made = _run_git(quarantine, connection)
             size = write_file(path, _read_pieces(made, gate_of(repository, gate_mode)), force=force)
     held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
     notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes())
-    return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, notes=notes)
+    return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
 
 
 def _write_manifest(
@@ -236,7 +247,8 @@ def verify_bundle(repository: Repository, path: str, connection: Connection) -> 
             if is_remote_ref(ref):
                 root = parse_remote_ref(ref).root
                 rows.append(BundledConversation(roots.get(root), root, "unacceptable", reason=error.message))
-    return BundleVerified(path=path, conversations=tuple(rows))
+    notes = tuple(note_refused_sources(incoming.refused))
+    return BundleVerified(path=path, conversations=tuple(rows), notes=notes)
 
 
 def bundle_remote(path: str, name: str = BUNDLE) -> Remote:

@@ -11,7 +11,7 @@ from scopes.ids import Oid
 from scopes.result import Note, Result
 from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
-from scopes.store.refs import REMOTES
+from scopes.store.refs import REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
@@ -153,7 +153,8 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
         removed = delete_remote(repository, name)
         forget_deleted(repository, name, read_deleted(repository.path, name))
         tx = RefTransaction(repository)
-        for ref, oid in repository.list_refs(*(f"{REMOTES}{each}/" for each in removed)).items():
+        prefixes = [f"{prefix}{each}/" for each in removed for prefix in (REMOTES, REMOTE_SOURCES)]
+        for ref, oid in repository.list_refs(*prefixes).items():
             tx.move_ref(ref, Oid(oid), None)
         if tx:
             tx.commit("remote", f"remove the remote {name}")

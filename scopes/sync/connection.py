@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from scopes.ids import Oid
 from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
 from scopes.store.recovery import remove_orphans
-from scopes.store.refs import PURGE_OFFERS, REMOTES
+from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
@@ -18,6 +18,7 @@ from scopes.sync.git_transport import GitTransport
 
 KNOWN = "refs/in/"
 KNOWN_LISTS = "refs/purged/"
+KNOWN_SOURCES = "refs/sources/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iter
     """
     repository.require_writable()
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
-    prefixes = {REMOTES: KNOWN, PURGE_OFFERS: KNOWN_LISTS} if knows_remotes else {}
+    prefixes = {REMOTES: KNOWN, PURGE_OFFERS: KNOWN_LISTS, REMOTE_SOURCES: KNOWN_SOURCES} if knows_remotes else {}
     known = {
         name + ref.removeprefix(prefix): Oid(oid)
         for prefix, name in prefixes.items()

@@ -6,7 +6,7 @@ its messages, as they keep what a forced push leaves out. Nothing is removed her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -28,12 +28,13 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
 from scopes.sync.family import list_members, list_there
 from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import newest_time
+from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there
 from scopes.sync.remotes import Remote
+from scopes.sync.source_push import delete_sources
 
 DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
 _KEPT: Final = Note(
@@ -108,8 +109,9 @@ def delete_on_remote(
     ]
     found = [*planned, *_push(repository, members, planned, connection)]
     _remember(repository, members[0].name, targets, found)
+    left = _delete_sources(repository, members, found, every, connection)
     rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
-    notes = (_KEPT,) if any(row.status == "deleted" for row in rows) else ()
+    notes = (*left, *((_KEPT,) if any(row.status == "deleted" for row in rows) else ()))
     return DeletedOnRemote(remote=members[0].name, address=members[0].address.text, names=rows, notes=notes)
 
 
@@ -124,6 +126,34 @@ class _Found(NamedTuple):
     status: DeletedStatus | Literal["planned"]
     update: RefUpdate | None = None
     reason: str | None = None
+
+
+def _delete_sources(
+    repository: Repository,
+    members: Iterable[Remote],
+    found: Sequence[_Found],
+    there: Collection[RemoteName],
+    connection: Connection,
+) -> tuple[Note, ...]:
+    """Delete the original files of conversations from each repository that does not have the conversation any more."""
+    notes: dict[Note, None] = {}
+    for member in members:
+        here = [each for each in found if each.remote == member and each.target.branch is None]
+        kept = {each.target.root for each in here if each.status not in {"deleted", "absent"}}
+        gone = dict.fromkeys(each.target for each in here if each.target.root not in kept)
+        notes |= dict.fromkeys(delete_sources(repository, member, [*_names_of(repository, gone, there)], connection))
+    return tuple(notes)
+
+
+def _names_of(
+    repository: Repository, targets: Iterable[_Target], there: Collection[RemoteName]
+) -> Iterator[RemoteName]:
+    """Yield the names of conversations on the remote; of one that it does not have any more, if it is here."""
+    for target in targets:
+        names = [name for name in there if name.root == target.root]
+        if not names and target.conversation is not None:
+            names = [name_of_conversation(repository, target.conversation)]
+        yield from names
 
 
 def _push(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.errors import Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
-from scopes.purge.on_remotes import rename_values
+from scopes.purge.on_remotes import SOURCES_THERE, rename_values
 from scopes.result import Result
 from scopes.store.config_write import read_setting, write_setting
-from scopes.store.refs import PURGE_OFFERS, REMOTES
+from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.remote_file import DEFAULT
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -20,7 +21,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, read_deleted, rename_deleted
 from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
 from scopes.sync.local_conversations import list_roots
-from scopes.sync.names import ON_REMOTE, parse_remote_name
+from scopes.sync.names import ON_REMOTE, parse_remote_name, sources_tracking_ref, tracking_ref
 from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import Remote, default_remote, replace_remotes, resolve_remote
 
@@ -58,7 +59,7 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
         tx = RefTransaction(repository)
         for before, after in names.items():
             rename_values(repository, before, after)
-            for prefix in (REMOTES, PURGE_OFFERS):
+            for prefix in (REMOTES, REMOTE_SOURCES, PURGE_OFFERS):
                 for ref, oid in repository.list_refs(f"{prefix}{before}/").items():
                     tx.rename_ref(ref, f"{prefix}{after}/{ref.rpartition('/')[2]}", oid)
             sent = repository.find_ref(SENT + before)
@@ -98,7 +99,7 @@ def set_remote_address(
     members = _list_family(repository, name)
     before = members[0]
     remote = Remote(name, address._replace(as_branches=address.as_branches or before.address.as_branches))
-    there = _list_roots_there(repository, remote, connection) if probe else None
+    there = _list_there(repository, remote, connection) if probe else None
     moved = _move_later(members, remote) if there is None else list(there)
     with exclusive_write(repository):
         replace_remotes(
@@ -109,16 +110,17 @@ def set_remote_address(
         known = {each.name: None if there is None else there[each] for each in moved}
         tx = RefTransaction(repository)
         for member in members:
-            roots = known.get(member.name, set())
-            for ref, oid in repository.list_refs(f"{REMOTES}{member.name}/").items():
-                if roots is not None and ref.rpartition("/")[2] not in roots:
+            kept = known.get(member.name, set())
+            tracked = repository.list_refs(f"{REMOTES}{member.name}/", f"{REMOTE_SOURCES}{member.name}/")
+            for ref, oid in tracked.items():
+                if kept is not None and ref not in kept:
                     tx.move_ref(ref, oid, None)
             tx.move_ref(SENT + member.name, repository.find_ref(SENT + member.name), None)
         if tx:
             tx.commit("remote", f"another address of the remote {name}")
     return RemoteChanged(
         name=name, address=address.text, change="moved", before=before.address.text,
-        conversations=None if there is None else sum(map(len, there.values())), default=_is_default(repository, name),
+        conversations=_count_conversations(there), default=_is_default(repository, name),
     )  # fmt: skip
 
 
@@ -140,17 +142,31 @@ def _move_later(members: list[Remote], remote: Remote) -> list[Remote]:
     return moved
 
 
-def _list_roots_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, set[Oid]]:
-    """Return which conversations each repository at an address has, also those that follow it."""
+def _list_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, set[str]]:
+    """Return what each repository at an address has, also those that follow it, by the refs that say so here."""
     members = [remote]
-    found: dict[Remote, set[Oid]] = {}
+    found: dict[Remote, set[str]] = {}
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         for member in members:  # which grows
             listed = connection.open(quarantine, member.address).list_refs(EVERY_REF_OF_SCOPES)
-            found[member] = {Oid(ref.rpartition("/")[2]) for ref in listed if ref.startswith(ON_REMOTE)}
+            found[member] = {ref for ref in (_find_tracking(member.name, each) for each in listed) if ref is not None}
             following = find_next_of(members) if is_closed(member, listed) else None
             members += [] if following is None else [following]
     return found
+
+
+def _count_conversations(there: Mapping[Remote, set[str]] | None) -> int | None:
+    if there is None:
+        return None
+    return sum(ref.startswith(REMOTES) for refs in there.values() for ref in refs)
+
+
+def _find_tracking(remote: str, ref: str) -> str | None:
+    """Return the ref here of what a ref of a remote has; None if that is no conversation and no original files."""
+    root = Oid(ref.rpartition("/")[2])
+    if ref.startswith(ON_REMOTE):
+        return tracking_ref(remote, root)
+    return sources_tracking_ref(remote, root) if ref.startswith(SOURCES_THERE) else None
 
 
 def show_remote(repository: Repository, name: str | None) -> RemoteShown:

@@ -29,6 +29,7 @@ from scopes.sync.family import add_member, choose_named, is_closed, learn_member
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
+from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
@@ -104,6 +105,10 @@ def fetch(
                 for note in _note_diverged(_without_offers(repository, receipt.rows), member, option)
             ),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
+            *note_sources(
+                [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
+            ),
+            *dict.fromkeys(note for each in receipts.values() for note in note_refused_sources(each.refused)),
             *_note_foreign(refused),
         ),
     )
@@ -177,6 +182,7 @@ class Receipt(NamedTuple):
     refused: what is not acceptable, and why, by the refs on the remote
     closed: whether new conversations are in another repository
     nothing: the error about conditions that no conversation meets
+    sources: the root commits of conversations with new original files
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -184,6 +190,7 @@ class Receipt(NamedTuple):
     refused: Mapping[str, Corrupt] = MappingProxyType({})
     closed: bool = False
     nothing: NotFound | None = None
+    sources: frozenset[Oid] = frozenset()
 
 
 def receive(
@@ -198,7 +205,8 @@ def receive(
         roots = list_roots(repository)
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
-        if not incoming.checked and not is_new_offer(repository, remote.name, incoming.lists):
+        is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
+        if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
         with exclusive_write(repository):
             checked.link_packs(repository.path, durable=repository.durable)
@@ -208,10 +216,12 @@ def receive(
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
                 rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
+                accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote))
-    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed)
+    sources = frozenset(name.root for name in incoming.sources)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources)
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
@@ -255,7 +265,7 @@ def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
 
 def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     """Return a note about refs of the remote that are no conversations."""
-    foreign = [ref for ref in refused if not is_remote_ref(ref)]
+    foreign = [ref for ref in refused if not is_remote_ref(ref) and not is_of_sources(ref)]
     if not foreign:
         return ()
     number = len(foreign)

@@ -18,7 +18,7 @@ from scopes.history.messages import (
     is_root,
     split_message_tree,
 )
-from scopes.history.purged import read_purged
+from scopes.history.purged import Purged, read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.model.codec import decode_document, read_head
 from scopes.model.conversation import decode_root
@@ -110,6 +110,11 @@ class FormatCheck:
             except Corrupt as error:
                 checked.append(error)
         return checked, before - self._unclaimed
+
+    @property
+    def purged(self) -> Purged:
+        """What was purged here, and may not come back."""
+        return self._purged
 
     def visit(self, objects: Iterable[Oid]) -> None:
         """Remember objects that belong to something that was checked elsewhere, or is no conversation."""

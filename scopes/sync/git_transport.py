@@ -74,6 +74,7 @@ _BUNDLES: Final = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _HEADER_BYTES: Final = 16
 _CONVERSATIONS: Final = "refs/scopes/v1/c/*"
 _PURGED: Final = "refs/scopes/v1/purged/*"
+_SOURCES: Final = "refs/scopes/v1/s/*"
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/scopes/v1/"
 _TRACE: Final = "curl-trace"
@@ -209,7 +210,7 @@ class GitTransport:
         """
         words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
         words += ["--progress"] if self._on_progress is not None else []
-        specs = [f"{refs}:{refs}" for refs in (_CONVERSATIONS, _PURGED)]
+        specs = [f"{refs}:{refs}" for refs in (_CONVERSATIONS, _PURGED, _SOURCES)]
         done = self._run([*_UNCHECKED, *words, "--", self._address.text, *specs])
         if done.code != 0:
             problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"

@@ -24,6 +24,7 @@ from scopes.sync.closed import REFSPEC as MARK
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import FormatCheck, ReceivedConversation, WantedConversation
 from scopes.sync.git_transport import INCOMING
+from scopes.sync.incoming_sources import IncomingSources, take_sources
 from scopes.sync.names import ON_REMOTE, RemoteName, find_own_name, parse_remote_ref, tracking_ref
 from scopes.sync.purged_lists import ON_REMOTE as PURGED_ON_REMOTE
 from scopes.sync.purged_lists import REFSPEC as LISTS
@@ -45,6 +46,7 @@ class Incoming(NamedTuple):
     refused: why, by the refs on the remote, which may be no names of conversations
     lists: what machines have purged, as the remote says it: the commits, by machine
     closed: whether new conversations are in another repository
+    sources: the original files that came with conversations, and are new
     """
 
     checked: Sequence[ReceivedConversation]
@@ -52,6 +54,7 @@ class Incoming(NamedTuple):
     refused: Mapping[str, Corrupt]
     lists: Mapping[str, Oid] = MappingProxyType({})
     closed: bool = False
+    sources: Mapping[RemoteName, Oid] = MappingProxyType({})
 
 
 @contextmanager
@@ -77,6 +80,9 @@ def fetch_acceptable(
                 wanted = [name.ref for name in names]
                 has_more = bool(found.lists or found.closed)
             except Corrupt as error:
+                if search.leave_sources(quarantine, error, refused):  # once more without original files
+                    quarantine = quarantines.enter_context(quarantine_of(repository))
+                    continue
                 wanted = search.list_refs(quarantine, refspecs)
                 bad = search.find_bad(wanted, error)
                 has_more = search.has_left_out
@@ -105,6 +111,11 @@ class _Search:
         self._left = MAX_FETCHES
         self.has_left_out = False  # something beside conversations was not acceptable
         self._others = [LISTS, MARK]  # to fetch with everything else
+        self._sources = IncomingSources(repository, remote.name)
+
+    def leave_sources(self, quarantine: Quarantine, error: Corrupt, refused: dict[str, Corrupt]) -> bool:
+        """Fetch no original files from now on; return False if the remote has none, or they were left before."""
+        return self._sources.leave(self._connection.open(quarantine, self._remote.address), error, refused)
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
         """Return the refs of the remote that refspecs are about."""
@@ -134,9 +145,9 @@ class _Search:
             Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
-        specs = [*refspecs, *self._others]
+        specs = [*refspecs, *self._sources.list_refspecs(refspecs, transport), *self._others]
         incoming = transport.fetch(specs) if specs else {}
-        lists, mark = take_lists(incoming), take_mark(incoming)
+        lists, mark, sources = take_lists(incoming), take_mark(incoming), take_sources(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
             check_packs(quarantine, self._connection.limits)
@@ -172,9 +183,11 @@ class _Search:
             check.visit(objects)
         good = self._check_lists(check, received, lists, refused)
         closed = mark is not None and self._check_mark(check, mark, refused)
+        names = [*(each.name for each in checked), *unchanged]
+        with_sources = self._sources.check(check, received, sources, names, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, good, closed)
+        return Incoming(checked, unchanged, refused, good, closed, with_sources)
 
     def _check_mark(self, check: FormatCheck, mark: Oid, refused: dict[str, Corrupt]) -> bool:
         """Return True if the repository is closed; a mark that is bad is not fetched again."""

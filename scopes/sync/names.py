@@ -1,7 +1,9 @@
 """The names of refs: of a conversation on a remote, and of what is known about it here.
 
 refs/scopes/v1/c/<project>/<yyyymm>/<root commit>   on a remote: the manifest of a conversation
+refs/scopes/v1/s/<project>/<yyyymm>/<root commit>   on a remote: its original files, if they were pushed
 refs/scopes/remotes/<remote>/<root commit>          here: the last manifest that the remote had
+refs/scopes/remote-sources/<remote>/<root commit>   here: the last original files that the remote had
 
 A name on a remote is a function of the root commit, so a conversation has the same one on every machine.
 """
@@ -18,9 +20,9 @@ from scopes.history.messages import MESSAGE_FILE, is_root
 from scopes.ids import Oid, is_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.conversation import Root, decode_root
-from scopes.purge.on_remotes import CONVERSATIONS
+from scopes.purge.on_remotes import CONVERSATIONS, SOURCES_THERE
 from scopes.store.objects import Commit
-from scopes.store.refs import REMOTES
+from scopes.store.refs import REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import find_blob
 
@@ -43,6 +45,11 @@ class RemoteName(NamedTuple):
         """The ref on the remote."""
         return f"{ON_REMOTE}{self.project}/{self.month}/{self.root}"
 
+    @property
+    def sources_ref(self) -> str:
+        """The ref on the remote with the original files."""
+        return SOURCES_THERE + self.ref.removeprefix(ON_REMOTE)
+
 
 def is_remote_ref(ref: str) -> bool:
     """Return True if a ref is the name of a conversation on a remote."""
@@ -64,6 +71,11 @@ def parse_remote_ref(ref: str) -> RemoteName:
 def tracking_ref(remote: str, root: Oid) -> str:
     """Return the ref with the last manifest of a conversation that a remote had."""
     return f"{REMOTES}{remote}/{root}"
+
+
+def sources_tracking_ref(remote: str, root: Oid) -> str:
+    """Return the ref with the last original files of a conversation that a remote had."""
+    return f"{REMOTE_SOURCES}{remote}/{root}"
 
 
 def parse_remote_name(text: str) -> str:

@@ -9,7 +9,7 @@ from scopes.clock import new_id
 from scopes.history.purged import read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.purge.on_remotes import forget_values, read_values
+from scopes.purge.on_remotes import forget_values, read_values, roots_in
 from scopes.result import Note, plural
 from scopes.store.machine import machine_id
 from scopes.store.refs import PURGED
@@ -31,7 +31,7 @@ NEWER_ON_REMOTE: Final = (
 def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
     """Return the conversations of which some remotes have what was purged here, sorted."""
     values = read_values(repository.path)
-    wanted = {ref.rpartition("/")[2] for remote in remotes for ref in values.get(remote.name, {})}
+    wanted = roots_in(ref for remote in remotes for ref in values.get(remote.name, {}))
     return sorted(name for root, name in list_roots(repository).items() if root in wanted)
 
 
@@ -92,7 +92,8 @@ class PurgedOnRemote:
                 tx.move_ref(SENT + self._remote, self._repository.find_ref(SENT + self._remote), sent.new)
                 tx.commit("push", f"push what was purged to {self._remote}")
             self.forget(ref for ref in gone if ref not in left)
-        return (*_note("was deleted", "were deleted", len(gone) - len(left), None), *_note_left(len(left)))
+        kept = len(roots_in(left))
+        return (*_note("was deleted", "were deleted", len(roots_in(gone)) - kept, None), *_note_left(kept))
 
     def _list_gone(self) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, with their values there."""

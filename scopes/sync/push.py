@@ -42,6 +42,7 @@ from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import EVERYTHING, refspec_of
 from scopes.sync.remotes import Remote, remote_option
+from scopes.sync.source_push import PushedSources, push_sources
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
@@ -92,7 +93,8 @@ class _Planned(NamedTuple):
 class Pushed(Result):
     """What a push sent, or with `dry_run` would send.
 
-    `unchanged` is the number of conversations of which the remote had everything.
+    `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
+    files.
     """
 
     remote: str
@@ -100,11 +102,13 @@ class Pushed(Result):
     conversations: tuple[PushedConversation, ...]
     unchanged: int
     dry_run: bool = False
+    sources: tuple[PushedSources, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """1 if something was not taken by the remote."""
-        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) else 0
+        refused = (each.status == "refused" for each in self.sources)
+        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) or any(refused) else 0
 
 
 def push(
@@ -117,6 +121,7 @@ def push(
     allow_secrets: bool = False,
     include_open: bool = False,
     purged: bool = False,
+    with_sources: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote; if none is chosen, those that it has already.
@@ -125,8 +130,10 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. A repository that is full is closed, and new ones go to the next. A dry run asks
-    nobody and writes nothing: it compares with what the remote had when it was last seen.
+    that were purged are deleted there. With `with_sources` original files follow their conversations; where one may
+    have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
+    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what the remote had when it was
+    last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -148,12 +155,15 @@ def push(
     rows: dict[ConversationId, PushedConversation] = {}
     pushes: list[_Push] = []
     deleted: list[Note] = []
+    places: dict[Remote, list[ConversationId]] = {}
     for member, conversations in placement.preview(chosen) if dry_run else placement.walk(chosen):
         each = _Push(run, member)
         if conversations:
             rows |= each.preview(conversations) if dry_run else each.run(conversations)
         deleted += () if dry_run else each.finish(purged=purged)
         pushes.append(each)
+        places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
+    sources = push_sources(repository, places, connection, run.mode, wanted=with_sources, dry_run=dry_run)
     rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     return Pushed(
@@ -162,8 +172,10 @@ def push(
         conversations=shown,
         unchanged=len(chosen) - len(shown),
         dry_run=dry_run,
+        sources=sources.rows,
         notes=(
-            *((_SECRETS,) if any(each.has_found_secrets for each in pushes) else ()),
+            *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
+            *sources.notes,
             *placement.notes,
             *_note_held(shown, run.option),
             *left,

@@ -14,6 +14,7 @@ from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
 from scopes.sync.push import Pushed, PushedConversation
 from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
+from scopes.sync.source_push import PushedSources
 
 _ROOT = "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
 _ADDRESS = "git@example.org:team/talks.git"
@@ -83,6 +84,14 @@ REMOTE_SAMPLES = {
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
         ),
     ),
+    "pushed-files": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=0,
+        conversations=(PushedConversation("conv-001", _ROOT, "new", 2, 12),),
+        sources=(
+            PushedSources("conv-001", "new", 3),
+            PushedSources("conv-002", "refused", reason="a possible secret would leave the store"),
+        ),
+    ),
     "push-preview": Pushed(
         remote="origin", address=_ADDRESS, unchanged=3, dry_run=True,
         conversations=(
@@ -128,6 +137,7 @@ REMOTE_SAMPLES = {
             BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret would leave the store"),
             BundledConversation("conv-003", "ab" * 20, "included", "Growing", 1, 3, held_back=1),
         ),
+        sources=(PushedSources("conv-001", "new", 3),),
     ),
     "bundled-nothing": BundleCreated(
         path="/media/usb/talks.bundle", size_bytes=None,

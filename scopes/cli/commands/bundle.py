@@ -8,7 +8,16 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Force, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import BundleFile, Everything, IncludeOpen, OfProject, OfYear, ToGet, ToSend
+from scopes.cli.sharing_options import (
+    BundleFile,
+    Everything,
+    IncludeOpen,
+    OfProject,
+    OfYear,
+    ToGet,
+    ToSend,
+    WithSources,
+)
 from scopes.errors import Invalid
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 
@@ -24,6 +33,7 @@ def bundle_create(
     force: Force = False,
     allow_secrets: AllowSecrets = False,
     include_open: IncludeOpen = False,
+    with_sources: WithSources = False,
 ) -> int:
     """Write conversations into a file, to carry them by hand.
 
@@ -31,11 +41,13 @@ def bundle_create(
     needs no connection and no other file: bundle import reads it on another machine. As with push, everything is
     searched for secrets first; a conversation that may have one is left out, and the exit code is 1. An open last
     message of an imported session, which may still grow, is held back, and said to be, unless --include-open is given.
+    --with-sources adds the files that conversations were imported from, byte by byte; see push.
 
     Examples:
       scopes bundle create talks.bundle --all
       scopes bundle create shop.bundle --project . --since '1 month ago'
       scopes bundle create talks.bundle conv-001 conv-002 --force
+      scopes bundle create whole.bundle conv-001 --with-sources
     """
     invocation: Invocation = context.obj
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
@@ -44,7 +56,7 @@ def bundle_create(
     with connect(invocation) as connection:
         result = create_bundle(
             invocation.repository(), _path_of(invocation, file), selection, connection,
-            force=force, allow_secrets=allow_secrets, include_open=include_open,
+            force=force, allow_secrets=allow_secrets, include_open=include_open, with_sources=with_sources,
         )  # fmt: skip
     return invocation.show(result)
 

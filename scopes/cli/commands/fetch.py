@@ -37,7 +37,8 @@ def fetch(
 
     Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
     into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
-    are taken, and the exit code is 7.
+    are taken, and the exit code is 7. Original files that were pushed with a conversation (push --with-sources) come
+    with it; of those that are not acceptable nothing is taken, and a note says so.
 
     --project means the same in all commands: the directory of a project, . for the current one; its name, which is the
     last part of its directory or of the address of its repository; or that address. Other clones of the repository here

@@ -9,7 +9,7 @@ from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend
+from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.sync.push import push as run_push
@@ -34,6 +34,7 @@ def push(
         bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
     ] = False,
     include_open: IncludeOpen = False,
+    with_sources: WithSources = False,
     allow_secrets: AllowSecrets = False,
     dry_run: DryRun = False,
 ) -> int:
@@ -59,6 +60,9 @@ def push(
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
 
+    --with-sources also sends the files that a conversation was imported from, byte by byte, once they were searched for
+    secrets, too. See ORIGINAL FILES in the manual page.
+
     --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. See DELETING in
     the manual page. After a purge, --purged replaces what the remote still has, and deletes conversations there that
     were purged as a whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere
@@ -70,12 +74,14 @@ def push(
       scopes push conv-001 conv-002 --remote backup
       scopes push --project . --since '1 month ago'
       scopes push --all
+      scopes push conv-001 --with-sources --dry-run
+      scopes push conv-001 --with-sources
       scopes push --delete conv-001 conv-002/try-sqlite
       scopes push --purged
     """
     invocation: Invocation = context.obj
     if delete:
-        others = any((everything, project, since, year, force, purged, include_open, allow_secrets))
+        others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others)
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
@@ -84,16 +90,9 @@ def push(
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
         result = run_push(
-            repository,
-            chosen,
-            selection,
-            connection,
-            force=force,
-            allow_secrets=allow_secrets,
-            include_open=include_open,
-            purged=purged,
-            dry_run=dry_run,
-        )
+            repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
+            include_open=include_open, purged=purged, with_sources=with_sources, dry_run=dry_run,
+        )  # fmt: skip
     return invocation.show(result)
 
 

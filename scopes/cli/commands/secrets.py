@@ -169,7 +169,8 @@ def _find_outside(
 def _find_elsewhere(repository: Repository) -> list[SecretRow]:
     """Search all that a push would send; it is loaded only if it is needed."""
     found: list[SecretRow] = load("scopes.sync.outgoing_secrets:find_outgoing_secrets")(repository)
-    return found
+    files: list[SecretRow] = load("scopes.sync.outgoing_sources:find_source_secrets")(repository)
+    return [*found, *files]
 
 
 @contextmanager

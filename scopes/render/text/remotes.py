@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scopes.sync.pull import Pulled, PulledBranch
     from scopes.sync.push import Pushed, PushedConversation
     from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
+    from scopes.sync.source_push import PushedSources
 
 _REMOTES = (Column("Remote", "id"), Column("Conversations", align="right"), Column("Address", flexible=True))
 _PUSHED = (
@@ -32,6 +33,13 @@ _PUSHED = (
     Column("State"),
     Column("Branches", align="right"),
     Column("Messages", align="right"),
+    Column("Reason", flexible=True),
+)
+_SOURCES = (
+    Column("Conversation", "id"),
+    Column("What"),
+    Column("State"),
+    Column("Files", align="right"),
     Column("Reason", flexible=True),
 )
 _DELETED = (
@@ -139,6 +147,7 @@ def render_pushed(result: Pushed, view: View) -> None:
     if result.conversations:
         title = f"Would Be Pushed to {result.remote}" if result.dry_run else None
         _write_with_reasons(view, _PUSHED, list(map(_pushed_row, result.conversations)), title)
+    _write_sources(result.sources, view)
     if result.dry_run:
         view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
@@ -146,6 +155,16 @@ def render_pushed(result: Pushed, view: View) -> None:
         view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
     if not result.conversations and not result.unchanged:
         view.aside("there was no conversation to push")
+
+
+def _write_sources(sources: Sequence[PushedSources], view: View) -> None:
+    """Write a row for each conversation whose original files were to be sent."""
+    if sources:
+        rows = [
+            (row.conversation, "original files", _state(row.status), str(row.files), row.reason or "")
+            for row in sources
+        ]
+        _write_with_reasons(view, _SOURCES, rows)
 
 
 def _write_with_reasons(
@@ -227,6 +246,7 @@ def render_cloned(result: Cloned, view: View) -> None:
 def render_bundle_created(result: BundleCreated, view: View) -> None:
     """Write a row for each conversation that was chosen, and where the bundle is."""
     _write_bundled(view, result.conversations)
+    _write_sources(result.sources, view)
     if result.size_bytes is None:
         view.aside("no bundle was written")
     elif view.terminal:

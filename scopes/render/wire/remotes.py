@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scopes.model.encoding import without_none
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scopes.sync.pull import Pulled
     from scopes.sync.push import Pushed
     from scopes.sync.remote_conversations import RemoteConversationList
+    from scopes.sync.source_push import PushedSources
 
 
 @to_wire.register
@@ -91,7 +93,13 @@ def format_pushed(result: Pushed) -> dict[str, object]:
             for row in result.conversations
         ],
         "unchanged": result.unchanged,
+        **_sources(result.sources),
     }
+
+
+def _sources(sources: Sequence[PushedSources]) -> dict[str, object]:
+    """Return an object for each conversation whose original files were to be sent; nothing if there are none."""
+    return {"sources": [without_none(**row._asdict()) for row in sources]} if sources else {}
 
 
 @to_wire.register
@@ -139,6 +147,7 @@ def format_bundle_created(result: BundleCreated) -> dict[str, object]:
         conversations=[
             without_none(**row._asdict() | {"held_back": row.held_back or None}) for row in result.conversations
         ],
+        **_sources(result.sources),
     )
 
 

@@ -1,0 +1,190 @@
+"""Decide which original files of a conversation a push sends, and search them for secrets as everything that leaves.
+
+They are what agents' programs wrote: system prompts and outputs of tools, too. So they leave only on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from scopes.errors import Refused
+from scopes.history.source_sets import SourceInSet, choose_newest, encode_set, walk_set, write_alone
+from scopes.history.sources import CHUNKS, SEGMENTS, SOURCES, read_source_record
+from scopes.ids import Oid
+from scopes.importers.archive import walk_segments, without_paths
+from scopes.model.codec import MAX_MESSAGE_BYTES
+from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.secrets.gates import gate_of
+from scopes.secrets.scan import SecretRow
+from scopes.store.objects import COMMIT, object_id
+from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.refs import FETCHED_SOURCES
+from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.trees import read_blob, walk_blobs
+from scopes.sync.local_conversations import list_roots
+from scopes.sync.names import sources_tracking_ref, tracking_ref
+
+_SHOWN: Final = 60  # characters of the name of a source
+_BETWEEN: Final = b" \t\r\n,"  # records of a file that is one JSON document
+_AROUND: Final = _BETWEEN + b"[]"
+
+
+class OutgoingSources(NamedTuple):
+    """The original files of a conversation as a remote is to have them.
+
+    oid: the commit; None if there are no such files
+    files: how many
+    left_out: names of those that are of another conversation, too, which the remote does not have
+    """
+
+    oid: Oid | None
+    files: int = 0
+    encoded: bytes = b""
+    sources: tuple[SourceInSet, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def write(self, objects: Objects, cleared: Cleared) -> Oid:
+        """Write the commit, which a gate has cleared together with all that it reaches, and return it.
+
+        Raises:
+            ValueError: another one was cleared.
+        """
+        if cleared.data != self.encoded:
+            raise ValueError("these original files were not cleared")
+        return objects.write(COMMIT, cleared.data)
+
+
+class SourcePlans:
+    """Plans what a push to one repository of a remote, or to somebody who has nothing (None), sends of original files.
+
+    included: the roots of conversations that leave, too; family: the names of all repositories of the remote
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        remote: str | None,
+        included: frozenset[Oid] = frozenset(),
+        family: Collection[str] = (),
+    ) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._included = included
+        self._family = family
+
+    @cached_property
+    def _own(self) -> dict[Oid, list[SourceInSet]]:
+        """What was imported here, by the root commits of the conversations."""
+        found: dict[Oid, list[SourceInSet]] = {}
+        for _, value in sorted(self._repository.list_refs(SOURCES).items()):
+            record = read_source_record(self._repository, Oid(value))
+            for root in dict.fromkeys((record.root, *record.more_roots)):
+                found.setdefault(root, []).append(SourceInSet(Oid(value), record))
+        return found
+
+    def plan(self, objects: Objects, root: Oid) -> OutgoingSources:
+        """Return what is here and what the remote has, together; `objects` gets the commits of single sources.
+
+        Raises:
+            Corrupt, NotFound: something is damaged.
+        """
+        refs = [f"{FETCHED_SOURCES}{root}"]
+        refs += [] if self._remote is None else [sources_tracking_ref(self._remote, root)]
+        fetched = [Oid(value) for ref in refs if (value := self._repository.find_ref(ref)) is not None]
+        own = [each._replace(commit=without_paths(objects, each.commit)) for each in self._own.get(root, ())]
+        chosen = choose_newest(own, *(walk_set(self._repository, oid) for oid in fetched))
+        sources = [each for each in chosen.values() if self._may_leave(each, root)]
+        left_out = tuple(name_source(each) for each in chosen.values() if not self._may_leave(each, root))
+        if not sources:
+            return OutgoingSources(None, left_out=left_out)
+        alone = {each.key: write_alone(objects, each) for each in sources}
+        encoded = encode_set(objects, root, alone)
+        kept = tuple(each._replace(commit=alone[each.key]) for each in sources)
+        return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out)
+
+    def _may_leave(self, source: SourceInSet, root: Oid) -> bool:
+        """Return True if the other conversations of a file are on the remote, too, in whichever of its repositories."""
+        others = {source.record.root, *source.record.more_roots} - {root} - self._included
+        return all(any(self._is_there(name, other) for name in self._family) for other in others)
+
+    def _is_there(self, remote: str, root: Oid) -> bool:
+        return self._repository.find_ref(tracking_ref(remote, root)) is not None
+
+
+def clear_sources(objects: Objects, outgoing: OutgoingSources, known: Oid | None, gate: Gate) -> Cleared:
+    """Search the original files that the other side does not have, and return the commit as it may leave.
+
+    known: what the other side has
+
+    Raises:
+        SecretsFound: there may be a secret.
+        Refused: a record of a file is too large to be received.
+    """
+    there = set() if known is None else {each.commit for each in walk_set(objects, known)}
+    for source in outgoing.sources:
+        if source.commit not in there:
+            _inspect(objects, source, gate)
+    return gate.clear_inspected(outgoing.encoded)
+
+
+def find_source_secrets(repository: Repository) -> list[SecretRow]:
+    """Return what would keep original files from being pushed, and is not allowed: a scan reads only messages."""
+    rows: list[SecretRow] = []
+    objects = ObjectsInMemory(repository)
+    roots = list_roots(repository)
+    plans = SourcePlans(repository, None, frozenset(roots))
+    for root, conversation in roots.items():
+        gate = gate_of(repository, "refuse")
+        for source in plans.plan(objects, root).sources:
+            _inspect(objects, source, gate)
+        rows += [
+            SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
+            for leak in gate.leaks
+        ]
+    return rows
+
+
+def _inspect(objects: Objects, source: SourceInSet, gate: Gate) -> None:
+    place = f"the original file {name_source(source)}"
+    starts = sorted({segment.span.offset for segment in walk_segments(objects, source.commit)})
+    position = 0
+    gate.inspect_text(read_commit(objects, source.commit).subject, place)
+    for path, oid in walk_blobs(objects, read_commit(objects, source.commit).tree):
+        data = read_blob(objects, oid)
+        if len(data) > MAX_MESSAGE_BYTES:
+            size = f"{len(data) >> 20} MiB; the limit is {MAX_MESSAGE_BYTES >> 20} MiB"
+            raise Refused(f"a record of {name_source(source)} has {size}", hint="push without --with-sources")
+        if path.startswith(CHUNKS):
+            _inspect_chunk(data, [start - position for start in starts if start > position], place, gate)
+            position += len(data)
+        else:
+            for line in data.splitlines() if path.startswith(SEGMENTS) else [data]:
+                gate.inspect(line, place)
+
+
+def _split(data: bytes, cuts: list[int]) -> Iterator[bytes]:
+    """Yield a chunk record by record; a chunk ends at the end of a record."""
+    start = 0
+    for cut in cuts:
+        if cut >= len(data):
+            break
+        yield data[start:cut]
+        start = cut
+    yield data[start:]
+
+
+def _inspect_chunk(data: bytes, cuts: list[int], place: str, gate: Gate) -> None:
+    """Search a chunk line by line, as JSON if that is what a line has; then record by record, which may have lines."""
+    found = [gate.inspect(line.strip(_BETWEEN), place) for line in data.splitlines()]
+    for record in () if any(found) else _split(data, cuts):
+        whole, bare = record.strip(_BETWEEN), record.strip(_AROUND)
+        if not gate.inspect(whole, place) and bare != whole:
+            gate.inspect(bare, place)
+
+
+def name_source(source: SourceInSet) -> str:
+    """Return the native id of a source, and the name of its part, as people are told of it."""
+    part = "" if source.record.part is None else f"/{source.record.part}"
+    return f"{source.record.native_id}{part}"[:_SHOWN]

@@ -1,0 +1,293 @@
+"""`push --with-sources`: send original files after their conversations; and replace or delete what is there of them.
+
+What a purge has removed from original files is replaced on a remote by every push, whether files were asked for or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.errors import Refused, SecretsFound
+from scopes.history.source_sets import walk_set
+from scopes.history.transaction import RefTransaction
+from scopes.ids import ConversationId, Oid
+from scopes.purge.on_remotes import forget_values, read_values
+from scopes.result import Note, plural
+from scopes.secret_scan.clearance import Mode
+from scopes.secrets.gates import gate_of
+from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.repository import Objects, Repository
+from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.fetch import receive
+from scopes.sync.git_transport import PushStatus, RefUpdate
+from scopes.sync.incoming_sources import EVERY_SOURCE
+from scopes.sync.local_conversations import name_of_conversation
+from scopes.sync.names import RemoteName, sources_tracking_ref
+from scopes.sync.outgoing_sources import SourcePlans, clear_sources
+from scopes.sync.push_batches import send
+from scopes.sync.remote_selection import refspec_of
+from scopes.sync.remotes import Remote
+
+TRIES: Final = 5
+SourcesStatus: TypeAlias = Literal["new", "updated", "refused", "deleted"]
+
+
+class PushedSources(NamedTuple):
+    """What became of the original files of a conversation; `files` is how many the remote has now.
+
+    status: `deleted` if all of them were purged; `refused` by the remote or by scopes, for the `reason`
+    """
+
+    conversation: ConversationId
+    status: SourcesStatus
+    files: int = 0
+    reason: str | None = None
+
+
+class _Change(NamedTuple):
+    """A change of a ref with original files; `before` is what was known of the remote."""
+
+    conversation: ConversationId
+    name: RemoteName
+    update: RefUpdate
+    files: int
+    before: Oid | None
+
+
+class SourcesPushed(NamedTuple):
+    """What a push did about original files: a row for each conversation with a change, sorted by its name."""
+
+    rows: tuple[PushedSources, ...]
+    notes: tuple[Note, ...]
+    has_found_secrets: bool
+
+
+def push_sources(
+    repository: Repository,
+    places: Mapping[Remote, Sequence[ConversationId]],
+    connection: Connection,
+    mode: Mode,
+    *,
+    wanted: bool,
+    dry_run: bool,
+) -> SourcesPushed:
+    """Push the files of conversations to the repositories of a remote that have these; unless wanted, what was purged.
+
+    A dry run asks nobody: a repository is as it was when it was last seen, but has its conversations.
+    """
+    pushes = {
+        member: _SourcePush(repository, member, [each.name for each in places], connection, mode, wanted=wanted)
+        for member in places
+    }
+    needed = {member: chosen for member, chosen in places.items() if pushes[member].is_needed and chosen}
+    names = {each: name_of_conversation(repository, each) for chosen in needed.values() for each in chosen}
+    rows: dict[ConversationId, PushedSources] = {}
+    for member, chosen in needed.items():
+        waiting = {each: names[each] for each in chosen}
+        there = frozenset(name.root for name in names.values())
+        rows |= pushes[member].preview(waiting, there) if dry_run else pushes[member].run(waiting)
+    left_out = dict.fromkeys(name for each in pushes.values() for name in each.left_out)
+    has_found_secrets = any(each.has_found_secrets for each in pushes.values())
+    return SourcesPushed(
+        tuple(rows[each] for each in sorted(rows)), tuple(_note_left_out([*left_out])), has_found_secrets
+    )
+
+
+def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
+    """Yield a note about files that do not leave, because another conversation is in them."""
+    if names:
+        files = f"{len(names)} original {plural(len(names), 'file')} of several conversations"
+        text = f"{files} {_were(len(names))} not pushed"
+        yield Note(f"{text}: {', '.join(names[:5])}", "push all conversations that are in it")
+
+
+class _SourcePush:
+    """A push of original files to one repository of a remote.
+
+    family: the names of all repositories of the remote; wanted: send all; without it, only what was purged is replaced
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        remote: Remote,
+        family: Sequence[str],
+        connection: Connection,
+        mode: Mode,
+        *,
+        wanted: bool,
+    ) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._family = family
+        self._connection = connection
+        self._mode = mode
+        self._wanted = wanted
+        self._rows: dict[ConversationId, PushedSources] = {}
+        self.left_out: dict[str, None] = {}
+        self.has_found_secrets = False
+
+    @property
+    def is_needed(self) -> bool:
+        """Return True if files are wanted, or the repository still has something that was purged."""
+        return self._wanted or self._remote.name in read_values(self._repository.path)
+
+    def run(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, PushedSources]:
+        """Push the files of conversations that the repository has; return what became of those with a change."""
+        for _ in range(TRIES):
+            waiting = self._push_once(waiting)
+            if not waiting:
+                break
+            with quarantine_of(self._repository) as quarantine:
+                specs = [refspec_of(name) for name in waiting.values()]
+                receive(self._repository, self._remote, quarantine, specs, self._connection)
+        return self._rows
+
+    def preview(
+        self, waiting: Mapping[ConversationId, RemoteName], there: frozenset[Oid]
+    ) -> dict[ConversationId, PushedSources]:
+        """Return what `run` would do if the remote also has the conversations with some roots."""
+        for change in self._plan_all(ObjectsInMemory(self._repository), waiting, there):
+            self._note(change)
+        return self._rows
+
+    def _push_once(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, RemoteName]:
+        """Push each change once, and return those that the remote has moved."""
+        with shared_write(self._repository):
+            changes = {each.update.ref: each for each in self._plan_all(self._repository, waiting, frozenset())}
+        moved: dict[ConversationId, RemoteName] = {}
+        if not changes:
+            return moved
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            for statuses in send(transport, [each.update for each in changes.values()]):
+                self._remember([changes[status.update.ref] for status in statuses if status.reason is None])
+                for status in statuses:
+                    change = changes[status.update.ref]
+                    self._note(change, status)
+                    if status.moved:
+                        moved[change.conversation] = change.name
+        return moved
+
+    def _plan_all(
+        self, objects: Objects, chosen: Mapping[ConversationId, RemoteName], included: frozenset[Oid]
+    ) -> list[_Change]:
+        """Return the changes of the files of conversations; a file that may not leave is noted."""
+        purged = read_values(self._repository.path).get(self._remote.name, {})
+        plans = SourcePlans(self._repository, self._remote.name, included, self._family)
+        found: list[_Change] = []
+        for conversation, name in chosen.items():
+            self._rows.pop(conversation, None)  # that of an earlier try
+            ref, is_purged = name.sources_ref, name.sources_ref in purged
+            if not (self._wanted or is_purged):
+                continue
+            try:
+                before, new, files = self._plan(objects, plans, name)
+            except (SecretsFound, Refused) as error:
+                self.has_found_secrets = self.has_found_secrets or isinstance(error, SecretsFound)
+                self._rows[conversation] = PushedSources(conversation, "refused", reason=error.message)
+                continue
+            if new != before or is_purged:
+                there = Oid(purged[ref]) if is_purged else before
+                found.append(_Change(conversation, name, RefUpdate(ref, there, new), files, before))
+        return found
+
+    def _plan(self, objects: Objects, plans: SourcePlans, name: RemoteName) -> tuple[Oid | None, Oid | None, int]:
+        """Return what the remote has, what it is to have, and how many files that are."""
+        known = self._repository.find_ref(sources_tracking_ref(self._remote.name, name.root))
+        before = None if known is None else Oid(known)
+        if not self._wanted:
+            return before, before, 0 if before is None else len(list(walk_set(self._repository, before)))
+        outgoing = plans.plan(objects, name.root)
+        self.left_out |= dict.fromkeys(outgoing.left_out)
+        if outgoing.oid in {None, before}:
+            return before, before, outgoing.files
+        cleared = clear_sources(objects, outgoing, before, gate_of(self._repository, self._mode))
+        return before, outgoing.write(objects, cleared), outgoing.files
+
+    def _note(self, change: _Change, status: PushStatus | None = None) -> None:
+        name, update = change.conversation, change.update
+        if status is not None and status.reason is not None:
+            reason = "the remote has moved" if status.moved else status.reason
+            self._rows[name] = PushedSources(name, "refused", reason=reason)
+        elif status is not None and status.had_it:
+            self._rows.pop(name, None)
+        else:
+            kind: SourcesStatus = "deleted" if update.new is None else "new" if update.old is None else "updated"
+            self._rows[name] = PushedSources(name, kind, change.files)
+
+    def _remember(self, changes: Sequence[_Change]) -> None:
+        """Record what the remote has confirmed."""
+        if not changes:
+            return
+        with exclusive_write(self._repository):
+            tx = RefTransaction(self._repository)
+            for change in changes:
+                ref = sources_tracking_ref(self._remote.name, change.name.root)
+                if self._repository.find_ref(ref) == change.before:  # else another process has seen it since
+                    tx.move_ref(ref, change.before, change.update.new)
+            forget_values(self._repository, self._remote.name, [change.update.ref for change in changes])
+            if tx:
+                count = len(changes)
+                names = f"{count} {plural(count, 'conversation')}"
+                tx.commit("push", f"push original files of {names} to {self._remote.name}")
+
+
+def bundle_sources(
+    repository: Repository, objects: Objects, names: Mapping[ConversationId, RemoteName], mode: Mode
+) -> tuple[dict[str, Oid], tuple[PushedSources, ...]]:
+    """Write the original files of some conversations for somebody who has nothing else than these; return them by ref.
+
+    Also return what became of each.
+    """
+    plans = SourcePlans(repository, None, frozenset(name.root for name in names.values()))
+    found: dict[str, Oid] = {}
+    rows: list[PushedSources] = []
+    for conversation, name in names.items():
+        try:
+            outgoing = plans.plan(objects, name.root)
+            if outgoing.oid is not None:
+                cleared = clear_sources(objects, outgoing, None, gate_of(repository, mode))
+                found[name.sources_ref] = outgoing.write(objects, cleared)
+                rows.append(PushedSources(conversation, "new", outgoing.files))
+        except (SecretsFound, Refused) as error:
+            rows.append(PushedSources(conversation, "refused", reason=error.message))
+    return found, tuple(rows)
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def delete_sources(
+    repository: Repository, remote: Remote, names: Sequence[RemoteName], connection: Connection
+) -> tuple[Note, ...]:
+    """Delete the original files of conversations from a remote, and forget that it had them.
+
+    Raises:
+        Inaccessible: the remote does not answer.
+    """
+    if not names:
+        return ()
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
+        transport = connection.open(quarantine, remote.address)
+        there = transport.list_refs(EVERY_SOURCE)
+        found = [name for name in names if name.sources_ref in there]
+        for name in found:
+            transport.delete(name.sources_ref, there[name.sources_ref])
+        left = transport.list_refs(EVERY_SOURCE).keys() if found else frozenset[str]()
+    with exclusive_write(repository):
+        tx = RefTransaction(repository)
+        for name in names:
+            ref = sources_tracking_ref(remote.name, name.root)
+            if name.sources_ref not in left:
+                tx.move_ref(ref, repository.find_ref(ref), None)
+        if tx:
+            tx.commit("push", f"delete original files from {remote.name}")
+    count = sum(name.sources_ref in left for name in found)
+    if not count:
+        return ()
+    text = f"original files of {count} {plural(count, 'conversation')} are still on the remote"
+    return (Note(text, "the remote lets nobody delete refs, or somebody has pushed since"),)
