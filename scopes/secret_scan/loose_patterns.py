@@ -29,7 +29,7 @@ _LOOSE: Final = {
     "telegram-token": r":AA[A-Za-z0-9_-]{33}",
     "azure-secret": r"\dQ~[A-Za-z0-9_~.-]{31}",
     "url-token": r"://[A-Za-z0-9_.~+=-]{20,120}@",
-    "curl-password": r"-(?:[uU]|-user|-proxy-user)[ =]?\\{0,20}[\"']?[^\s:\"'=$/]{1,900}:[^\s\"'$:/]{6}",
+    "curl-password": r"-(?:[uU]|-user|-proxy-user)[ =]?\\{0,20}[\"']?[^\s:\"'=$/]{1,900}:[^\s\"'$:/][^\s\"':]{5}",
 }
 BEHIND_KEY: Final = (
     r"\\{0,15}[\"']?(?:[ \t]|\\{1,15}t){0,3}[=:](?:[ \t]|\\{1,15}t){0,3}\\{0,15}"

@@ -15,7 +15,7 @@ from scopes.secret_scan import prefilter
 from scopes.secret_scan.checksums import is_possible
 from scopes.secret_scan.decoding import decode_escapes, walk_encoded
 
-RULES_VERSION: Final = 3
+RULES_VERSION: Final = 4
 """Changed with the rules: what an older version found is looked for again."""
 Path: TypeAlias = tuple[str | int, ...]
 
