@@ -23,7 +23,7 @@ BEHIND_AUTHORIZATION: Final = (
 KEY_BEGIN: Final = rf"(?:-----BEGIN|{SSH2_BEGIN}) [A-Z ]{{0,40}}PRIVATE KEY"
 _LOOSE: Final = {
     # JSON may write what is between the words longer.
-    "private-key": KEY_BEGIN,
+    "private-key": rf"{KEY_BEGIN}|Private-Lines: \d",
     "url-password": r"://(?:[^\s:/?#@'\"<>${}%]|%[0-9A-Fa-f]{2}){0,400}:[^\s:/?#@'\"<>${}]{6,900}@",
     "auth-header": f"(?i:{'|'.join(HEADER_WORDS)}){BEHIND_HEADER_WORD}|(?i:authorization){BEHIND_AUTHORIZATION}",
     "docker-auth": rf"\"auth\\{{0,20}}\"{_ANY_GAP}:{_ANY_GAP}\\{{0,20}}\"[A-Za-z0-9+/]{{12}}",
@@ -31,7 +31,7 @@ _LOOSE: Final = {
     # What may come before the anchor would make the automaton slow: every word begins like it.
     "terraform-token": r"\.atlasv1\.[A-Za-z0-9_-]{60}",
     "telegram-token": r":AA[A-Za-z0-9_-]{33}",
-    "azure-secret": r"\dQ~[A-Za-z0-9_~.-]{31}",
+    "azure-secret": r"\dQ~[A-Za-z0-9_~.-]{31}|sig=[A-Za-z0-9+/]{43}",
     "url-token": r"://[A-Za-z0-9_.~+=-]{20,120}@",
     "curl-password": r"-(?:[uU]|-user|-proxy-user)"
     rf"(?:[ =]?\\{{0,20}}[\"']?|\\{{0,20}}[\"'],{_ANY_GAP}\\{{0,20}}[\"'])"
@@ -39,7 +39,7 @@ _LOOSE: Final = {
 }
 BEHIND_KEY: Final = (
     rf"\\{{0,15}}[\"']?(?:[ \t]|\\{{1,15}}t){{0,3}}"
-    rf"(?:[=:]|,{_ANY_GAP}|{_VALUE})"
+    rf"(?:[=:>(]|:=|=(?:>|\\{{1,20}}u003[eE])|\\{{1,20}}u003[eE]|,{_ANY_GAP}|{_VALUE})"
     r"(?:[ \t]|\\{1,15}t){0,3}\\{0,15}"
     r"(?:[\"']?[A-Za-z0-9_+/-]{20}|[\"'][A-Za-z0-9_+/=.~!@#%^&*?-]{20})"
 )
