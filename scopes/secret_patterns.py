@@ -54,6 +54,9 @@ END = r"(?![A-Za-z0-9_-])"
 SSH2_BEGIN = "---- BEGIN SSH2"
 _USER = r"(?:[^\s:/?#@'\"<>${}%]|%[0-9A-Fa-f]{2}){0,64}"  # in a URL, where `%40` is the `@` of an address
 WORD_END = r"(?![A-Za-z0-9])"  # where `_` and `-` behind a secret belong to what follows
+_VALUE = r",(?:\s|\\{1,7}n){0,30}\\{0,7}[\"'](?i:value)\\{0,7}[\"']\s{0,3}:"  # `"name": "token", "value": "..."`
+_PAIR = r"\\{0,7}[\"'],(?=\s{0,30}\\{0,7}[\"'])\s{0,30}"  # `["token", "..."]`
+_TO_VALUE = rf"(?:{_PAIR}|\\{{0,7}}[\"']?[ \t]{{0,3}}(?::=|=>|=|:|>|\(|{_VALUE}))[ \t]{{0,3}}"  # from a name
 RULES = (
     _rule(
         "private-key", "-----BEGIN",
@@ -67,6 +70,10 @@ RULES = (
         rf"{SSH2_BEGIN} (?:[A-Z]{{2,12}} ){{0,2}}PRIVATE KEY ----"
         r"(?:(?s:.{0,400}?)[A-Za-z0-9+/=]{40}(?s:.*?)(?:---- END[^-]{0,40}----|\Z)"
         r"|[^-]{40,8000}---- END[^-]{0,40}----|[^-]{40,4000})",
+    ),
+    _rule(
+        "private-key", "Private-Lines:",  # of PuTTY
+        r"Private-Lines: \d{1,3}((?:(?:\s|\\{1,7}[rn]){1,6}[A-Za-z0-9+/]{16,64}={0,2}(?![A-Za-z0-9+/:-])){1,400})",
     ),
     _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{WORD_END}"),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{WORD_END}"),
@@ -138,6 +145,7 @@ RULES = (
         rf"[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{30,33}}[A-Za-z0-9_~-]{WORD_END}", 4, r"[A-Za-z0-9_~.]{3}\d",
     ),
     _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{END}"),
+    _rule("azure-secret", "sig=", r"[?&;]sig=([A-Za-z0-9+/]{43}=)", 1),  # of a shared access signature
     _rule("url-password", "://", rf"://{_USER}:([^\s:/?#@'\"<>${{}}]{{6,120}})@"),
     _rule(
         "url-token", "://",
@@ -145,7 +153,8 @@ RULES = (
     ),
     _rule(
         "curl-password", "curl",
-        r"curl\s(?:(?!curl\s)[^\n;|&]){0,400}?(?:-u|-U|--user|--proxy-user)[ =]?\\{0,7}[\"']?"
+        r"curl(?:\s|\\{0,7}[\"'],\s{0,30})(?:(?!curl\s)(?:[^\n;|&]|,\n)){0,400}?(?:-u|-U|--user|--proxy-user)"
+        r"(?:[ =]?\\{0,7}[\"']?|\\{0,7}[\"'],\s{0,30}\\{0,7}[\"'])"
         r"[^\s:\"'=$/\\]{1,64}:(?!(?i:pass|secret|token|pwd))([^\s\"'$:/\\][^\s\"':\\]{5,120})(?=\\{0,7}[\"'\s]|\Z)",
     ),
     _rule("google-oauth", "ya29.", rf"ya29\.[A-Za-z0-9_-]{{30,400}}{END}"),
@@ -156,7 +165,8 @@ RULES = (
     ),
     _rule(
         "auth-header", "uthorization UTHORIZATION",
-        r"(?i:authorization)\\{0,7}[\"']?\s{0,3}[:=]\s{0,3}\\{0,7}[\"']?(?i:token|basic)\s{1,3}"
+        rf"(?i:authorization)(?:{_PAIR}|\\{{0,7}}[\"']?\s{{0,3}}(?:[:=]|{_VALUE})\s{{0,3}})\\{{0,7}}[\"']?"
+        r"(?:(?i:token|basic)\s{1,3}|(?=[^\s\"']{0,120}\d)(?=[^\s\"']{0,120}[A-Za-z]))"
         r"([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])", 1,
     ),
     _rule(
@@ -178,20 +188,25 @@ _ESCAPE_END = compile_lazily(
 )
 _SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
+_NAME = (
+    r"(?:(?:api|access|account|secret|private|preshared)[_-]?key|secret"
+    r"|(?:auth|access|private|refresh|api)[_-]?token|(?<![a-z0-9])token|password|passwd|passphrase"
+    r"|(?<![a-z])pwd(?!\\{0,7}[\"']?[ \t]{0,3}[=:][ \t]{0,3}\\{0,7}[\"']?[/~.]))"  # not PWD=/a/directory
+)
 _KEY = compile_lazily(
-    r"(?i)(?:(?:api|access|account|secret)[_-]?key|secret|(?:auth|access|private|refresh)[_-]?token|password|passwd)"
-    r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}[\"']?"
+    rf"(?i){_NAME}"
+    rf"{_TO_VALUE}\\{{0,7}}[\"']?"
     r"(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
 )
 _QUOTED_KEY = compile_lazily(  # a value in quotes that has other signs than those of tokens
-    r"(?i)(?:(?:api|access|account|secret)[_-]?key|secret|(?:auth|access|private|refresh)[_-]?token|password|passwd)"
-    r"\\{0,7}[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\{0,7}(?P<quote>[\"'])"
+    rf"(?i){_NAME}"
+    rf"{_TO_VALUE}\\{{0,7}}(?P<quote>[\"'])"
     r"(?=[^\s\"']{0,119}\d)(?=[^\s\"']{0,119}[A-Za-z])(?=[^\s\"']{0,119}[!@#%^&*~?])"
     r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}(?P=quote))"
 )
-KEY_WORDS = ("key", "secret", "token", "password", "passwd")
-_BEHIND_KEY = compile_lazily(r"\\{0,7}[\"']?[ \t]{0,3}[=:]")
+KEY_WORDS = ("key", "secret", "token", "password", "passwd", "passphrase", "pwd")
+_BEHIND_KEY = compile_lazily(_TO_VALUE)
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _UUID = compile_lazily(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SAMPLE_KEY = 200  # characters of a private key from which on it is no sample; a real one has more

@@ -15,8 +15,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, final, get_args
 from scopes.errors import SecretsFound
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.cut_ends import find_cut_ends
+from scopes.secret_scan.members import NOTHING, Around, around_item, around_member, is_ciphertext, walk_texts
 from scopes.secret_scan.repeated_keys import EVERY_VALUE, RepeatedKeys
-from scopes.secret_scan.scan import Found, Path, is_opaque_member, scan_member, scan_text, walk_texts
+from scopes.secret_scan.scan import Found, scan_member, scan_text
 
 Mode: TypeAlias = Literal["refuse", "redact", "allow"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -86,8 +87,8 @@ class Gate:
         before = len(self._leaks)
         if self.mode != "allow" and prefilter.may_hold_secret(data):
             document = _parse(data)
-            for path, text, is_opaque in walk_texts(document):
-                self._leaks += self._list_leaks(scan_member(path, text, is_opaque=is_opaque), text, place)
+            for _, text, around in walk_texts(document):
+                self._leaks += self._list_leaks(scan_member(text, around), text, place)
         return len(self._leaks) > before
 
     def inspect_text(self, text: str, place: str) -> None:
@@ -180,27 +181,24 @@ class Gate:
 
     def clear_text(self, text: str, place: str) -> str:
         """Return a text as it may leave; raises as `clear` does."""
-        return self._clear_member((), text, place, is_opaque=False)
+        return self._clear_member(text, place, NOTHING)
 
-    def clear_document(self, value: Any, place: str, path: Path = (), *, is_opaque: bool = False) -> Any:
+    def clear_document(self, value: Any, place: str, around: Around = NOTHING) -> Any:
         """Return a JSON value whose texts and names may leave; raises as `clear` does."""
         if isinstance(value, str):
-            return self._clear_member(path, value, place, is_opaque=is_opaque)
+            return self._clear_member(value, place, around)
         if isinstance(value, Mapping):
             pairs = [
                 (
                     self.clear_text(str(name), place),
-                    self.clear_document(
-                        item, place, (*path, str(name)), is_opaque=is_opaque or is_opaque_member(value, str(name))
-                    ),
+                    self.clear_document(item, place, around_member(value, str(name))),
                 )
                 for name, item in value.items()
             ]
             return RepeatedKeys(pairs) if isinstance(value, RepeatedKeys) else dict(pairs)
         if isinstance(value, list | tuple):
             cleared = [
-                self.clear_document(item, place, (*path, number), is_opaque=is_opaque)
-                for number, item in enumerate(value)
+                self.clear_document(item, place, around_item(value, number)) for number, item in enumerate(value)
             ]
             return cleared if isinstance(value, list) else tuple(cleared)
         return value
@@ -213,14 +211,15 @@ class Gate:
         cleared = self.clear_text(text, place)
         return self._replace(cleared, [], find_cut_ends(cleared)) if self.mode == "refuse" else cleared
 
-    def _clear_member(self, path: Path, text: str, place: str, *, is_opaque: bool) -> str:
+    def _clear_member(self, text: str, place: str, around: Around) -> str:
         if self.mode == "allow":
             return text
-        found = scan_member(path, text, is_opaque=is_opaque)
+        found = scan_member(text, around)
         if self.mode == "refuse":
             self._leaks += self._list_leaks(found, text, place)
             self.refuse_leaks()
             return text
+        is_opaque = around.is_opaque and is_ciphertext(text)
         return self._replace(text, found, [] if is_opaque else find_cut_ends(text))
 
     def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:

@@ -16,23 +16,31 @@ _ANY_GAP: Final = _GAP.replace("{1,30}", "{0,30}")
 _FAR: Final = "{1,900}"
 HEADER_WORDS: Final = ("bearer", "basic", "token")
 BEHIND_HEADER_WORD: Final = rf"{_GAP}[A-Za-z0-9_+/=.-]{{24}}"
+_VALUE: Final = rf",{_ANY_GAP}\\{{0,15}}[\"'](?i:value)\\{{0,15}}[\"']{_ANY_GAP}:"
+BEHIND_AUTHORIZATION: Final = (
+    rf"\\{{0,15}}[\"']?{_ANY_GAP}(?:[:=,]|{_VALUE}){_ANY_GAP}\\{{0,15}}[\"']?[A-Za-z0-9_+/=.-]{{24}}"
+)
 KEY_BEGIN: Final = rf"(?:-----BEGIN|{SSH2_BEGIN}) [A-Z ]{{0,40}}PRIVATE KEY"
 _LOOSE: Final = {
     # JSON may write what is between the words longer.
-    "private-key": KEY_BEGIN,
+    "private-key": rf"{KEY_BEGIN}|Private-Lines: \d",
     "url-password": r"://(?:[^\s:/?#@'\"<>${}%]|%[0-9A-Fa-f]{2}){0,400}:[^\s:/?#@'\"<>${}]{6,900}@",
-    "auth-header": f"(?i:{'|'.join(HEADER_WORDS)}){BEHIND_HEADER_WORD}",
+    "auth-header": f"(?i:{'|'.join(HEADER_WORDS)}){BEHIND_HEADER_WORD}|(?i:authorization){BEHIND_AUTHORIZATION}",
     "docker-auth": rf"\"auth\\{{0,20}}\"{_ANY_GAP}:{_ANY_GAP}\\{{0,20}}\"[A-Za-z0-9+/]{{12}}",
     "netrc-password": rf"machine{_GAP}[^\"]{_FAR}password{_GAP}[^\s\"]{{4}}",
     # What may come before the anchor would make the automaton slow: every word begins like it.
     "terraform-token": r"\.atlasv1\.[A-Za-z0-9_-]{60}",
     "telegram-token": r":AA[A-Za-z0-9_-]{33}",
-    "azure-secret": r"\dQ~[A-Za-z0-9_~.-]{31}",
+    "azure-secret": r"\dQ~[A-Za-z0-9_~.-]{31}|sig=[A-Za-z0-9+/]{43}",
     "url-token": r"://[A-Za-z0-9_.~+=-]{20,120}@",
-    "curl-password": r"-(?:[uU]|-user|-proxy-user)[ =]?\\{0,20}[\"']?[^\s:\"'=$/]{1,900}:[^\s\"'$:/]{6}",
+    "curl-password": r"-(?:[uU]|-user|-proxy-user)"
+    rf"(?:[ =]?\\{{0,20}}[\"']?|\\{{0,20}}[\"'],{_ANY_GAP}\\{{0,20}}[\"'])"
+    r"[^\s:\"'=$/]{1,900}:[^\s\"'$:/][^\s\"':]{5}",
 }
 BEHIND_KEY: Final = (
-    r"\\{0,15}[\"']?(?:[ \t]|\\{1,15}t){0,3}[=:](?:[ \t]|\\{1,15}t){0,3}\\{0,15}"
+    rf"\\{{0,15}}[\"']?(?:[ \t]|\\{{1,15}}t){{0,3}}"
+    rf"(?:[=:>(]|:=|=(?:>|\\{{1,20}}u003[eE])|\\{{1,20}}u003[eE]|,{_ANY_GAP}|{_VALUE})"
+    r"(?:[ \t]|\\{1,15}t){0,3}\\{0,15}"
     r"(?:[\"']?[A-Za-z0-9_+/-]{20}|[\"'][A-Za-z0-9_+/=.~!@#%^&*?-]{20})"
 )
 ASSIGNED: Final = rf"(?i:{'|'.join(KEY_WORDS)}){BEHIND_KEY}"

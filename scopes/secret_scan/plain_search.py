@@ -17,6 +17,7 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import KEY_WORDS
 from scopes.secret_scan.escapes import ESCAPES
 from scopes.secret_scan.loose_patterns import (
+    BEHIND_AUTHORIZATION,
     BEHIND_HEADER_WORD,
     BEHIND_KEY,
     HEADER_WORDS,
@@ -185,9 +186,10 @@ def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
 @cache
 def _words() -> Sequence[tuple[bytes, re.Pattern[bytes]]]:
     """Return the words, each with the pattern of itself and what may be a secret behind it."""
-    behind = [(KEY_WORDS, BEHIND_KEY), (HEADER_WORDS, BEHIND_HEADER_WORD)]
+    headers = ("authorization",)
+    behind = [(KEY_WORDS, BEHIND_KEY), (HEADER_WORDS, BEHIND_HEADER_WORD), (headers, BEHIND_AUTHORIZATION)]
     patterns = {
         word: f"(?i:{word})(?:{'|'.join(each for words, each in behind if word in words)})"
-        for word in dict.fromkeys((*KEY_WORDS, *HEADER_WORDS))
+        for word in dict.fromkeys(chain.from_iterable(words for words, _ in behind))
     }
     return [(word.encode(), compile_lazily(pattern.encode("latin-1"))) for word, pattern in patterns.items()]

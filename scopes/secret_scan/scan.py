@@ -6,28 +6,24 @@ hex, and those that line breaks divide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.secret_patterns import GENERAL, KEY_WORDS, Secret, find_secrets
+from scopes.secret_patterns import GENERAL, Secret, find_secrets
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.checksums import is_possible
 from scopes.secret_scan.decoding import decode_escapes, walk_encoded
+from scopes.secret_scan.members import NOTHING, Around, Path, is_ciphertext, walk_texts
 
-RULES_VERSION: Final = 3
+RULES_VERSION: Final = 4
 """Changed with the rules: what an older version found is looked for again."""
-Path: TypeAlias = tuple[str | int, ...]
 
 _SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
 _WINDOW: Final = 1 << 20
 _OVERLAP: Final = 1 << 14  # no secret is longer
 _KEY_END: Final = compile_lazily(r"-----END[^-]{0,40}-----|---- END[^-]{0,40}----")
 _MAX_VALUE: Final = 400  # characters of a value that is looked at together with its key
-_OPAQUE: Final = frozenset(
-    {"encrypted_content", "signature", "thoughtSignature", "thought_signature", "reasoning_encrypted"}
-)
-_IMAGES: Final = frozenset({"image", "audio", "video"})
 
 
 class Found(NamedTuple):
@@ -63,45 +59,19 @@ def scan_text(text: str, *, is_opaque: bool = False) -> list[Found]:
 
 def scan_document(document: object) -> Iterator[FoundInDocument]:
     """Yield the secrets in the texts of a JSON value, also in names of members; a name stands in front of its value."""
-    for path, text, is_opaque in walk_texts(document):
-        for found in scan_member(path, text, is_opaque=is_opaque):
+    for path, text, around in walk_texts(document):
+        for found in scan_member(text, around):
             yield FoundInDocument(path, found)
 
 
-def scan_member(path: Path, text: str, *, is_opaque: bool) -> list[Found]:
-    """Return the secrets of a text of a document; what its name says counts: `password`, and a value."""
-    found = scan_text(text, is_opaque=is_opaque)
-    name = path[-1] if path else None
-    if found or is_opaque or not isinstance(name, str) or len(text) > _MAX_VALUE:
+def scan_member(text: str, around: Around = NOTHING) -> list[Found]:
+    """Return the secrets of a text of a document; what is around it counts: the name `password`, and a value."""
+    found = scan_text(text, is_opaque=around.is_opaque and is_ciphertext(text))
+    if found or not around.before or len(text) > _MAX_VALUE:
         return found
-    lower = name.lower()
-    if not any(word in lower for word in KEY_WORDS):
-        return found
-    shift = len(name) + 2
-    assigned = _secrets_of(f'{name}="{text}"')
-    return [each._replace(start=each.start - shift, end=each.end - shift) for each in assigned if each.start == shift]
-
-
-def walk_texts(document: object) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each text of a JSON value with its path, and whether it is opaque; a name has the path of its object."""
-    waiting: list[tuple[Path, object, bool]] = [((), document, False)]
-    while waiting:
-        path, value, is_opaque = waiting.pop()
-        if isinstance(value, str):
-            yield path, value, is_opaque
-        elif isinstance(value, Mapping):
-            members = value.items()
-            waiting += [((*path, name), item, is_opaque or is_opaque_member(value, name)) for name, item in members]
-            for name, _ in members:
-                yield (*path, len(path)), name, is_opaque
-        elif isinstance(value, list | tuple):
-            waiting += [((*path, number), item, is_opaque) for number, item in enumerate(value)]
-
-
-def is_opaque_member(value: Mapping[str, Any], name: str) -> bool:
-    """Return True if a member is ciphertext, a signature or the data of an image."""
-    is_image = name == "data" and str(value.get("type", value.get("media_type", ""))).partition("/")[0] in _IMAGES
-    return is_image or name in _OPAQUE
+    shift = len(around.before)
+    assigned = _secrets_of(f'{around.before}{text}"')
+    return [each._replace(start=each.start - shift, end=each.end - shift) for each in assigned if each.start >= shift]
 
 
 def _scan_window(text: str, start: int) -> Iterator[Found]:

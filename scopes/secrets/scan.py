@@ -16,8 +16,9 @@ from scopes.model import encoding
 from scopes.result import Note, Result
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Gate, Identify
+from scopes.secret_scan.members import Path
 from scopes.secret_scan.repeated_keys import EVERY_VALUE
-from scopes.secret_scan.scan import Path, scan_document
+from scopes.secret_scan.scan import scan_document
 from scopes.secrets.allowed import AllowedSecret, read_allowed
 from scopes.secrets.identity import fingerprint, identify_with
 from scopes.secrets.scan_cache import ScannedConversation, SecretPlace, keep_scans, read_scans

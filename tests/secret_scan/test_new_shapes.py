@@ -26,6 +26,9 @@ FOUND = [
     ("curl-password", "curl -u carol:hunter2hunter https://h", "hunter2hunter"),
     ("curl-password", "curl -sS --user 'carol@corp:p&ss!w0rd' -o x https://h", "p&ss!w0rd"),
     ("curl-password", "curl -X POST -ucarol:hunter2hunter https://h", "hunter2hunter"),
+    ("curl-password", '["curl", "-u", "carol:hunter2hunter"]', "hunter2hunter"),
+    ("assigned-secret", f'["password", "{VALUE}"]', VALUE),
+    ("assigned-secret", f'{{"name": "DB_PASSWORD",\n     "value": "{VALUE}"}}', VALUE),
     ("assigned-secret", f'password="{VALUE[:9]}&{VALUE[9:]}!"', f"{VALUE[:9]}&{VALUE[9:]}!"),
     ("assigned-secret", f"client_secret: '{VALUE[:9]}!{VALUE[9:]}'", f"{VALUE[:9]}!{VALUE[9:]}"),
     ("azure-secret", f"AZURE_CLIENT={AZURE} x", AZURE),
@@ -96,7 +99,6 @@ def test_what_a_cut_leaves_of_a_key_of_ssh2_is_found():
 
 
 UNSEEN = {
-    "an argument of a list": f'["curl", "-u", "carol:{VALUE}"]',
     "a password with a sign and no quotes": f"password={VALUE[:9]}&{VALUE[9:]}",
     "a token in a URL without a digit": "https://abcdefghijklmnopqrstuvwx@host",
     "base32 in small letters": "mzxw6ytboi" * 8,
