@@ -139,7 +139,7 @@ def _delete_sources(
     notes: dict[Note, None] = {}
     for member in members:
         here = [each for each in found if each.remote == member and each.target.branch is None]
-        kept = {each.target.root for each in here if each.status not in {"deleted", "absent"}}
+        kept = {each.target.root for each in here if each.status == "refused"}
         gone = dict.fromkeys(each.target for each in here if each.target.root not in kept)
         notes |= dict.fromkeys(delete_sources(repository, member, [*_names_of(repository, gone, there)], connection))
     return tuple(notes)
