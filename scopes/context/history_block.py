@@ -49,6 +49,7 @@ INTRODUCTION = (
 TOOLS = ("status", "full", "none")
 MEMORY = ("project", "all", "none")
 _READ_PER_MESSAGE = 20  # most messages are tool results, which are not shown
+_SMALL_BLOCK = 300  # tokens; a smaller block does not say what it continues
 _SPARE = 4  # tokens; a token may span two parts, so the sum is only approximate
 _EXCHANGES = "what other agents said last"
 
@@ -213,9 +214,8 @@ def _build_block(
     prompt = find_first_prompt(repository, revision.oid)
     texts = (each.text for each in [*every_entry, *filter(None, [prompt])])
     mark = request.mark or draw_mark("".join([collected.summary or "", *texts]))
-    frame = _with_summary(
-        _Frame(preface.text, mark, _source_line(repository, revision.oid)), collected.summary, max_tokens, count
-    )
+    source = "" if max_tokens < _SMALL_BLOCK else _source_line(repository, revision.oid)
+    frame = _with_summary(_Frame(preface.text, mark, source), collected.summary, max_tokens, count)
     frame, decisions = _with_decisions(frame, collected, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:

@@ -32,7 +32,7 @@ def work_in_parts(
         Exception: what the first failed part raised.
     """
     workers = min(_count_workers(repository), len(items)) if objects >= MANY_OBJECTS else 1
-    if workers > 1 and threading.active_count() == 1:
+    if workers > 1 and not _has_threads():
         size = -(-len(items) // (_PARTS_PER_WORKER * workers))
         parts = [items[start : start + size] for start in range(0, len(items), size)]
         try:
@@ -50,6 +50,10 @@ def _work_in_processes(
     with pool(workers, lambda number, _: (number, work(parts[number])), lambda: None, lambda _: None) as running:
         found.update(running.run(range(len(parts)), lambda _: None))
     return [found[number] for number in range(len(parts))]
+
+
+def _has_threads() -> bool:
+    return threading.active_count() > 1
 
 
 def _count_workers(repository: Repository) -> int:

@@ -23,7 +23,9 @@ NUMBERS = list(range(10))
 
 @pytest.fixture(autouse=True)
 def workers(monkeypatch):
-    """Two workers, however few objects there are."""
+    """Two workers, however few objects there are, and whatever threads the tests before have left."""
+    before = threading.active_count()
+    monkeypatch.setattr(shared_work, "_has_threads", lambda: threading.active_count() > before)
     monkeypatch.setattr(shared_work, "MANY_OBJECTS", 2)
     monkeypatch.setattr(shared_work, "_count_workers", lambda _repository: 2)
 
