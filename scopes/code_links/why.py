@@ -121,7 +121,7 @@ def _is_committed(git: ProjectGit, request: WhyRequest, name: str) -> bool:
     except ScopesError:
         return False
     commit = find_commit(git, request.revision or "HEAD")
-    return git.find("cat-file", "-e", "--end-of-options", f"{commit}:{path}") is not None
+    return commit is not None and git.find("cat-file", "-e", "--end-of-options", f"{commit}:{path}") is not None
 
 
 def _read_source(git: ProjectGit, file: ProjectFile, revision: str | None) -> _Source:
