@@ -158,8 +158,10 @@ with WorkerPool(2, work, None, None) as pool:
 
 def test_busy_workers_end_when_their_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
-        pids = [int(parent.stdout.readline()) for _ in range(2)]
-        parent.kill()
+        try:
+            pids = [int(parent.stdout.readline()) for _ in range(2)]
+        finally:
+            parent.kill()  # also after a time limit: its workers would go on for ever
     deadline = time.monotonic() + 20
     while any(map(is_running, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
