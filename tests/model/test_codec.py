@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
-from scopes.model import encoding
+from scopes.model import codec, encoding
 from scopes.model.codec import MAX_MESSAGE_BYTES, decode, decode_document, encode, read_head
 from scopes.model.message import Author, FileTouch, Message, Part, text_parts
 from tests.support.documents import json_values, messages, texts
@@ -36,6 +36,11 @@ def stored(**fields):
 def decode_slowly(data):
     """Decode a message as one that is not a text alone."""
     return decode_document(encoding.load(data))
+
+
+def encode_slowly(message):
+    """Encode a message as one that is not a text alone."""
+    return encoding.dump(codec._document_of(message, encoding.Foreign))
 
 
 def outcome(read, data):
@@ -382,3 +387,57 @@ def test_another_line_is_decoded_as_its_document_is(old, new):
 def test_a_damaged_line_is_decoded_as_its_document_is(place, byte):
     data = A_TEXT[:place] + bytes([byte]) + A_TEXT[place + 1 :]
     assert outcome(decode, data) == outcome(decode_slowly, data)
+
+
+@given(messages())
+def test_a_message_is_encoded_as_its_document_is(message):
+    assert encode(message) == encode_slowly(message)
+
+
+@given(
+    texts, st.sampled_from(["carol", "Eve \u00e9", 'q"\\', "\u0001\u007f\u2028"]), st.sampled_from(["agent", "", "\n"])
+)
+def test_a_message_of_one_text_is_encoded_as_its_document_is(text, name, kind):
+    message = Message(id=ID, author=Author(name, kind), parts=text_parts(text), kind=kind, time=name)
+    assert encode(message) == encode_slowly(message)
+
+
+def test_the_document_of_a_message_of_one_text_is_not_made(monkeypatch):
+    message = decode(A_TEXT)
+    monkeypatch.setattr(encoding, "dump", None)
+    assert encode(message) == A_TEXT
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"time": None},
+        {"to": ("dave",)},
+        {"files": (FileTouch("a", "edit"),)},
+        {"payload": {"x": 1}, "kind": "decision"},
+        {"extra": {"x": 1}},
+        {"extra": {"kind": 1}},
+        {"parts": ()},
+        {"parts": (*text_parts("a"), *text_parts("b"))},
+        {"parts": (Part("raw", {"text": "a"}),)},
+        {"parts": (Part("text", {"text": "a", "x": 1}),)},
+        {"parts": (Part("text", {"text": 1}),)},
+        {"parts": (Part("text", {"text": None}),)},
+        {"parts": (Part("text", {"other": "a"}),)},
+        {"parts": text_parts("\ud800")},
+        {"parts": text_parts("\ud83d\ude00")},
+        {"author": Author("\udfff")},
+        *({name: "x"} for name in sorted(codec._TEXTS)),
+    ],
+)
+def test_a_message_that_is_not_one_text_is_encoded_as_its_document_is(fields):
+    message = replace(decode(A_TEXT), **fields)
+    assert encode(message) == encode_slowly(message)
+
+
+def test_a_message_of_one_text_has_the_same_limit(monkeypatch):
+    monkeypatch.setattr(codec, "MAX_MESSAGE_BYTES", len(A_TEXT))
+    message = decode(A_TEXT)
+    assert encode(message) == A_TEXT
+    with pytest.raises(Invalid, match="large"):
+        encode(replace(message, parts=text_parts(f"{message.text}x")))
