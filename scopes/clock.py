@@ -58,8 +58,7 @@ def now() -> str:
 def format_time(nanoseconds: int) -> str:
     """Format nanoseconds since 1970 as RFC 3339 in UTC with milliseconds; the years are limited to 1 to 9999."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    parts = time.gmtime(min(max(seconds, _FIRST), _LAST))
-    return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
+    return f"{_format_valid(min(max(seconds, _FIRST), _LAST))[:-1]}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
@@ -75,7 +74,8 @@ def _format_valid(seconds: int) -> str:
 @lru_cache(maxsize=1000)
 def _format_day(day: int) -> str:
     """Format a number of days since 1970."""
-    return time.strftime("%Y-%m-%dT", time.gmtime(day * _DAY_SECONDS))
+    parts = time.gmtime(day * _DAY_SECONDS)
+    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d}T"
 
 
 @lru_cache(maxsize=_DAY_MINUTES)
