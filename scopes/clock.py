@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SECOND = 1_000_000_000
 _DAY_SECONDS = 86_400
+_DAY_MINUTES = 1440
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 and 9999, beyond which no time can be parsed
 _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
@@ -57,21 +58,30 @@ def now() -> str:
 def format_time(nanoseconds: int) -> str:
     """Format nanoseconds since 1970 as RFC 3339 in UTC with milliseconds; the years are limited to 1 to 9999."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    parts = time.gmtime(min(max(seconds, _FIRST), _LAST))
-    return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
+    return f"{_format_valid(min(max(seconds, _FIRST), _LAST))[:-1]}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
     """Format whole seconds since 1970 as RFC 3339 in UTC; the years are limited to 1 to 9999."""
-    day, rest = divmod(min(max(seconds, _FIRST), _LAST), _DAY_SECONDS)
-    hours, rest = divmod(rest, 3600)
-    return f"{_format_day(day)}T{hours:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+    return _format_valid(min(max(seconds, _FIRST), _LAST))
+
+
+def _format_valid(seconds: int) -> str:
+    """Format whole seconds; days and minutes are cached, because a list formats very many times."""
+    return f"{_format_day(seconds // _DAY_SECONDS)}{_format_minute(seconds % _DAY_SECONDS // 60)}{seconds % 60:02d}Z"
 
 
 @lru_cache(maxsize=1000)
 def _format_day(day: int) -> str:
-    """Format a number of days since 1970; cached, because a list formats very many times."""
-    return time.strftime("%Y-%m-%d", time.gmtime(day * _DAY_SECONDS))
+    """Format a number of days since 1970."""
+    parts = time.gmtime(day * _DAY_SECONDS)
+    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d}T"
+
+
+@lru_cache(maxsize=_DAY_MINUTES)
+def _format_minute(minute: int) -> str:
+    """Format a number of minutes since midnight."""
+    return f"{minute // 60:02d}:{minute % 60:02d}:"
 
 
 def is_valid_seconds(seconds: int) -> bool:
@@ -81,7 +91,7 @@ def is_valid_seconds(seconds: int) -> bool:
 
 def known_seconds(seconds: int) -> str | None:
     """Format whole seconds since 1970; None for 0, the time of a message without one, and beyond the year 9999."""
-    return format_seconds(seconds) if seconds and is_valid_seconds(seconds) else None
+    return _format_valid(seconds) if seconds and _FIRST <= seconds <= _LAST else None
 
 
 def parse_time(text: str) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from functools import lru_cache
 from typing import NewType
 
 from scopes import characters
@@ -78,6 +79,7 @@ def is_name(text: str) -> bool:
     return all(_component_problem(component) is None for component in text.split("/"))
 
 
+@lru_cache(maxsize=64)  # each append looks up its conversation
 def _component_problem(text: str) -> str | None:
     """Return the rule that a component of a ref name breaks, as a predicate of "it"; None if it breaks none."""
     rules = (

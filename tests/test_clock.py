@@ -108,6 +108,14 @@ def test_parsed_seconds_are_rounded_down(text, seconds):
     assert seconds_of(text) == seconds
 
 
+@given(st.integers(-62_135_596_800, 253_402_300_799))
+def test_formatted_seconds_are_those_of_the_standard_library(seconds):
+    expected = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
+    assert format_seconds(seconds) == f"{expected.replace(tzinfo=None).isoformat()}Z"
+    assert format_time(seconds * 10**9 + 42_999_999) == f"{expected.replace(tzinfo=None).isoformat()}.042Z"
+    assert known_seconds(seconds) == (format_seconds(seconds) if seconds else None)
+
+
 def test_seconds_are_formatted_in_utc():
     assert format_seconds(0) == "1970-01-01T00:00:00Z"
     assert format_seconds(2**32 - 1) == "2106-02-07T06:28:15Z"

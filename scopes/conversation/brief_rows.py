@@ -14,9 +14,9 @@ from scopes.history.conversations import ParticipantCache, read_participants
 from scopes.history.messages import STATE_DIRECTORY
 from scopes.history.metadata import TITLE, decode_line, list_hidden
 from scopes.history.recorded_times import OWN_ADDRESS, RecordedTimes
-from scopes.ids import AgentName, ConversationId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.conversation_table import ConversationRow
-from scopes.store.objects import id_finder, parse_tip
+from scopes.store.objects import id_finder, parse_tips
 from scopes.store.read_once import ReadOnce
 
 _NOBODY: Final[frozenset[AgentName]] = frozenset()
@@ -47,6 +47,7 @@ class BriefRows:
         metas = [Oid(refs_of.meta) for refs_of in conversations if refs_of.meta is not None]
         trees = dict(zip(metas, self._once.read_trees_of(metas), strict=True))
         titles = self._read_titles(trees)
+        hidden_of = self._list_hidden(conversations, trees)
         rows = []
         for refs_of in conversations:
             meta = None if refs_of.meta is None else Oid(refs_of.meta)
@@ -55,7 +56,7 @@ class BriefRows:
                 [tip] = refs_of.tips.values()
                 rows.append(self._make_row(refs_of.conversation, tips[tip], 1, title))
             else:
-                hidden = () if meta is None else list_hidden(self._once, trees[meta])
+                hidden = () if meta is None else hidden_of[meta]
                 branches = sum(name not in hidden for name in refs_of.tips)
                 together = _join([tips[tip] for tip in refs_of.tips.values()])
                 rows.append(self._make_row(refs_of.conversation, together, branches, title))
@@ -64,18 +65,20 @@ class BriefRows:
     def _make_row(self, conversation: ConversationId, tip: _Tip, branches: int, title: str | None) -> ConversationRow:
         """Return the row of a conversation with so many branches that are not hidden (S4-8)."""
         names, time, recorded = tip
+        written = known_seconds(recorded) if recorded > time else None
+        participants = self._sorted.get(names) or self._sort(names)
         return ConversationRow(
             id=conversation,
-            participants=self._sort(names),
+            participants=participants,
             branches=branches,
             last_activity=known_seconds(time),
             title=title,
-            recorded_at=known_seconds(recorded) if recorded > time else None,
+            recorded_at=written,
         )
 
     def _read_tips(self, tips: list[Oid]) -> dict[Oid, _Tip]:
         once = self._once
-        stubs = list(map(parse_tip, tips, once.read_commits(tips)))
+        stubs = parse_tips(tips, once.read_commits(tips))
         states = map(self._find_state, once.read_trees([tree for tree, _, _ in stubs]))
         found: dict[Oid, _Tip] = {}
         for tip, (_, time, email), state in zip(tips, stubs, states, strict=True):
@@ -92,10 +95,15 @@ class BriefRows:
         blobs = {meta: blob for meta, blob in found if blob is not None}
         return dict(zip(blobs, map(decode_line, self._once.read_blobs(list(blobs.values()))), strict=True))
 
+    def _list_hidden(
+        self, conversations: Sequence[ConversationRefs], trees: Mapping[Oid, bytes]
+    ) -> dict[Oid, set[BranchName]]:
+        """Return the branches that lists leave out, by metadata, of conversations with several branches."""
+        metas = [Oid(refs_of.meta) for refs_of in conversations if len(refs_of.tips) > 1 and refs_of.meta is not None]
+        return dict(zip(metas, list_hidden(self._once, [trees[meta] for meta in metas]), strict=True))
+
     def _sort(self, names: frozenset[AgentName]) -> tuple[AgentName, ...]:
-        found = self._sorted.get(names)
-        if found is None:
-            found = self._sorted[names] = tuple(sorted(names))
+        found = self._sorted[names] = tuple(sorted(names))
         return found
 
 

@@ -275,14 +275,17 @@ def _read_parts(
 def _pack(found: _Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """Make plain values of the rows of a part; fields at the end that are None are left out of brief ones."""
     rows = [
-        (row.state, row.complete, *(row.summary if row.complete else row.summary[:BRIEF_LENGTH]))
+        (tuple(row.summary if row.complete else row.summary[:BRIEF_LENGTH]), row.state, row.complete)
         for row in found.rows.values()
     ]
     return rows, [(name, *note) for name, note in found.damaged.items()]
 
 
 def _unpack(packed: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]) -> _Rows:
-    rows = [CachedRow(ConversationRow(*summary), state, complete) for state, complete, *summary in packed[0]]
+    make, unknown = ConversationRow._make, (None,) * len(ConversationRow._fields)
+    rows = [
+        CachedRow(make(summary + unknown[len(summary) :]), state, complete) for summary, state, complete in packed[0]
+    ]
     return _Rows({row.summary.id: row for row in rows}, {name: Note(*note) for name, *note in packed[1]}, [])
 
 

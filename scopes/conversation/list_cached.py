@@ -139,7 +139,7 @@ def sorted_list(
 
     If there is none, a note names the values of those in `known` (default: `summaries`).
     """
-    every = newest_first(map(_with_valid_activity, summaries) if complete else summaries)
+    every = newest_first(_with_valid_activities(summaries) if complete else summaries)
     rows = wanted.select(every) if wanted.conditional else every
     if wanted.conditional and not rows:
         notes = (*notes, none_found_note(every if known is None else known, wanted))
@@ -167,11 +167,19 @@ def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     return [rows[position] for position in sorted(range(len(rows)), key=times.__getitem__, reverse=True)]
 
 
-def _with_valid_activity(row: ConversationRow) -> ConversationRow:
-    """Move the last activity of a complete row to the creation time if it is earlier."""
-    created, active = row.created_at, row.last_activity
-    if created is None or (
-        active is not None and created.endswith("Z") and created[:_TO_SECONDS] < active[:_TO_SECONDS]
-    ):
-        return row  # the usual case, decided without parsing the times
-    return row._replace(last_activity=later_of(active, created))
+def _with_valid_activities(rows: Iterable[ConversationRow]) -> list[ConversationRow]:
+    """Move the last activity of complete rows to the creation time if it is earlier.
+
+    In the usual case that is decided without parsing the times, and without a call for each row.
+    """
+    return [
+        row
+        if (created := row.created_at) is None
+        or (
+            (active := row.last_activity) is not None
+            and created[-1:] == "Z"
+            and created[:_TO_SECONDS] < active[:_TO_SECONDS]
+        )
+        else row._replace(last_activity=later_of(active, created))
+        for row in rows
+    ]

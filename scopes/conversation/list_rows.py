@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from scopes.clock import creation_time, known_seconds, parse_time
@@ -68,9 +69,10 @@ def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRef
                     tips_of[name] = {branch: oid}  # type: ignore[dict-item] # BranchName and Oid
                 else:
                     tips[branch] = oid  # type: ignore[index, assignment]
-    find = values.get
-    for name, tips in tips_of.items():
-        yield ConversationRefs(ConversationId(name), tips, find(refs.META + name), find(refs.ACTIVE + name))
+    metas = map(values.get, map(refs.META.__add__, tips_of))
+    actives = map(values.get, map(refs.ACTIVE.__add__, tips_of))
+    fields = zip(tips_of, tips_of.values(), metas, actives, strict=True)
+    return map(tuple.__new__, repeat(ConversationRefs), fields)
 
 
 class ConversationReader:

@@ -36,12 +36,14 @@ from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe
 from scopes.store.repository import Repository, read_commit
+from scopes.unfrozen import unfrozen
 
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
     from scopes.model.signature import Signature
 
 _NO_CHANGES: frozenset[str] = frozenset()
+_new = object.__new__
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -106,6 +108,9 @@ class LogEntry(Result):
     next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
+
+
+_Unfrozen = unfrozen(LogEntry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,21 +389,18 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
             changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
         if bodies is not None:
             body = bodies.read(head, answered_by, next_prompts)
-        yield LogEntry(
-            head=head,
-            message=body.message,
-            branches=labels.branches_of(head),
-            tags=tuple(labels.tags.get(head.oid, ())),
-            parents=head.parents,
-            answered_by=answered_by,
-            results=body.results,
-            newer=newer if of_branch and head.kind == SUMMARY else None,
-            lanes=lanes.lanes_of(head),
-            retracted="retracted" in changes,
-            amended="amended" in changes and "retracted" not in changes,
-            ending=body.ending,
-            next_prompts=next_prompts,
-        )
+        made = _new(_Unfrozen)
+        made.notes, made.head, made.message, made.results, made.ending = (), head, *body
+        made.branches = labels.branches_of(head)
+        made.tags = tuple(labels.tags.get(head.oid, ()))
+        made.parents, made.answered_by, made.next_prompts = head.parents, answered_by, next_prompts
+        made.newer = newer if of_branch and head.kind == SUMMARY else None
+        made.lanes = lanes.lanes_of(head)
+        made.retracted = "retracted" in changes
+        made.amended = "amended" in changes and not made.retracted
+        made.prefix = made.signature = made.commit_turn = None
+        made.__class__ = LogEntry
+        yield made
 
 
 def _with_bodies(entries: Iterable[LogEntry], bodies: Bodies) -> Iterator[LogEntry]:

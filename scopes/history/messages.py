@@ -238,7 +238,7 @@ def read_message(objects: Objects, oid: Oid) -> Message:
 
 def read_body(objects: Objects, head: MessageHeader | Commit) -> Message:
     """Read the message of a header or commit that was read already; raises as `read_message` does."""
-    return read_message(objects, head.oid) if head.tree is None else read_message_at(objects, head.tree)
+    return read_message(objects, head.oid) if head.tree is None else decode(read_message_bytes_at(objects, head.tree))
 
 
 def read_body_bytes(objects: Objects, head: MessageHeader | Commit) -> bytes:

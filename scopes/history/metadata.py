@@ -5,7 +5,7 @@ Each has a file of its own, so that git can merge the changes of two machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, find_in_tree, format_commit
+from scopes.store.objects import COMMIT, Identity, find_in_tree, format_commit, list_tree
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
@@ -145,15 +145,32 @@ def _decode_tag(data: bytes) -> Oid:
     return Oid(data.decode("ascii", "replace").strip())
 
 
-def list_hidden(once: ReadOnce, tree: bytes) -> set[BranchName]:
-    """Return the names of branches that lists leave out, given the tree of a commit; raises as `read_metadata_at`."""
-    entry = find_in_tree(tree, _BRANCHES.removesuffix("/"))
-    blobs = list(walk_blobs(once, entry.oid)) if entry is not None and entry.is_tree else []
-    return {
-        BranchName(decode_component(path))
-        for (path, _), data in zip(blobs, once.read_blobs([oid for _, oid in blobs]), strict=True)
-        if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden
-    }
+def list_hidden(once: ReadOnce, trees: Iterable[bytes]) -> list[set[BranchName]]:
+    """Return the names of branches that lists leave out, for each of many trees of commits.
+
+    Raises as `read_metadata_at`. All objects of a kind are read one after the other, which takes less time.
+    """
+    entries = [find_in_tree(tree, _BRANCHES.removesuffix("/")) for tree in trees]
+    directories = [None if entry is None or not entry.is_tree else entry.oid for entry in entries]
+    found = iter(once.read_trees([oid for oid in directories if oid is not None]))
+    files = [[] if oid is None else _list_files(once, oid, next(found)) for oid in directories]
+    data = iter(once.read_blobs([oid for named in files for _, oid in named]))
+    return [
+        {
+            BranchName(decode_component(path))
+            for (path, _), line in zip(named, data, strict=False)  # `data` goes on with the next one
+            if any(status in line for status in _HIDING) and decode_branch_entry(line).is_hidden
+        }
+        for named in files
+    ]
+
+
+def _list_files(once: ReadOnce, oid: Oid, tree: bytes) -> list[tuple[str, Oid]]:
+    """Return path and blob of every file in a tree; one of scopes has no directories."""
+    entries = list_tree(tree)
+    if any(is_tree for _, _, is_tree in entries):
+        return list(walk_blobs(once, oid))
+    return [(name, blob) for name, blob, _ in entries]
 
 
 def decode_line(data: bytes) -> str:

@@ -73,8 +73,7 @@ def check_ref_updates(path: str, names: Iterable[str]) -> None:
         check_regular(f"{path}/packed-refs", MAX_PACKED_REFS_BYTES)
         for name in names:
             check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
-        for name, is_log in _ways_to(names):
-            _check_no_link(path, name, is_log=is_log)
+        _check_no_links(path, _ways_to(names))
         _check_head(path)
     except UnusableFile as error:
         raise _named(path, error) from error
@@ -111,19 +110,23 @@ def _ways_to(names: tuple[str, ...]) -> Sequence[tuple[str, bool]]:
     return tuple((ways | logs).items())
 
 
-def _check_no_link(path: str, name: str, *, is_log: bool) -> None:
-    """Check that a file is no symbolic link; a reflog must be missing, a regular file or a directory."""
-    full = f"{path}/{name}"
-    try:
-        mode = os.lstat(full).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except (OSError, ValueError):
-        mode = 0
-    if stat.S_ISLNK(mode):
-        raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
-    if is_log and not stat.S_ISREG(mode):
-        check_regular(full, allow_directory=True)
+def _check_no_links(path: str, ways: Iterable[tuple[str, bool]]) -> None:
+    """Check that files are no symbolic links; a reflog must be missing, a regular file or a directory.
+
+    It is done for each append, and a call for each of the files would take a fifth of the time.
+    """
+    for name, is_log in ways:
+        full = f"{path}/{name}"
+        try:
+            mode = os.lstat(full).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError):
+            mode = 0
+        if stat.S_ISLNK(mode):
+            raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
+        if is_log and not stat.S_ISREG(mode):
+            check_regular(full, allow_directory=True)
 
 
 def _check_head(path: str) -> None:
@@ -134,6 +137,8 @@ def _check_head(path: str) -> None:
         try:
             status = os.stat(full)
             text = _read_ref(full, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        except (FileNotFoundError, NotADirectoryError):
+            return
         except OSError:
             check_regular(full, MAX_REF_BYTES, allow_directory=True)
             return

@@ -339,6 +339,24 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
     )
 
 
+def parse_tips(oids: Iterable[Oid], commits: Iterable[bytes]) -> list[tuple[Oid, int, str]]:
+    """Return the fields of `parse_tip` for very many commits; plain tuples are made in two thirds of the time.
+
+    Raises:
+        Corrupt: the bytes are not those of a commit.
+    """
+    match = _USUAL_TIP.match
+    found = []
+    for oid, data in zip(oids, commits, strict=True):
+        usual = match(data)
+        if usual is None:
+            found.append(tuple(parse_tip(oid, data)))
+        else:
+            tree_id, address, digits = usual.groups()
+            found.append((tree_id.decode(), int(digits), address.decode("utf-8", "replace")))
+    return found  # type: ignore[return-value] # an Oid
+
+
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
     r"""Put a text on one line: collapse blanks, escape control characters as `\xNN`, cut at `limit` code points."""
     if limit is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.ids import Oid
 from scopes.loading import load
@@ -19,19 +19,36 @@ from scopes.store.objects import BLOB, COMMIT, TREE, parse_tree_id
 from scopes.store.repository import Repository, read_data
 
 _ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
-_SHA1: Final = hashlib.sha1(usedforsecurity=False)
+_KEPT_SIZE: Final = 1024
 _GRAPH_BYTES: Final = 4096  # of the commit graph are read and hashed in less time than one commit is read
 
 
+class _Headers(dict[int, Any]):
+    """The hash of what is hashed before the bytes of objects of a kind, by their size; copy it to go on.
+
+    Those of small sizes are kept: very many objects have few sizes, and to hash a header takes as long as the rest.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._header = b"%s %%d\0" % kind.encode()
+
+    def __missing__(self, size: int) -> Any:
+        digest = hashlib.sha1(self._header % size, usedforsecurity=False)
+        if size <= _KEPT_SIZE:
+            self[size] = digest
+        return digest
+
+
 class _Kind(NamedTuple):
-    """A kind of objects: its name, its number in a pack, and what is hashed before the bytes."""
+    """A kind of objects: its name, its number in a pack, and the hash of what is hashed before the bytes."""
 
     name: str
     code: int
-    header: bytes
+    headers: _Headers
 
 
-_COMMIT, _TREE, _BLOB = (_Kind(name, CODES[name], b"%s %%d\0" % name.encode()) for name in (COMMIT, TREE, BLOB))
+_COMMIT, _TREE, _BLOB = (_Kind(name, CODES[name], _Headers(name)) for name in (COMMIT, TREE, BLOB))
 _KINDS: Final = {kind.code: kind for kind in (_COMMIT, _TREE, _BLOB)}
 
 
@@ -55,19 +72,16 @@ class ReadOnce:
             kind = _KINDS[code]
         except _ERRORS:
             return self._repository.read(oid)
-        return (kind.name, data) if _hash(kind.header, data) == oid else self._repository.read(oid)
+        return (kind.name, data) if _hash(kind, data) == oid else self._repository.read(oid)
 
     def _read_as(self, kind: _Kind, oid: Oid) -> bytes:
-        name, expected, header = kind
         try:
             code, data = self._read(oid)
         except _ERRORS:
-            return read_data(self._repository, oid, name)
-        digest = _SHA1.copy()  # as `_hash`, which would be one call more for each object
-        digest.update(header % len(data) + data)
-        if code == expected and digest.hexdigest() == oid:
+            return read_data(self._repository, oid, kind.name)
+        if code == kind.code and _hash(kind, data) == oid:
             return data
-        return read_data(self._repository, oid, name)
+        return read_data(self._repository, oid, kind.name)
 
     def read_commits(self, oids: list[Oid]) -> list[bytes]:
         """Return the bytes of many commits, or raise NotFound or Corrupt; this is faster than one after the other."""
@@ -86,11 +100,11 @@ class ReadOnce:
             found = list(map(self._read, oids))
         except _ERRORS:
             return [self._read_as(kind, oid) for oid in oids]
-        _, expected, header = kind
+        _, expected, headers = kind
         names = []
-        for _, data in found:
-            digest = _SHA1.copy()
-            digest.update(header % len(data) + data)
+        for _, data in found:  # as `_hash`, which would be one call more for each object
+            digest = headers[len(data)].copy()
+            digest.update(data)
             names.append(digest.hexdigest())
         if names == oids and {code for code, _ in found} <= {expected}:
             return [data for _, data in found]
@@ -115,11 +129,12 @@ class ReadOnce:
         return self._repository.write(kind, data)
 
 
-def _hash(header: bytes, data: bytes) -> str:
+def _hash(kind: _Kind, data: bytes) -> str:
     """Return the id of an object."""
-    digest = _SHA1.copy()  # sooner done than a new hash
-    digest.update(header % len(data) + data)
-    return digest.hexdigest()
+    digest = kind.headers[len(data)].copy()  # sooner done than a new hash
+    digest.update(data)
+    name: str = digest.hexdigest()
+    return name
 
 
 def _read_graph(repository: Repository, commits: int) -> CommitGraph | None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import marshal
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scopes.clock import parse_time
+from scopes.clock import later_of, parse_time
 from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
 from scopes.conversation.branch import list_branches
 from scopes.conversation.delete import delete
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.list import _pack, _Rows, _unpack, list_conversations
+from scopes.conversation.list_cached import _with_valid_activities, find_cached_list
 from scopes.conversation.list_filter import ListFilter
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
@@ -25,12 +28,16 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import read_active_branch
+from scopes.index.conversation_table import CachedRow, ConversationRow
 from scopes.model.conversation import Root
 from scopes.model.message import Author
+from scopes.result import Note
 from scopes.store.chosen_projects import choose_name
 from scopes.store.projects import find_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
+
+ENDS = ("Z", ".000Z", ".5Z", "+00:00", "+02:00", "")
 
 
 def test_an_empty_store_has_no_conversations(repository):
@@ -325,3 +332,27 @@ def test_few_new_conversations_are_read_by_one_process(shared, tmp_path, monkeyp
     monkeypatch.setattr(real, lambda tasks, processes: asked.append(processes) or do_tasks(tasks, processes))
     list_conversations(shared, str(tmp_path), processes=3)
     assert asked == [1]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_rows_of_another_process_are_those_that_it_made(repository, complete):
+    history(repository, "main: a b", "fix@a: c")
+    new(repository, title="Zo\u00eb")
+    tag(repository, "conv-001", "good")
+    rows = [
+        CachedRow(row, "state", complete) for row in list_conversations(repository, complete=complete).conversations
+    ]
+    made = _Rows({row.summary.id: row for row in rows}, {"conv-003": Note("damaged", "see")}, [])
+    packed = marshal.loads(marshal.dumps(_pack(made)))
+    assert _unpack(packed) == made
+    assert all(type(row.summary) is ConversationRow for row in _unpack(packed).rows.values())
+
+
+TIMES = st.sampled_from([*(f"2026-01-01T0{hour}:00:00{end}" for hour in (1, 2) for end in ENDS)])
+
+
+@given(TIMES | st.sampled_from([None, "", "x"]), TIMES.map(lambda time: f"{time[:19]}Z") | st.none())
+def test_the_last_activity_is_never_before_the_creation(created, active):
+    row = ConversationRow("conv-001", (), 1, active, created_at=created)
+    [found] = _with_valid_activities([row])
+    assert found == (row if created is None else row._replace(last_activity=later_of(active, created)))

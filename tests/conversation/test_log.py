@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import LogFilter, log, touches_file
+from scopes.conversation.log import LogEntry, LogFilter, log, touches_file
 from scopes.conversation.new import new
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -406,3 +407,13 @@ def test_a_filter_that_nothing_matches_gets_a_note_with_what_there_is(repository
         assert log(repository, "conv-001/fix", only=only, limit=0).notes == ()
     assert log(repository, "conv-001", only=LogFilter(author="carol")).notes == ()
     assert log(repository, "conv-001", limit=0).notes == ()
+
+
+def test_an_entry_is_the_one_that_its_constructor_makes(repository):
+    """The log sets the attributes of its entries itself, all of them."""
+    history(repository, "main: a b c", "fix@b: d")
+    for bodies in (True, False):
+        for entry in log(repository, "conv-001", all_branches=True, bodies=bodies).items:
+            fields = {field.name: getattr(entry, field.name) for field in dataclasses.fields(LogEntry)}
+            assert type(entry) is LogEntry
+            assert LogEntry(**fields) == entry

@@ -14,6 +14,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import (
     Metadata,
     branch_change,
+    list_hidden,
     read_metadata,
     read_metadata_at,
     tag_change,
@@ -22,8 +23,9 @@ from scopes.history.metadata import (
 )
 from scopes.model.conversation import BranchEntry
 from scopes.store.objects import BLOB, EMPTY_TREE
+from scopes.store.read_once import ReadOnce
 from tests.support.history import history
-from tests.support.store import git
+from tests.support.store import git, git_bytes
 
 
 def written(repository, *changes):
@@ -121,3 +123,32 @@ def test_metadata_that_are_no_commit_are_reported(repository):
         read_metadata_at(repository, repository.write(BLOB, b"x"))
     with pytest.raises(NotFound, match="is not in the store"):
         read_metadata_at(repository, EMPTY_TREE[::-1])
+
+
+def status_change(name, status):
+    return branch_change(name, BranchEntry(status=status))
+
+
+def trees_of(repository, *changes):
+    return [
+        git_bytes(repository, "cat-file", "tree", f"{write_metadata(repository, None, each, 'x')}^{{tree}}")
+        for each in changes
+    ]
+
+
+def test_the_hidden_branches_of_many_conversations_are_found_together(repository):
+    changes = [
+        status_change("a", "active") | status_change("b/c", "abandoned"),
+        title_change("no branch"),
+        status_change("d", "merged") | status_change("e", "abandoned") | status_change("f", "active"),
+        status_change("b/c", "active"),
+    ]
+    found = list_hidden(ReadOnce(repository), trees_of(repository, *changes))
+    assert found == [{"b/c"}, set(), {"e"}, set()]
+    assert list_hidden(ReadOnce(repository), []) == []
+
+
+def test_a_directory_among_the_branches_is_walked(repository):
+    """Scopes writes none."""
+    changes = {"branches/x/y": b"{}\n", "branches/z": b"{}\n"} | status_change("b", "abandoned")
+    assert list_hidden(ReadOnce(repository), trees_of(repository, changes)) == [{"b"}]

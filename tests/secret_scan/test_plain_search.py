@@ -108,3 +108,35 @@ def test_ordinary_text_is_not_suspicious(text):
 )
 def test_whatever_a_decoding_changes_is_an_escape(text):
     assert list(walk_escapes(f"a {text}".encode())) == [2 + (text == "a\0b")]
+
+
+def anchors_in_runs():
+    return [anchor for anchor, _ in plain_search._anchors(in_runs=True)]
+
+
+@pytest.mark.parametrize("around", [b"", b"a", b"/x/"])
+def test_the_beginning_of_every_kind_is_noticed_in_few_bytes(around):
+    assert all(plain_search._may_have_anchor(around + anchor + around) for anchor in anchors_in_runs())
+
+
+@given(st.lists(st.sampled_from(["ba", "sk", "-", "/", "gh", "p_", "S", "K", "\n"]), max_size=12).map("".join))
+def test_few_bytes_in_which_no_beginning_is_noticed_have_none(text):
+    data = text.encode()
+    assert plain_search._may_have_anchor(data) or not any(anchor in data for anchor in anchors_in_runs())
+
+
+def test_few_ordinary_bytes_are_not_searched_for_each_kind(monkeypatch):
+    data = b"words and /home/carol/shop/basket.py in a text"
+    assert not plain_search._may_have_anchor(data)
+    monkeypatch.setattr(plain_search, "_kinds_in", None)
+    assert not list(plain_search._Runs(data).walk_kinds())
+
+
+@given(st.lists(st.sampled_from([*(secret for _, secret in KINDS), "src/main.py", VALUE, "\n", ".", "x"]), max_size=6))
+@settings(deadline=None)
+def test_few_bytes_are_searched_as_many_are(pieces):
+    data = "".join(pieces).encode()
+    found = sorted(plain_search._Runs(data).walk_kinds())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_search, "_SHORT_RUNS", -1)
+        assert sorted(plain_search._Runs(data).walk_kinds()) == found

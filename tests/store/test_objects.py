@@ -27,6 +27,7 @@ from scopes.store.objects import (
     one_line,
     parse_commit,
     parse_tip,
+    parse_tips,
     parse_tree,
 )
 from tests.support.examples import examples
@@ -210,11 +211,14 @@ def test_parse_tip_agrees_with_parse_commit(who, parents):
         whole = parse_commit(oid, data)
         stub = parse_tip(oid, data)
         assert (stub.tree, stub.time) == (whole.tree, whole.time)
+        assert parse_tips([oid], [data]) == [tuple(stub)]
 
 
 def test_parse_tip_refuses_bytes_that_are_not_a_commit():
     with pytest.raises(Corrupt):
         parse_tip(Oid("0" * 40), commit_bytes()[1:])
+    with pytest.raises(Corrupt):
+        parse_tips([Oid("0" * 40)] * 2, [commit_bytes(), commit_bytes()[1:]])
 
 
 @pytest.mark.parametrize(

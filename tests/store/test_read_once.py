@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from scopes.errors import Corrupt, NotFound
+from scopes.store import read_once as module
+from scopes.store.objects import BLOB, object_id
 from scopes.store.read_once import ReadOnce
 from tests.support.history import history, say
 from tests.support.store import git, make_store, remove_object
@@ -204,3 +206,22 @@ def test_without_a_sound_commit_graph_commits_are_read(gathered, damage):
     once, read = spied(make_store(repository.path), 1000)
     assert once.read_trees_of([*trees]) == once.read_trees([*trees.values()])
     assert set(trees) <= set(read)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1024, 1025, 70_000])
+def test_an_object_of_any_size_is_hashed_as_git_does(size):
+    data = b"x" * size
+    for _ in range(2):  # the second time with the hash that was kept
+        assert module._hash(module._BLOB, data) == object_id(BLOB, data)
+
+
+def test_only_hashes_of_small_sizes_are_kept():
+    headers = module._Headers(BLOB)
+    for size in (5, 1024, 1025, 2_000_000):
+        assert headers[size].digest() == headers[size].digest()
+    assert {*headers} == {5, 1024}
+
+
+def test_a_kept_hash_does_not_change_when_it_is_used():
+    first = module._hash(module._BLOB, b"first")
+    assert module._hash(module._BLOB, b"other") != first == module._hash(module._BLOB, b"first")

@@ -42,8 +42,9 @@ _LONG_OFFSET: Final = 0x8000_0000
 _PACK_HEADER: Final = struct.Struct(">4sII")
 _PACK_VERSIONS: Final = frozenset({2, 3})
 _ZLIB_WINDOW: Final = 15
-_SMALL_BYTES: Final = 4096  # are hashed together with their header
+_SMALL_BYTES: Final = 4096  # of the bases that are kept
 _WINDOW_BITS: Final = 16  # Linux maps 64 KiB around the page that is read
+_ONE_WINDOW: Final = (1 << _WINDOW_BITS) - 1
 _MAX_WINDOWS: Final = 256
 _HEADERS: Final = {  # by the type in a pack; deltas are not here
     number: (kind, b"%s %%d\0" % kind.encode()) for number, kind in ((1, COMMIT), (2, TREE), (3, BLOB), (4, TAG))
@@ -173,22 +174,28 @@ class _Pack:
                 mapped.madvise(mmap.MADV_DONTNEED)
 
     def find(self, name: bytes) -> int:
-        """Return the position of an object among the sorted names of the index; -1 if it is not there.
+        """Return the offset of an object; -1 if it is not in the pack.
 
-        Hashes are even, so that a name is near the place where its first bytes would be.
+        The names in the index are sorted. Hashes are even, so that a name is near the place where its first bytes would
+        be.
         """
         first = name[0]
         low, high = self._ends[first - 1] if first else 0, self._ends[first]
         guess = low + ((high - low) * (name[1] << 8 | name[2]) >> 16)
         end = _NAMES + _NAME_BYTES * (guess + self._around)
-        start = end - 2 * _NAME_BYTES * self._around
         self._windows.add(self._index_start + end >> _WINDOW_BITS)
-        at = self._index.find(name, max(_NAMES, start), end)
-        if at >= 0:
-            number, across = divmod(at - _NAMES, _NAME_BYTES)
-            if not across:
-                return number
-        return self._search(name, low, high)
+        at = self._index.find(name, max(_NAMES, end - 2 * _NAME_BYTES * self._around), end)
+        number, across = divmod(at - _NAMES, _NAME_BYTES)
+        if at < 0 or across:
+            number = self._search(name, low, high)
+            if number < 0:
+                return -1
+        offset: int
+        (offset,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
+        if offset >= _LONG_OFFSET:
+            place = self._long_offsets + _LONG_NUMBER.size * (offset - _LONG_OFFSET)
+            (offset,) = _LONG_NUMBER.unpack_from(self._index, place)
+        return offset
 
     def _search(self, name: bytes, low: int, high: int) -> int:
         while low < high:
@@ -200,52 +207,55 @@ class _Pack:
             low, high = (middle + 1, high) if found < name else (low, middle)
         return -1
 
-    def read(self, number: int, name: bytes) -> tuple[str, bytes] | None:
-        """Return kind and bytes of the object at a position; None if it is large, damaged or a delta of too many.
+    def read(self, at: int, name: bytes) -> tuple[str, bytes] | None:
+        """Return kind and bytes of the object at an offset; None if it is large, damaged or a delta of too many.
 
         Raises:
             ValueError, IndexError, struct.error, zlib.error, IsalError: it is damaged.
         """
-        (at,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
-        found = self._read_at(at if at < _LONG_OFFSET else self._offset(number))
-        if found is None:
-            return None
-        code, data = found
+        start, pack = at, self._pack
+        byte = pack[at]  # as in `_read_header`: every call counts here, and most objects are no deltas
+        size, shift, code = byte & 0x0F, 4, byte >> 4 & 0x07
+        at += 1
+        while byte & 0x80:
+            byte = pack[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+        self._windows.add(self._pack_start + start >> _WINDOW_BITS)
+        if code in _HEADERS and size <= _ONE_WINDOW:
+            data = self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size or 1)
+        else:
+            found = self._read_any(start)
+            if found is None:
+                return None
+            code, data = found
         kind, header = _HEADERS[code]
         digest = _SHA1.copy()  # sooner done than a new hash
-        size = len(data)
-        if size <= _SMALL_BYTES:
-            digest.update(header % size + data)
-        else:
-            digest.update(header % size)
-            digest.update(data)
+        digest.update(header % len(data))
+        digest.update(data)
         return (kind, data) if digest.digest() == name else None
 
-    def _offset(self, number: int) -> int:
-        at: int
-        (at,) = _NUMBER.unpack_from(self._index, self._offsets + _NUMBER_BYTES * number)
-        if at >= _LONG_OFFSET:
-            place = self._long_offsets + _LONG_NUMBER.size * (at - _LONG_OFFSET)
-            (at,) = _LONG_NUMBER.unpack_from(self._index, place)
-        return at
+    def _read_header(self, at: int) -> tuple[int, int, int]:
+        """Return type and size of the entry at an offset, and the offset behind both."""
+        byte = self._pack[at]
+        size, shift, code = byte & 0x0F, 4, byte >> 4 & 0x07
+        at += 1
+        while byte & 0x80:
+            byte = self._pack[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+        return code, size, at
 
-    def _read_at(self, at: int) -> tuple[int, bytes] | None:
-        """Return type and bytes of the entry at an offset; the hash of its bytes is not checked."""
+    def _read_any(self, at: int) -> tuple[int, bytes] | None:
+        """Return type and bytes of the entry at an offset, perhaps a delta; the hash of its bytes is not checked."""
         pack = self._pack
         deltas: list[tuple[int, bytes]] = []
-        while True:
-            if at in self._bases:
-                code, data = self._bases[at]
-                break
-            start, byte = at, pack[at]
-            size, shift, code = byte & 0x0F, 4, byte >> 4 & 0x07
-            while byte & 0x80:
-                at += 1
-                byte = pack[at]
-                size |= (byte & 0x7F) << shift
-                shift += 7
-            at += 1
-            if size >> _WINDOW_BITS and not self._touch(start, size):
+        while at not in self._bases:
+            start = at
+            code, size, at = self._read_header(at)
+            if size > _ONE_WINDOW and not self._touch(start, size):
                 return None
             self._windows.add(self._pack_start + start >> _WINDOW_BITS)
             if code in _HEADERS:
@@ -255,15 +265,16 @@ class _Pack:
                 distance, at = parse_distance(pack, at)
                 below = start - distance if 0 < distance < start else -1
             elif code == NAME_DELTA:
-                number = self.find(pack[at : at + _NAME_BYTES])
+                below = self.find(pack[at : at + _NAME_BYTES])
                 at += _NAME_BYTES
-                below = self._offset(number) if number >= 0 else -1
             else:
                 return None
             if below < 0 or len(deltas) == _MAX_CHAIN:
                 return None
             deltas.append((start, self._inflate(self._view[at : at + size + (size >> 7) + 64], _ZLIB_WINDOW, size)))
             at = below
+        else:
+            code, data = self._bases[at]
         if deltas:
             data = self._apply(code, data, deltas)
         return code, data
