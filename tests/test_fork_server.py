@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.fork_server import PIPE, run_program
+from tests.support.large_pages import LARGE_PAGES
 
 REPORT = """
 import json, os, sys, time
@@ -99,3 +100,12 @@ def test_what_python_reads_at_its_start_starts_an_interpreter(name):
     done = run_program(program, [], {**os.environ, name: value})
     assert done.stdout == f"{os.getpid()} False\n"
     assert run_program(program, [], os.environ).stdout.endswith(" True\n")
+
+
+def test_the_memory_settings_of_the_server_are_not_those_of_its_children():
+    program = f"""
+import os
+server = dict(line.split("=", 1) for line in open(f"/proc/{{os.getppid()}}/environ").read().split("\\0") if line)
+print(*(server.get(name) == value and name not in os.environ for name, value in {LARGE_PAGES!r}.items()))
+"""
+    assert run_program(program, [], os.environ).stdout == "True True\n"

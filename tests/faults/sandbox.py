@@ -10,6 +10,7 @@ import sys
 from typing import NamedTuple
 
 from tests.faults.injection import Injector
+from tests.support.large_pages import LARGE_PAGES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CRASH = "the reader crashed:"
@@ -52,7 +53,7 @@ class Sandbox:
         shimmed = {} if self.injector is None else self.injector.environment
         command, pipe = [sys.executable, "-B", "-m", "tests.faults.server"], subprocess.PIPE
         self._server = subprocess.Popen(
-            command, env={**self.environment, **shimmed}, cwd=ROOT, stdin=pipe, stdout=pipe, text=True
+            command, env={**self.environment, **LARGE_PAGES, **shimmed}, cwd=ROOT, stdin=pipe, stdout=pipe, text=True
         )
 
     def close(self) -> None:

@@ -26,6 +26,8 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from tests.support.large_pages import LARGE_PAGES
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MAX_REQUEST_BYTES = 100_000
 READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_")
@@ -270,7 +272,7 @@ def _server() -> socket.socket:
             with theirs:
                 process = subprocess.Popen(
                     [sys.executable, "-m", __name__, str(theirs.fileno())],
-                    pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": path}, cwd=ROOT, stdin=DEVNULL,
+                    pass_fds=[theirs.fileno()], env={**os.environ, **LARGE_PAGES, "PYTHONPATH": path}, cwd=ROOT, stdin=DEVNULL,
                 )  # fmt: skip
             _servers[os.getpid()] = ours, process
     return _servers[os.getpid()][0]
