@@ -18,7 +18,7 @@ from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, command_line, environment, scopes
 from tests.importers.formats.claude_code.logs import Log
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
-from tests.support.examples import examples
+from tests.support.examples import amount
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
 
@@ -280,7 +280,7 @@ def second_session(agent):
 @each_way
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch, way):
     """The files of agents are the record until a watch has imported them: the next one takes all."""
-    other, rounds = second_session(agent), examples(20)
+    other, rounds = second_session(agent), amount(20, 3)
     for number in range(1, rounds + 1):
         running = watch("--json", *way)
         agent.turn(number)

@@ -56,7 +56,7 @@ def run_plan(directory: str, **settings: object) -> dict:
 
 def test_a_sample_of_mixed_commands_with_kills_loses_nothing(directory):
     """P4, P5, P6."""
-    commands = amount(60, 15)
+    commands = amount(60, 9)
     report = run_plan(directory, workers=3, commands=commands, orphan_after=0.2)
     assert report["commands"] >= commands
     assert report["acknowledged"] > 0

@@ -36,7 +36,7 @@ def disk(tmp_path_factory):
 
 @pytest.mark.needs_gcc
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 def test_everything_is_synced_before_it_is_referenced(sandbox, templates, verb):
     """P1: objects before the ref, packs before the refs, and all of it before the command returns."""
     sandbox.restore(templates[verb.template])

@@ -14,11 +14,11 @@ from tests.faults.injection import MODES
 from tests.faults.seed import todays_seed
 from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, Point, check, find_state, learn, list_points, tabulate
 from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb
-from tests.support.examples import sample
+from tests.support.examples import amount, sample
 
 pytestmark = pytest.mark.needs_gcc
 
-VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 4, 5
+VERBS_IN_A_SAMPLE, POINTS_OF_EACH = amount(4, 2), 5
 PARTS = 8  # of a sweep: the points of an import take half an hour
 BY_NAME = {verb.name: verb for verb in VERBS}
 

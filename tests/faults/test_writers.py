@@ -172,7 +172,7 @@ def read_while_packing(store: str, readers: int, length: int, seconds: float) ->
 
 def test_readers_never_fail_or_see_a_short_branch_during_packing(store):
     """P6."""
-    walks, rounds = read_while_packing(store, 2, 40, amount(25, 10) / 10)
+    walks, rounds = read_while_packing(store, 2, 40, amount(25, 4) / 10)
     assert walks > 0
     assert rounds > 0
 

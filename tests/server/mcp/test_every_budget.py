@@ -102,7 +102,7 @@ def test_the_table_has_every_tool_with_a_budget(agent):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case[0], *case[1])))
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_small_budgets_hold(agent, case):
     """The sizes at which answers change most: lists, texts and fields are left out."""
     assert over_budget(agent, [(case, budget) for budget in (MIN_TOKENS, 150, 350, 4_000)]) == []
