@@ -9,7 +9,7 @@ import pytest
 from scopes.check.shell import parse_commands
 from tests.check.bash_oracle import PROGRAMS, Bash
 from tests.check.shell_lines import run_lines
-from tests.support.examples import examples
+from tests.support.examples import amount
 
 CHANGES = (
     "f() { a 1; }", "f() { b 2; }", "f() { a 3; f() { c; }; }", "unset -f f", "set -- x", "set -- y z", "shift", "v=x", "v=y",
@@ -50,7 +50,7 @@ def draw_line(rng):
     return "; ".join([several(2), rng.choice(USES), rng.choice(USES), *([several(1)] if rng.random() < 0.5 else [])])
 
 
-REAL = [draw_line(random.Random(seed)) for seed in range(examples(4_000))]
+REAL = [draw_line(random.Random(seed)) for seed in range(amount(4_000, 160))]
 
 
 def may_be(found, ran):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.secret_patterns import RULES, find_secrets
 from scopes.secret_scan import prefilter
-from tests.support.examples import examples
+from tests.support.examples import amount
 
 CURL = ["k9/Lm2Qx7vT1", "k$Lm2Qx7vT1", "k9L$/2Qx7vT1", "a////////b", "p$$$$$$"]
 _LONG = re.compile(r"\{(\d+),(\d{3,})\}")
@@ -36,7 +36,7 @@ def test_a_password_of_curl_with_signs_of_paths_and_shells_is_looked_at(password
         assert all(engine.anything(data) is not None for engine in engines()), data
 
 
-@settings(max_examples=examples(120), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=amount(120, 5), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 @pytest.mark.parametrize("number", range(len(RULES)), ids=lambda number: RULES[number].anchors[0])
 def test_where_a_rule_matches_the_prefilter_does(number, data):

@@ -54,6 +54,7 @@ def parts_in(result):
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("tool", ["conversation_search", "memory_search"])
+@pytest.mark.cases(8)
 def test_a_hit_near_a_secret_shows_no_part_of_it(agent, tool, query):
     result = agent.call(tool, query=query, limit=50, max_tokens=20_000)
     assert not result.is_error
