@@ -62,8 +62,10 @@ def test_the_agent_leads_a_group_of_its_own(start):
 
 def test_the_end_of_its_input_ends_an_agent_that_reads(start):
     agent = start("import sys; sys.stdin.read(); sys.exit(3)")
+    codes, thread = wait_in_thread(agent)
     agent.end()
-    assert agent.wait() == 3
+    thread.join(20)
+    assert codes == [3]
 
 
 def wait_in_thread(agent):
