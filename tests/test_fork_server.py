@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from tests.support.fork_server import PIPE, run_program
+from tests.support.fork_server import PIPE, listen, run_program
 from tests.support.large_pages import LARGE_PAGES
+from tests.support.store import ROOT
 
 REPORT = """
 import json, os, sys, time
@@ -109,3 +110,13 @@ server = dict(line.split("=", 1) for line in open(f"/proc/{{os.getppid()}}/envir
 print(*(server.get(name) == value and name not in os.environ for name, value in {LARGE_PAGES!r}.items()))
 """
     assert run_program(program, [], os.environ).stdout == "True True\n"
+
+
+def test_a_client_that_is_killed_leaves_no_error_behind(tmp_path):
+    """Its program ends later, and there is nobody to tell; this happened on a busy machine."""
+    client = os.path.join(ROOT, "tests", "support", "fork_client.py")
+    with listen(tmp_path / "socket", "import sys; print('runs', flush=True); sys.stdin.read()"):
+        command = [sys.executable, "-I", "-S", client, str(tmp_path / "socket")]
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as process:
+            assert process.stdout.readline() == b"runs\n"
+            process.kill()

@@ -256,7 +256,8 @@ def _answer(connection: socket.socket, program: str) -> None:
         )
         for stream in streams:
             os.close(stream)
-        connection.send(b"%d" % done.returncode)
+        with contextlib.suppress(BrokenPipeError):  # the client was killed
+            connection.send(b"%d" % done.returncode)
 
 
 _servers: dict[int, tuple[socket.socket, subprocess.Popen]] = {}
