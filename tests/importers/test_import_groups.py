@@ -104,7 +104,7 @@ def test_any_number_of_workers_gives_the_same_refs_and_the_same_result(tmp_path)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_messages_that_a_worker_has_not_searched_for_secrets_are_told(tmp_path, monkeypatch, workers):
+def test_messages_that_a_worker_has_not_searched_for_secrets_are_in_a_note(tmp_path, monkeypatch, workers):
     """Without RE2 only the beginning of an import is searched; with workers nobody was told that."""
     monkeypatch.setattr(prefilter, "_by_re2", cache(lambda: None))
     monkeypatch.setattr(count, "_SLOW_BYTES", 1000)
