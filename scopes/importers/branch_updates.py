@@ -76,7 +76,7 @@ def begin_updates(
     """Return updates without a change, with the branches that the conversation has."""
     updates = BranchUpdates(Transaction(repository, conversation), target.root, target.document.created, new=new)
     prefix = f"{refs.HEADS}{conversation}/"
-    for ref, oid in repository.list_refs(prefix).items():
+    for ref, oid in ({} if new else repository.list_refs(prefix)).items():
         updates.add_branch(BranchName(ref[len(prefix) :]), Oid(oid))
     return updates
 
@@ -123,7 +123,7 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         transaction.activate(updates.active or MAIN)
     for name, entry in updates.entries.items():
         transaction.set_branch_entry(name, entry)
-    if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
+    if updates.title is not None and (updates.new or read_metadata(repository, updates.conversation).title is None):
         transaction.set_title(updates.title)
     newest = max((read_commit(repository, tip).time for tip in updates.moved), default=seconds_of(updates.created))
     given = {TITLE} if updates.has_given_title else set()

@@ -40,10 +40,11 @@ class SourceOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """What the import of a group adds to the run."""
+    """What the import of a group adds to the run; `is_scanned` if all its messages were searched for secrets."""
 
     sources: list[SourceOutcome]
     targets: dict[Oid, ImportTarget]
+    is_scanned: bool
 
 
 def import_groups(
@@ -106,7 +107,8 @@ def _import_group(
     if run.feed is not None:
         run.feed.flush()
     new = {root for outcome in outcomes for root in outcome.roots}
-    return GroupOutcome(outcomes, {target.root: target for target in run.targets if target.root in new})
+    targets = {target.root: target for target in run.targets if target.root in new}
+    return GroupOutcome(outcomes, targets, run.find_secrets is None or not run.find_secrets.is_incomplete)
 
 
 def _add_outcomes(
@@ -115,6 +117,8 @@ def _add_outcomes(
     """Add all outcomes to the run in the order of the queue, after earlier notes."""
     run.start_source()
     run.notes += notes
+    if run.find_secrets is not None and not all(group.is_scanned for group in groups):
+        run.find_secrets.note_incomplete()
     targets = {root: target for group in groups for root, target in group.targets.items()}
     roots: list[Oid] = []
     broken: dict[int, Skipped] = {}

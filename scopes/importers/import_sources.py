@@ -7,15 +7,14 @@ Sources are never written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scopes.errors import Busy, CannotImport, Invalid, ScopesError
+from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.purged import read_purged
-from scopes.history.revisions import list_branch_tips
 from scopes.history.source_paths import write_source_paths
 from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
@@ -35,11 +34,12 @@ from scopes.importers.import_notes import (
 )
 from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
+from scopes.importers.kept_for_later import begin_to_keep, keep_rest
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.run_state import ImportRun
-from scopes.importers.shared_prefix import find_joins, keep_what_sessions_are_compared_with
+from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
@@ -63,8 +63,6 @@ OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, StoreState], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
-MANY_CONVERSATIONS = 100  # new ones; fewer are read soon enough by the next import
-LONG_MESSAGES = 1000  # new ones of a conversation; fewer are read soon enough when a merge needs them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,14 +190,15 @@ def _import_queue(
                     index_directory=index_directory, feed=feed,
                 )  # fmt: skip
             result = None
-            with exclusive_write(repository):
-                if not run.is_overtaken():
-                    result = _update_refs(run, skipped, options, notes, remember)
-            if result is not None:
-                _keep_digests(repository, result)
-                _keep_comparisons(repository, result, index_directory)
-                note = None if feed is None else feed.finish()
-                return result if note is None else replace(result, notes=(*result.notes, note))
+            with begin_to_keep(run, index_directory) as wait_until_kept:
+                with exclusive_write(repository):
+                    if not run.is_overtaken():
+                        result = _update_refs(run, skipped, options, notes, remember)
+                if result is not None:
+                    wait_until_kept()
+                    keep_rest(repository, result, index_directory)
+                    note = None if feed is None else feed.finish()
+                    return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
     raise Busy("other processes keep importing the same sources", hint="try again in a moment")
 
@@ -214,22 +213,6 @@ def _feed_index(
         repository, [queued.source for queued in queue], directory
     )
     return feed
-
-
-def _keep_digests(repository: Repository, result: Imported) -> None:
-    """Keep what later merges need of long conversations; meanwhile the process of the search index finishes."""
-    for each in result.conversations:
-        if each.new_messages >= LONG_MESSAGES:
-            tips = list_branch_tips(repository, each.id).values()
-            load("scopes.merge.kept_digests:keep_digests")(repository, each.id, tips, each.new_messages)
-
-
-def _keep_comparisons(repository: Repository, result: Imported, index_directory: str | None) -> None:
-    """Keep what the next new session is compared with, so that the hook of an agent need not read all of it at once."""
-    added = sum(1 for each in result.conversations if each.messages == each.new_messages)
-    if index_directory is not None and result.operation is not None and added >= MANY_CONVERSATIONS:
-        with suppress(ScopesError):  # the next import will report it
-            keep_what_sessions_are_compared_with(repository, index_directory)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
@@ -260,8 +243,8 @@ def collect_changes(
             run.notes.append(note_deleted(target))
             continue
         updates = _update_branches(run, conversation, target, new=new)
-        current = read_metadata(run.repository, conversation).title
-        if title is not None and current not in (None, title):
+        current = None if new or title is None else read_metadata(run.repository, conversation).title
+        if current not in (None, title):
             hint = f"change it with: scopes rename {conversation} --title TEXT"
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))

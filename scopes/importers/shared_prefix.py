@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from zlib import crc32
@@ -28,6 +28,7 @@ from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.worker_pool import count_workers, map_in_workers
 from scopes.loading import load
+from scopes.model.operation import RefChange
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 
@@ -119,6 +120,12 @@ def keep_what_sessions_are_compared_with(repository: Repository, index_directory
     _hash_sources(repository, repository, index_directory)
 
 
+def keep_comparisons_of(repository: Repository, index_directory: str, records: Iterable[RefChange]) -> None:
+    """Do the same for all sources, with records that no ref has yet, but not for the conversations."""
+    added = {change.ref: Oid(change.new) for change in records if change.new is not None}
+    _hash_records(repository, repository, index_directory, _list_records(repository) | added)
+
+
 def _find_sources_with(
     repository: Repository, objects: Objects, index_directory: str | None, wanted: set[MessageId]
 ) -> Iterator[tuple[str, Oid]]:
@@ -133,7 +140,16 @@ def _hash_sources(
     repository: Repository, objects: Objects, index_directory: str | None
 ) -> dict[tuple[str, Oid], bytes]:
     """Return the hashes of the first messages of each stored source, by its ref and record."""
-    sources = {ref: Oid(oid) for ref, oid in repository.list_refs(SOURCES).items()}
+    return _hash_records(repository, objects, index_directory, _list_records(repository))
+
+
+def _list_records(repository: Repository) -> dict[str, Oid]:
+    return {ref: Oid(oid) for ref, oid in repository.list_refs(SOURCES).items()}
+
+
+def _hash_records(
+    repository: Repository, objects: Objects, index_directory: str | None, sources: Mapping[str, Oid]
+) -> dict[tuple[str, Oid], bytes]:
     hashes: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
         index_directory, repository.path, "source", sources.values(), lambda oid: _hash_first_messages(objects, oid)
     )

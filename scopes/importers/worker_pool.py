@@ -24,7 +24,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
-from scopes.errors import Inaccessible
+from scopes.errors import Inaccessible, ScopesError
 from scopes.store.repository import Repository
 
 Item = TypeVar("Item")
@@ -109,17 +109,19 @@ class WorkerPool:
         self._kill_all()
 
     def run(self, tasks: Sequence[int], on_progress: Report) -> Iterator[Any]:
-        """Do tasks in their order, each in the next free worker; yield the results as they come.
+        """Begin tasks in their order, each in the next free worker; return an iterator over the results as they come.
 
         Raises:
             Inaccessible: a worker was killed.
             Exception: what the first failed task raised.
         """
         waiting = list(reversed(tasks))
-        left = len(tasks)
         for worker in self._workers.values():
             if waiting:
                 _send(worker.tasks, waiting.pop())
+        return self._walk_results(waiting, len(tasks), on_progress)
+
+    def _walk_results(self, waiting: list[int], left: int, on_progress: Report) -> Iterator[Any]:
         with selectors.DefaultSelector() as selector:
             for descriptor in self._workers:
                 selector.register(descriptor, selectors.EVENT_READ)
@@ -220,6 +222,28 @@ def run_apart(work: Callable[[], Found]) -> Found:
         [found] = pool.run([0], lambda _: None)
     result: Found = found
     return result
+
+
+@contextmanager
+def begin_apart(work: Callable[[], Found]) -> Iterator[Callable[[], Found | None]]:
+    """Begin work in a process of its own and yield a function that waits for what it returns.
+
+    The function returns None if processes cannot be forked, or if this one was killed or raised a ScopesError: the work
+    must be one that may be left undone. The process is killed at the end of the block.
+    """
+    with ExitStack() as stack:
+        results: Iterator[Any] = iter(())
+        if sys.platform == "linux":
+            with suppress(Inaccessible):  # no room for a process
+                pool = WorkerPool(1, lambda _number, _report: work(), lambda: None, lambda _pid: None)
+                results = stack.enter_context(pool).run([0], lambda _: None)
+
+        def wait() -> Found | None:
+            with suppress(ScopesError):
+                return next(results, None)
+            return None
+
+        yield wait
 
 
 def open_pipe(cleanup: ExitStack) -> tuple[int, int]:

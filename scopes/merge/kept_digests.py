@@ -7,7 +7,7 @@ index, which may be deleted: then a merge makes them again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from itertools import islice
 from typing import Final
@@ -30,12 +30,20 @@ def keep_digests(repository: Repository, conversation: ConversationId, tips: Ite
 
     A conversation that cannot be read has none.
     """
+    with suppress(ScopesError):
+        entries = read_metadata(repository, conversation).branches.values()
+        keep_digests_between(repository, tips, {entry.fork for entry in entries if entry.fork is not None}, new)
+
+
+def keep_digests_between(repository: Repository, tips: Iterable[Oid], forks: Container[Oid], new: int) -> None:
+    """Keep digests of branches with `new` messages, as `keep_digests`, also of a conversation that no ref has yet.
+
+    forks: the fork points of all its branches
+    """
     if repository.open_commit_chunks is None:
         return
     with suppress(ScopesError):
         chunks = repository.open_commit_chunks()
-        entries = read_metadata(repository, conversation).branches.values()
-        forks = {entry.fork for entry in entries if entry.fork is not None}
         messages = ToolMessages(repository)
         for tip in tips:
             segments = walk_new_segments(repository, chunks, tip, forks, new + _MOST_ABOVE)

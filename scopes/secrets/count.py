@@ -98,6 +98,10 @@ class SecretFinder:
         """Return True if messages were not searched, since that would have taken long."""
         return self._limit.is_reached
 
+    def note_incomplete(self) -> None:
+        """Take note that another process of the import has not searched all of its messages."""
+        self._limit.is_reached = True
+
 
 def secret_finder(repository: Repository) -> SecretFinder | None:
     """Return what counts the secrets of an import; None if it is turned off."""

@@ -31,23 +31,26 @@ _SYNC_THREADS = 8  # the disk does several syncs at once
 _KEPT_FOLDERS = 2  # refs, and heads or scopes
 
 
-def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
+def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> set[str]:
     """Make those of the changes that create a ref, or delete one to a commit that has no file of its own.
 
-    Only refs to commits can be packed. Nothing is done if these are few, if another program has locked `packed-refs`,
-    or if the disk fails. The caller holds the exclusive lock and has checked the files of the refs.
+    Return the refs that it has created in `packed-refs`. Only refs to commits can be packed. Nothing is done if these
+    are few, if another program has locked `packed-refs`, or if the disk fails. The caller holds the exclusive lock and
+    has checked the files of the refs.
     """
-    _pack(repository, changes, reason)
+    created = _pack(repository, changes, reason)
     symbolic = [change for change in changes if change.old is None and not _is_direct(change.new)]
     if len(symbolic) >= MIN_REFS:
         with contextlib.suppress(OSError):
             _create_symbolic(repository, symbolic)
+    return created
 
 
-def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
+def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> set[str]:
+    """Make the changes in `packed-refs`, or none of them; return the refs that were created."""
     wanted = [c for c in changes if _is_direct(c.new) and _is_direct(c.old) and (c.old is None) != (c.new is None)]
     if len(wanted) < MIN_REFS or not _logs_all(repository):
-        return
+        return set()
     target = os.path.join(repository.path, "packed-refs")
     with contextlib.suppress(OSError), contextlib.ExitStack() as unless_renamed:
         descriptor = os.open(f"{target}.lock", _CREATE, 0o666)
@@ -57,13 +60,13 @@ def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> 
             if not content:
                 content = _HEADER
             if not content.startswith(_HEADER) or b"\n^" in content:  # of an older git, or with tags
-                return
+                return set()
             before = parse_packed_refs(content, ("refs/",))
             after = _apply(repository, before, wanted, reason)
             if after == before or content.count(b"\n") != len(before) + 1:
-                return
+                return set()
+            created = after.keys() - before.keys()
             if repository.durable:
-                created = after.keys() - before.keys()
                 _sync_all([os.path.join(repository.path, "logs", name) for name in created])
             file.write(_HEADER)
             lines = ((name.encode("utf-8", "surrogateescape"), value.encode()) for name, value in after.items())
@@ -77,6 +80,8 @@ def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> 
             _delete_log(repository, name)
         if repository.durable:
             sync(repository.path)
+        return created
+    return set()
 
 
 def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefChange], reason: str) -> dict[str, str]:

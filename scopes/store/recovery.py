@@ -65,12 +65,14 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     waiting = _copy_reflogs(repository, operation)
+    created: set[str] = set()
     if len(operation.changes) >= _MANY_REFS:
-        load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
+        created = load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
         if change.new is not None and change.ref in waiting:
             _write_saved_reflog(repository, change.ref)
-        set_ref(repository, change, reason, checked=True)
+        if change.ref not in created:
+            set_ref(repository, change, reason, checked=True)
     for ref in waiting:
         with contextlib.suppress(OSError):
             os.unlink(_saved_reflog(repository, ref))

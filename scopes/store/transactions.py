@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
@@ -27,6 +27,7 @@ from scopes.store.reflog import append_line, identify_actor
 from scopes.store.repository import OPERATION_FILE, Repository
 from scopes.store.signals import defer_signals
 
+_ALL_REFS = "refs/"
 _TRIES_SHARED = 6
 _TRIES_EXCLUSIVE = 20
 
@@ -139,8 +140,11 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         Invalid: git does not accept a name, or two names conflict.
         Inaccessible: the disk failed; nothing has changed.
     """
-    _check_old_values(repository, operation)
-    _check_names(repository, operation)
+    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
+    creates = any(change.old is None for change in operation.changes)
+    existing = repository.list_ref_names(_ALL_REFS) if creates else set()
+    _check_old_values(repository, operation, existing)
+    _check_names(operation, existing)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
     identify_actor(repository)
@@ -159,21 +163,23 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     return commit
 
 
-def _check_old_values(repository: Repository, operation: Operation) -> None:
-    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
+def _check_old_values(repository: Repository, operation: Operation, existing: Container[str]) -> None:
+    """Raise if a ref does not have its old value; `existing` are the names of all, if the operation creates some."""
     for change in operation.changes:
+        if change.old is None and change.ref not in existing and change.ref.startswith(_ALL_REFS):
+            continue  # to look it up by itself would find nothing, and an import has thousands
         if repository.raw_ref(change.ref) != change.old:
             raise Busy(f"{change.ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")
 
 
-def _check_names(repository: Repository, operation: Operation) -> None:
+def _check_names(operation: Operation, existing: set[str]) -> None:
     added = [c.ref for c in operation.changes if c.old is None]
     for ref in added:
         if not pygit2.reference_is_valid_name(ref):  # after the commit point it would block every later writer
             raise Invalid(f"{ref!a} is not a name that git accepts", hint="choose another name")
     if added:
         removed = {c.ref for c in operation.changes if c.new is None}
-        refs.check_name_conflicts(repository.list_ref_names("refs/") - removed, added)
+        refs.check_name_conflicts(existing - removed, added)
 
 
 def write_operation(repository: Repository, operation: Operation, previous: Oid | None) -> Oid:

@@ -25,7 +25,7 @@ from scopes.history.messages import plain_message
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.importers.import_sources import LONG_MESSAGES
+from scopes.importers.kept_for_later import LONG_MESSAGES
 from scopes.index.commit_cache import CommitCache
 from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit

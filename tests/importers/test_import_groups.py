@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -14,6 +15,8 @@ from scopes.errors import CannotImport, Inaccessible, Invalid
 from scopes.importers import import_groups
 from scopes.importers import import_source as import_module
 from scopes.importers.formats.base import Source
+from scopes.secret_scan import prefilter
+from scopes.secrets import count
 from scopes.store.config import Setting
 from scopes.store.packs.writer import PackWriter
 from scopes.store.repository import read_commit
@@ -98,6 +101,21 @@ def test_any_number_of_workers_gives_the_same_refs_and_the_same_result(tmp_path)
         assert replace(results[workers], operation=None) == replace(results[1], operation=None)
         assert sorted(progress[workers]) == sorted(progress[1])
         check_store(repository)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_messages_that_a_worker_has_not_searched_for_secrets_are_in_a_note(tmp_path, monkeypatch, workers):
+    """Without RE2 only the beginning of an import is searched; with workers nobody was told that."""
+    monkeypatch.setattr(prefilter, "_by_re2", cache(lambda: None))
+    monkeypatch.setattr(count, "_SLOW_BYTES", 1000)
+    sources = [
+        write_transcript(tmp_path / f"s{n}.jsonl", *session_records(f"s{n}", f"{'word' * 100 * n} w{n}"))
+        for n in range(4)
+    ]
+    done = import_demo(store_of(tmp_path, workers), *sources)
+    assert [note for note in done.notes if note == count.NOT_SCANNED] == [count.NOT_SCANNED]
+    short = import_demo(store_of(tmp_path, workers, "short"), sources[0])
+    assert count.NOT_SCANNED not in short.notes
 
 
 @pytest.mark.parametrize("workers", [1, 3])

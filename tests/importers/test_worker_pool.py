@@ -12,7 +12,7 @@ import time
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible
-from scopes.importers.worker_pool import WorkerPool, map_in_workers, rare_garbage_collection, run_apart
+from scopes.importers.worker_pool import WorkerPool, begin_apart, map_in_workers, rare_garbage_collection, run_apart
 
 
 def ignore(*arguments):
@@ -222,6 +222,52 @@ def test_work_that_is_done_apart_may_use_workers_of_its_own():
     found = run_apart(lambda: map_in_workers(lambda item: (item, os.getpid()), range(100), 2))
     assert [item for item, _ in found] == list(range(100))
     assert len({pid for _, pid in found}) == 2
+
+
+def test_work_that_was_started_apart_goes_on_meanwhile():
+    """The work ends only when this process has written into the pipe, which it does after the beginning."""
+    take, give = os.pipe()
+    with begin_apart(lambda: (os.read(take, 1), os.getpid())) as wait:
+        os.write(give, b"x")
+        read, pid = wait()
+        assert (read, pid != os.getpid()) == (b"x", True)
+    assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("signal_of_itself", [signal.SIGKILL, None])
+def test_work_that_was_started_apart_and_fails_has_no_result(signal_of_itself):
+    def fail():
+        if signal_of_itself is not None:
+            os.kill(os.getpid(), signal_of_itself)
+        raise CannotImport("the metadata are damaged")
+
+    with begin_apart(fail) as wait:
+        assert wait() is None
+
+
+def test_an_error_of_the_program_in_work_that_was_started_apart_is_not_hidden():
+    with pytest.raises(ZeroDivisionError), begin_apart(lambda: 1 // 0) as wait:
+        wait()
+
+
+def test_work_that_was_started_apart_ends_with_the_block_if_nobody_waits(tmp_path):
+    take, give = os.pipe()
+    with begin_apart(lambda: (os.write(give, str(os.getpid()).encode()), time.sleep(60))):
+        pid = int(os.read(take, 20))
+        assert is_alive(pid)
+    assert not is_alive(pid)
+
+
+def test_work_that_cannot_be_started_apart_is_left_undone(monkeypatch):
+    def refuse():
+        raise BlockingIOError("no room for a process")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    with begin_apart(os.getpid) as wait:
+        assert wait() is None
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with begin_apart(os.getpid) as wait:
+        assert wait() is None
 
 
 def test_nothing_is_done_apart_where_processes_should_not_be_forked(monkeypatch):

@@ -16,7 +16,7 @@ from scopes.conversation.branch import branch
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
-from scopes.importers import import_sources
+from scopes.importers import kept_for_later
 from scopes.index.commit_cache import LAYOUT, CommitCache
 from scopes.merge import commit_line, kept_digests, side_work
 from scopes.merge.commit_line import find_segment
@@ -202,7 +202,7 @@ def test_an_append_succeeds_if_an_older_message_is_missing(repository, kept, mon
 
 
 def test_an_import_keeps_digests_of_a_long_conversation(repository, kept, monkeypatch, tmp_path):
-    monkeypatch.setattr(import_sources, "LONG_MESSAGES", 10)
+    monkeypatch.setattr(kept_for_later, "LONG_MESSAGES", 10)
     words = " ".join(f"w{number}" for number in range(12))
     path = write_transcript(tmp_path / "a.jsonl", *session_records("s1", f"{words} fork<w5"))
     short = write_transcript(tmp_path / "b.jsonl", *session_records("s2", "a b c"))

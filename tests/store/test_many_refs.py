@@ -25,7 +25,7 @@ def tip(repository):
 
 
 def create(repository, tip, *names):
-    many_refs.move_many(repository, [RefChange(name, None, tip) for name in names], "import: all")
+    return many_refs.move_many(repository, [RefChange(name, None, tip) for name in names], "import: all")
 
 
 def is_loose(repository, name):
@@ -74,6 +74,43 @@ def test_several_refs_below_one_name_are_treated_alike(repository, tip):
     create(repository, tip, *NAMES, f"{HEADS}flat/one", f"{HEADS}flat/two", *branches)
     assert repository.list_refs(HEADS) == dict.fromkeys(sorted([*NAMES, f"{HEADS}flat", *branches]), tip)
     assert {reflog(repository, branch) for branch in branches} == {reflog(repository, NAMES[1])}
+
+
+def test_what_was_created_is_returned_and_nothing_else(repository, tip):
+    """The caller looks at every other ref by itself."""
+    set_ref(repository, RefChange(NAMES[0], None, tip), "before")
+    assert create(repository, tip, *NAMES, f"{NAMES[0]}/below") == {*NAMES[1:]}
+    assert create(repository, tip, *NAMES) == set()
+    deleted = [RefChange(name, tip, None) for name in NAMES]
+    assert many_refs.move_many(repository, [*deleted, RefChange(f"{HEADS}new/main", None, tip)], "undo") == {
+        f"{HEADS}new/main"
+    }
+
+
+@pytest.mark.parametrize("call", ["rename", "fsync"])
+def test_if_the_disk_fails_nothing_is_returned_and_the_caller_moves_the_refs(tmp_path, monkeypatch, call):
+    repository = make_store(tmp_path / "s.git", FULL)
+    tip = write_chain(repository, "one")[0]
+
+    def fail(*_):
+        raise OSError(errno.EIO, "the disk failed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fail)
+        assert create(repository, tip, *NAMES) == set()
+    assert repository.list_refs(HEADS) == {}
+
+
+def test_a_ref_that_is_packed_but_not_synced_is_not_returned(tmp_path, monkeypatch):
+    repository = make_store(tmp_path / "s.git", FULL)
+    tip = write_chain(repository, "one")[0]
+
+    def fail(*_):
+        raise OSError(errno.EIO, "the directory cannot be synced")
+
+    monkeypatch.setattr(many_refs, "sync", fail)
+    assert create(repository, tip, *NAMES) == set()
+    assert set(repository.list_refs(HEADS)) == {*NAMES}
 
 
 def test_a_deleted_ref_must_have_the_old_value_and_no_file_of_its_own(repository, tip):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.model.operation import RefChange
 from scopes.store import recovery, refs, transactions
 from scopes.store.operation_log import walk_operations
@@ -305,6 +305,33 @@ def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(
             move(repository, (HEADS + "other", None, one), wrong)
         assert state_of(repository) == before
         assert repository.raw_ref(refs.PENDING) is None
+
+
+def test_new_refs_of_a_large_operation_are_not_looked_up_one_by_one(repository, monkeypatch):
+    """They are among the names of all refs or not, before; and after they have been packed together, they are there."""
+    (one,) = write_chain(repository, "one")
+    names = [f"{HEADS}n{number}" for number in range(150)]
+    looked_up = []
+    raw_ref = repository.raw_ref
+    monkeypatch.setattr(repository, "raw_ref", lambda name: looked_up.append(name) or raw_ref(name))
+    move(repository, *((name, None, one) for name in names))
+    assert not {*looked_up} & {*names}
+    assert repository.list_refs(HEADS) == dict.fromkeys(sorted(names), one)
+
+
+@pytest.mark.parametrize("kind", ["loose", "packed", "damaged"])
+def test_a_large_operation_that_creates_a_ref_that_exists_is_refused(repository, kind):
+    """E-52."""
+    (one,) = write_chain(repository, "one")
+    move(repository, (MAIN, None, one))
+    if kind == "packed":
+        git(repository, "pack-refs", "--all")
+    elif kind == "damaged":
+        write_bytes(os.path.join(repository.path, MAIN), b"no object\n")
+    with pytest.raises(Corrupt if kind == "damaged" else Busy):
+        move(repository, *((f"{HEADS}n{number}", None, one) for number in range(150)), (MAIN, None, one))
+    assert not repository.list_ref_names(HEADS) - {MAIN}
+    assert repository.raw_ref(refs.PENDING) is None
 
 
 @pytest.mark.parametrize("name", ["main/x", "MAIN", "Main/x", "main/x/y"])
