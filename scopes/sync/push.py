@@ -397,10 +397,12 @@ class _Push:
 
     def finish(self, *, purged: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
+        left = () if purged else self._purged.note_gone(self._of.option)
         if not self._purged.is_needed(deletes=purged):
-            return ()
+            return left
         with quarantine_of(self._repository) as quarantine:
-            return self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+            transport = self._connection.open(quarantine, self._remote.address)
+            return (*self._purged.finish(transport, deletes=purged), *left)
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
         """Record what the remote has confirmed, with what was known of it before."""
