@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
-from scopes.result import Note, plural
+from scopes.result import Note
 from scopes.store.graph import is_ancestor
+from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.git_transport import GitTransport
@@ -16,6 +17,7 @@ from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.remote_selection import EVERYTHING
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
+KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
 
 
 class Lost(NamedTuple):
@@ -23,23 +25,24 @@ class Lost(NamedTuple):
 
     gone: conversations that are not there
     older: what it has of others: an earlier value than it had
-    is_empty: whether it has no conversation at all
+    is_replaced: whether it has none of all that it had of this store
     """
 
     gone: Collection[RemoteName]
     older: Mapping[RemoteName, Oid]
-    is_empty: bool
+    is_replaced: bool
 
     def explain(self, remote: str, option: str) -> tuple[Note, ...]:
         """Return a note about a remote that has nothing any more; single conversations are rows with a reason."""
-        if not (self.is_empty and self.gone):
+        if not self.is_replaced:
             return ()
-        number = len(self.gone)
-        text = f"{remote} has no conversation any more; it had {number} {plural(number, 'conversation')} of this store"
-        return (Note(f"{text}: it was emptied, or made anew", f"send all of it again: scopes push --force{option}"),)
+        text = (
+            f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
+        )
+        return (Note(text, f"send all of it again: scopes push --force{option}"),)
 
 
-NOTHING_LOST: Final = Lost((), {}, is_empty=False)
+NOTHING_LOST: Final = Lost((), {}, is_replaced=False)
 
 
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], transport: GitTransport) -> Lost:
@@ -56,7 +59,9 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
             continue
         if is_ancestor(repository, value, Oid(known)):
             older[name] = value
-    return Lost([name for name in names if name.ref not in there], older, not there)
+    roots = {ref.rpartition("/")[2] for ref in there}
+    tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
+    return Lost([name for name in names if name.ref not in there], older, roots.isdisjoint(tracked))
 
 
 def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:

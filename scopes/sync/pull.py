@@ -65,13 +65,21 @@ def pull(
 ) -> Pulled:
     """Fetch the chosen conversations, by default all, and merge what differs; one undo takes all of it back.
 
-    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
-    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
-
     Raises:
         As `fetch`.
     """
     fetched = fetch(repository, remote, selection, connection)
+    return merge_fetched(repository, remote, selection, fetched, rebasing=rebasing)
+
+
+def merge_fetched(
+    repository: Repository, remote: Remote, selection: Selection, fetched: Fetched, *, rebasing: bool = False
+) -> Pulled:
+    """Merge what differs after a fetch; one undo takes back both.
+
+    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
+    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
+    """
     operations = [*fetched.operations]
     merged: list[PulledBranch] = []
     for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):

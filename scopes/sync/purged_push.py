@@ -103,7 +103,7 @@ class PurgedOnRemote:
 
     def _list_gone(self) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, with their values there."""
-        here = list_roots(self._repository)
+        here = list_roots(self._repository) if self._values else {}
         return {ref: Oid(value) for ref, value in self._values.items() if Oid(ref.rpartition("/")[2]) not in here}
 
 

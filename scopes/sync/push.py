@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -29,12 +29,12 @@ from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, leave_deleted
+from scopes.sync.deleted_there import forget_deleted, leave_deleted, note_deleted_branches
 from scopes.sync.family import list_members
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation, read_all_tips
-from scopes.sync.lost_on_remote import GONE, NOTHING_LOST, Lost, find_lost, forget_lost
+from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.placement import Placement
@@ -53,13 +53,13 @@ _SECRETS: Final = Note(
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
     "which scopes redact CONV makes; let them pass this time: the same push with --allow-secrets",
 )
-PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
+PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 
 
 class PushedConversation(NamedTuple):
     """What became of a conversation.
 
-    status: `refused` by the remote or by scopes, for the `reason`
+    status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
     messages: how many were sent
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
     behind: branches that have newer messages on the remote, such as after a rewind
@@ -149,7 +149,7 @@ def push(
         chosen, left = leave_deleted(repository, members[0].name, chosen)
     run = _Run(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
-        members[0].name, remote_option(repository, remote.name), OfferGate(repository),
+        members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
@@ -206,7 +206,7 @@ def _refuse(repository: Repository, conversation: ConversationId, reason: str) -
 class _Run(NamedTuple):
     """What all repositories of a remote have in common during a push.
 
-    family: the name of the remote; option: ` --remote NAME` for hints
+    family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
     """
 
     repository: Repository
@@ -216,6 +216,7 @@ class _Run(NamedTuple):
     include_open: bool
     family: str
     option: str
+    is_named: bool
     offers: OfferGate
 
 
@@ -248,14 +249,15 @@ class _Push:
             moved = [each.outgoing for each in self._push_once(waiting)]
             refused = self._fetch([each.name for each in moved]) if moved else {}
             if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
-                lost, gone = self._find_lost(self._unsent)
-                moved += [each for name, each in self._unsent.items() if name in lost.gone or name in lost.older]
-                refused |= gone
-                self._unsent.clear()
+                unsent, self._unsent = self._unsent, {}
+                lost, gone = self._find_lost(unsent)
+                moved += [each for name, each in unsent.items() if name in lost.gone or name in lost.older]
+                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
             waiting = []
             for each in moved:
-                if each.name.root in refused:
-                    self._note(each, "refused", refused[each.name.root])
+                reason = refused.get(each.name.root)
+                if reason is not None:
+                    self._note(each, "deleted" if reason == KEPT else "refused", reason)
                 else:
                     waiting.append(each.conversation)
             if not waiting:
@@ -282,7 +284,7 @@ class _Push:
         if any(row.status in {"new", "updated"} for row in rows):
             yield from note_hooks(self._remote.address)
         yield from self._lost
-        yield from _note_deleted(self.deleted_branches, self._remote, option)
+        yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
         yield from _notes(rows, self._remote, option)
         yield from _note_fetched(self.fetched, self._remote)
 
@@ -465,17 +467,6 @@ def _note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str
     get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
     hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
-
-
-def _note_deleted(names: Iterable[str], remote: Remote, option: str) -> tuple[Note, ...]:
-    """Return a note about branches that were deleted on the remote and are here: they are not sent again."""
-    deleted = list(names)
-    if not deleted:
-        return ()
-    number = len(deleted)
-    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote.name}"
-    again = f"send it again: scopes push {deleted[0].partition('/')[0]} --force{option}"
-    return (Note(f"{text}: {', '.join(deleted[:5])}", again),)
 
 
 def _notes(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 from scopes.errors import NotFound
 from scopes.history.revisions import find_root_commit
+from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import Selection
 from scopes.sync.push import push
@@ -50,7 +51,7 @@ def test_a_push_to_a_remote_that_was_made_anew_does_not_say_that_it_has_everythi
     pushed = push_known(sent)
     assert (pushed.unchanged, pushed.exit_code) == (0, 1)
     assert states(pushed) == {NAME: "refused", OTHER: "refused"}
-    assert "has no conversation any more; it had 2 conversations" in pushed.notes[0].text
+    assert "has nothing any more of what it had" in pushed.notes[0].text
     assert pushed.notes[0].hint == "send all of it again: scopes push --force"
     assert count_conversations(bare) == 0
 
@@ -75,9 +76,27 @@ def test_a_conversation_that_was_deleted_there_is_named(sent, bare):
     assert (pushed.unchanged, pushed.conversations) == (2, ())
     delete_there(bare, find_root_commit(sent, OTHER))
     pushed = push_to(sent)
-    assert (pushed.unchanged, states(pushed), pushed.notes) == (1, {OTHER: "refused"}, ())
+    assert (pushed.unchanged, states(pushed), pushed.exit_code) == (1, {OTHER: "deleted"}, 0)
     assert "scopes push CONV --force" in pushed.conversations[0].reason
+    assert states(push_to(sent, OTHER)) == {OTHER: "refused"}
     assert states(push_to(sent, OTHER, force=True)) == {OTHER: "new"}
+
+
+def test_another_repository_in_its_place_is_no_deletion(sent, bare, tmp_path):
+    make_anew(bare)
+    theirs = machine(tmp_path / "theirs.git", bare)
+    history(theirs, "main: q")
+    push_to(theirs)
+    pushed = push_known(sent)
+    assert (states(pushed), pushed.exit_code) == ({NAME: "refused", OTHER: "refused"}, 1)
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+    assert count_conversations(bare) == 3
+
+
+def test_a_deletion_is_left_alone_from_then_on_if_that_is_said(sent, bare):
+    delete_there(bare, find_root_commit(sent, OTHER))
+    delete_on_remote(sent, resolve_remote(sent, None), [OTHER], connection())
+    assert states(push_to(sent)) == {}
 
 
 def test_all_of_it_is_asked_for_also_if_a_new_message_meets_an_empty_remote(sent, bare):

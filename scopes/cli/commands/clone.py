@@ -39,7 +39,8 @@ def clone(
     conversations were pushed to; a store of somebody else is none, and neither is a repository with code alone.
 
     Of a remote with very many conversations get only the list, with --manifests: scopes list --remote origin shows it,
-    and the first command that reads a conversation, such as log, fetches that one.
+    and the first command that reads a conversation, such as log, fetches that one. Later, fetch and pull get the list
+    and what is new in those; scopes fetch --all gets everything.
 
     Examples:
       scopes clone ~/backup/talks.git ~/talks
