@@ -88,8 +88,9 @@ def merge_fetched(
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
-    notes = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
-    return Pulled(fetched=fetched, branches=tuple(merged), notes=notes)
+    conflict = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
+    others = (note for note in fetched.notes if note not in fetched.to_merge)
+    return Pulled(fetched=fetched, branches=tuple(merged), notes=(*others, *conflict))
 
 
 def _walk_diverged(
