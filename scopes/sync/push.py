@@ -263,8 +263,10 @@ class _Push:
             if not waiting:
                 return self._rows
         for conversation in waiting:
-            reason = f"the remote moved {TRIES} times meanwhile; try again"
-            self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
+            row = self._rows[conversation]
+            again = f"push it again: scopes push {conversation}{self._of.option}"
+            reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
+            self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows
 
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -347,7 +349,7 @@ class _Push:
                         self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
                     elif status.reason is not None and status.moved:
                         moved.append(each)
-                        self._note(each.outgoing, "refused", "the remote has moved")
+                        self._note(each.outgoing, "refused", status.reason)
                     elif status.reason is not None:
                         self._note(each.outgoing, "refused", status.reason)
                     elif status.had_it:
