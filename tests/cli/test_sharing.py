@@ -338,3 +338,15 @@ def test_a_store_of_manifests_gets_everything_only_with_all(run, shared):
 def test_all_of_a_remote_and_a_choice_exclude_each_other(run, shared):
     assert "cannot be named together with --all" in run("fetch", "conv-001", "--all", code=2).stderr
     assert "leave out --manifests" in run("fetch", "--all", "--manifests", code=2).stderr
+
+
+def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
+    run("clone", "--manifests", shared, "b")
+    lines = ("list", "--remote", "origin")
+    assert run(*lines, "--fields", "title,messages,branches", store="b").stdout == "Login\t1\t1\n"
+    assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
+    assert run("search", "login", "--remote-titles", "--fields", "title", store="b").stdout == "Login\n"
+    root = run(*lines, "--fields", "root", store="b").stdout.strip()
+    run("log", root[:12], store="b")
+    (row,) = json.loads(run(*lines, "--json", "--fields", "root,id", store="b").stdout)["conversations"]
+    assert row == {"root": root, "id": "conv-001"}

@@ -59,4 +59,6 @@ def clone(
         result = run(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
-    return invocation.show(result)
+    code = invocation.show(result)
+    invocation.hint_author()
+    return code

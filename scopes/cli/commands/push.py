@@ -93,7 +93,10 @@ def push(
             repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
             include_open=include_open, purged=purged, with_sources=with_sources, dry_run=dry_run,
         )  # fmt: skip
-    return invocation.show(result)
+    code = invocation.show(result)
+    if not dry_run and any(each.status == "new" for each in result.conversations):
+        invocation.hint_author()
+    return code
 
 
 def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool) -> int:

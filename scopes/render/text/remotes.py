@@ -74,7 +74,7 @@ _LISTED = (
     Column("Root", "id"),
     Column("ID"),
     Column("Title", flexible=True),
-    Column("Msgs", align="right"),
+    Column("Messages", align="right"),
     Column("Branches", align="right"),
     Column("Activity", "time"),
     Column("Remote"),
