@@ -33,7 +33,7 @@ def test_new_and_the_first_append_name_the_setting_once(in_terminal):
     assert HINT not in in_terminal("new", "other", "--json")
 
 
-def test_who_begins_to_share_is_told_too(in_terminal, tmp_path):
+def test_who_begins_to_share_sees_it_too(in_terminal, tmp_path):
     make_bare(tmp_path / "talks.git")
     in_terminal("new", "talk")
     in_terminal("remote", "add", "origin", str(tmp_path / "talks.git"))

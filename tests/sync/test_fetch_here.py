@@ -89,7 +89,7 @@ def test_a_pull_merges_what_is_here(theirs, ours, index):
     assert texts(theirs, "conv-001") == ["x", "y", "z", "mine"]
 
 
-def test_all_of_it_comes_if_that_is_said(theirs, index):
+def test_all_of_it_comes_with_all(theirs, index):
     assert len(get(theirs, index, EVERYTHING).conversations) == 3
     assert get(theirs, index).notes == ()
 

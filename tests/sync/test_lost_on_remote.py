@@ -93,7 +93,7 @@ def test_another_repository_in_its_place_is_no_deletion(sent, bare, tmp_path):
     assert count_conversations(bare) == 3
 
 
-def test_a_deletion_is_left_alone_from_then_on_if_that_is_said(sent, bare):
+def test_a_deletion_is_left_alone_once_it_was_accepted(sent, bare):
     delete_there(bare, find_root_commit(sent, OTHER))
     delete_on_remote(sent, resolve_remote(sent, None), [OTHER], connection())
     assert states(push_to(sent)) == {}

@@ -34,7 +34,7 @@ def test_a_push_that_meets_the_lock_of_another_one_tries_again(ours, lock, monke
     assert (row.status, row.messages, row.reason) == ("updated", 1, None)
 
 
-def test_who_loses_each_time_is_told_to_push_again_and_why(ours, lock):
+def test_who_loses_each_time_reads_the_command_and_why(ours, lock):
     pushed = push_to(ours, NAME)
     (row,) = pushed.conversations
     assert (row.status, pushed.exit_code) == ("refused", 1)

@@ -22,7 +22,7 @@ def clone(
     context: usage.Context,
     address: Address,
     directory: Annotated[
-        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: that of init)")
+        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: where init makes it)")
     ] = None,
     name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
     project: OfProject = None,

@@ -29,7 +29,7 @@ def fetch(
     not come back. One undo takes back the whole fetch.
 
     The branches of a conversation are counted by what became of them: created; moved, forward to new messages; grown,
-    where the last message was that of an earlier import of the session and the remote has the later one; ahead, with
+    where the last message came from an earlier import of the session and the remote has a later one; ahead, with
     messages here that the remote lacks; diverged, with messages on both sides; deleted, here. And metadata: the title,
     tags, merge requests or entries of branches have changed.
 

@@ -193,7 +193,8 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left += [f"{row.held_back} held back"] if row.held_back else []
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     reason = row.reason or "; ".join(left)
-    return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
+    state = "left" if row.diverged and not row.messages else row.status  # only its metadata may have been sent
+    return row.conversation, Span(state, _STYLES.get(state, "")), str(row.branches), str(row.messages), reason
 
 
 @render_text.register
