@@ -22,6 +22,7 @@ from scopes.sync.local_conversations import Selection, make_selection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scopes.cli.sharing_options import WantedFrom
     from scopes.render.output import Output
 
 _DELAY_SECONDS: Final = 0.5
@@ -92,6 +93,18 @@ def is_asking(stdin: TextIO) -> bool:
         return not termios.tcgetattr(stdin.fileno())[3] & termios.ECHO
     except (OSError, ValueError, termios.error):
         return False
+
+
+def choose_wanted(invocation: Invocation, wanted: WantedFrom) -> Selection:
+    """Return which conversations a fetch or pull is about."""
+    return choose(
+        invocation,
+        wanted.conversations,
+        everything=wanted.everything,
+        project=wanted.project,
+        since=wanted.since,
+        year=wanted.year,
+    )
 
 
 def choose(

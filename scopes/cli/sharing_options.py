@@ -48,11 +48,15 @@ AsBranches: TypeAlias = Annotated[
 ]
 
 
+EverythingThere: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the remote")]
+
+
 class WantedFrom(NamedTuple):
     """What fetch and pull get, and from where."""
 
     conversations: ToGet = None
     remote: FromRemote = None
+    everything: EverythingThere = False
     project: OfProject = None
     since: Since = None
     year: OfYear = None

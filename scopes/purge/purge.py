@@ -258,6 +258,12 @@ def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ..
     return tuple(found.values())
 
 
+def _note_remote(copy: RemoteCopy) -> Note:
+    """Return a note about what a remote still has: also where the text of the result is one line for a script."""
+    text = f"the remote {copy.remote} ({copy.address}) has {copy.conversations} "
+    return Note(f"{text}{plural(copy.conversations, 'conversation')} with it", f"{copy.push}; {copy.server}")
+
+
 def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
     if not files:
         return ()
@@ -282,6 +288,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
         first = proof.copies[0]
         text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} the same text"
         notes.append(Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; then purge it too"))
+    remotes = list_copies(repository.path)
     return PurgeDone(
         messages=len(done.histories.messages),
         conversations=len(done.histories.roots),
@@ -290,7 +297,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
         files=proof.files,
         left=proof.left,
         copies=proof.copies,
-        remotes=list_copies(repository.path),
+        remotes=remotes,
         files_kept=found.files,
-        notes=(*notes, *_file_notes(found.files)),
+        notes=(*notes, *map(_note_remote, remotes), *_file_notes(found.files)),
     )

@@ -14,6 +14,7 @@ from scopes.ids import ConversationId
 from scopes.model.signature import Signature
 from scopes.purge.offers import DECIDE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
+from scopes.store.machine import find_machine_id
 from scopes.store.reflog import walk_moves
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
@@ -60,6 +61,9 @@ class PurgeOffers(Result):
 def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     """Return all offers, with what of them is here.
 
+    The list of this machine, as a remote has it, is none, unless the store is older than the list and has something of
+    it again.
+
     directory: where the command runs, for settings of git with a condition
 
     Raises:
@@ -70,7 +74,8 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     found = list(walk_offered(repository, join_all(lists).without(read_purged(repository))))
     signatures = check_signatures(repository, [offer.commit for offer in offers], directory)
     declined = read_purged(repository, PURGE_DECLINED)
-    rows = tuple(
+    own = find_machine_id(repository)
+    every = (
         PurgeOffer(
             offer.remote,
             offer.machine,
@@ -81,6 +86,7 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
         )
         for offer, listed in zip(offers, lists, strict=True)
     )
+    rows = tuple(row for row in every if row.machine != own or row.here)
     is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)
     notes = (Note("what is undecided stays here, and is not removed by itself", DECIDE),) if is_open else ()
     return PurgeOffers(offers=rows, notes=notes)

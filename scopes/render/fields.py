@@ -41,6 +41,7 @@ _ROWS = {
     "memory-actions": "actions",
     "memory-search": "hits",
     "range-diff": "pairs",
+    "remote-conversations": "conversations",
     "search": "messages_found",
     "hooks-status": "hooks",
     "token-status": "encodings",

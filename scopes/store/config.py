@@ -67,6 +67,7 @@ _VALUES = {
     "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.secrets.onimport": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.signcommits": re.compile("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.fetchmanifests": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),

@@ -78,17 +78,18 @@ class Quarantine:
 
 
 @contextmanager
-def open_quarantine(store: str, known: Mapping[str, Oid]) -> Iterator[Quarantine]:
+def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = True) -> Iterator[Quarantine]:
     """Make a quarantine in a store, and remove it at the end of the block, also if SIGTERM ends the process in it.
 
     known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
+    borrows: whether the objects of the store can be read in it
 
     Raises:
         Inaccessible: the disk failed.
     """
     with unwound(), _directory(store) as (path, lock):
         with translated("prepare a directory for git", store):
-            _fill(path, known)
+            _fill(path, known, borrows=borrows)
         yield Quarantine(path, lock)
 
 
@@ -110,10 +111,11 @@ def _directory(store: str) -> Iterator[tuple[str, int]]:
         os.close(lock)
 
 
-def _fill(path: str, known: Mapping[str, Oid]) -> None:
+def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
     for name in ("objects/info", "objects/pack", "refs"):
         os.makedirs(os.path.join(path, name), mode=0o700)
-    _write(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
+    if borrows:
+        _write(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
     _write(os.path.join(path, "packed-refs"), _HEADER + "".join(f"{known[name]} {name}\n" for name in sorted(known)))
     _write(os.path.join(path, "config"), _CONFIG)
     _write(os.path.join(path, "HEAD"), "ref: refs/heads/scopes-none\n")

@@ -226,7 +226,7 @@ def import_bundle(repository: Repository, path: str, selection: Selection, conne
 
 
 def verify_bundle(repository: Repository, path: str, connection: Connection) -> BundleVerified:
-    """Check a bundle as `import_bundle` does, and return what it has; nothing is taken.
+    """Check a bundle as `import_bundle` does, all of the file, and return what it has; nothing is taken.
 
     Raises:
         NotFound, Corrupt: there is no such file, or it is no bundle.
@@ -234,7 +234,7 @@ def verify_bundle(repository: Repository, path: str, connection: Connection) -> 
     roots = list_roots(repository)
     rows: list[BundledConversation] = []
     with (
-        unpacked(repository, bundle_remote(path, _NOBODY), connection) as remote,
+        unpacked(repository, bundle_remote(path, _NOBODY), connection, alone=True) as remote,
         quarantine_of(repository) as quarantine,
         fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (_, incoming),
     ):

@@ -76,7 +76,7 @@ def add_remote(
     """
     remote = Remote(parse_remote_name(name), address)
     refuse_store(address, repository.path)
-    conversations, notes = _ask(repository, remote, connection) if probe else (None, ())
+    conversations, notes = ask_what_it_is(repository, remote, connection) if probe else (None, ())
     with exclusive_write(repository):
         save_remote(repository, remote)
     return RemoteChanged(
@@ -85,8 +85,13 @@ def add_remote(
     )  # fmt: skip
 
 
-def _ask(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
-    """Return how many conversations a remote has, and notes: it has code, or does not take refs of scopes."""
+def ask_what_it_is(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
+    """Return how many conversations a remote has, and notes: it has code, or does not take refs of scopes.
+
+    Raises:
+        Refused: it is a store; or conversations were to be branches among others.
+        Inaccessible: it does not answer.
+    """
     with quarantine_of(repository) as quarantine:
         transport = connection.open(quarantine, remote.address)
         found = transport.list_refs(EVERY_REF)

@@ -18,6 +18,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.fetch_here import choose_manifests
 from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import Remote, list_remotes, save_remote
@@ -76,13 +77,17 @@ def clone_manifests(
     name: str,
     directory: str,
 ) -> Cloned:
-    """Make a store as `clone` does, but fetch only the list of conversations; `directory` is that of the index.
+    """Make a store as `clone` does, but fetch only the list of conversations, now and by every fetch without a choice.
+
+    directory: that of the index
 
     Raises:
         As `clone` and `fetch_manifests`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
         listed = fetch_manifests(repository, remote, selection, connection, directory)
+        with exclusive_write(repository):
+            choose_manifests(repository)
         is_empty = not (listed.total or listed.refused)
         more = explain_empty(repository, address, connection) if is_empty else ()
     return Cloned(path=os.path.abspath(path), listed=listed, notes=(*listed.notes, *more))

@@ -16,7 +16,7 @@ from scopes.store.remote_file import DEFAULT
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
-from scopes.sync.change_remotes import RemoteChanged
+from scopes.sync.change_remotes import RemoteChanged, ask_what_it_is
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, read_deleted, rename_deleted
 from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
@@ -24,6 +24,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import ON_REMOTE, parse_remote_name, sources_tracking_ref, tracking_ref
 from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import Remote, default_remote, replace_remotes, resolve_remote
+from scopes.sync.wrong_remotes import note_hooks, refuse_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +88,21 @@ def _list_family(repository: Repository, name: str) -> list[Remote]:
 def set_remote_address(
     repository: Repository, name: str, address: Address, connection: Connection, *, probe: bool = True
 ) -> RemoteChanged:
-    """Give a remote another address; with `probe` ask what is there, and forget what is known but not there.
+    """Give a remote another address; with `probe` ask as `add_remote` does, and forget what is known but not there.
 
     The addresses of later repositories follow from the first one. With `probe` those that are not there are forgotten.
 
     Raises:
         NotFound: there is no such remote.
-        Refused: it is a later repository of a remote; or the addresses of those are not to be had from the new one.
+        Refused: it is a later repository of a remote; or the addresses of those are not to be had from the new one; or
+            the new one is a store, or has other branches where conversations are to be branches.
         Inaccessible: the new address does not answer; nothing is changed.
     """
     members = _list_family(repository, name)
     before = members[0]
     remote = Remote(name, address._replace(as_branches=address.as_branches or before.address.as_branches))
+    refuse_store(address, repository.path)
+    _, notes = ask_what_it_is(repository, remote, connection) if probe else (None, ())
     there = _list_there(repository, remote, connection) if probe else None
     moved = _move_later(members, remote) if there is None else list(there)
     with exclusive_write(repository):
@@ -121,6 +125,7 @@ def set_remote_address(
     return RemoteChanged(
         name=name, address=address.text, change="moved", before=before.address.text,
         conversations=_count_conversations(there), default=_is_default(repository, name),
+        notes=(*notes, *note_hooks(address)),
     )  # fmt: skip
 
 

@@ -46,7 +46,8 @@ _SHORT_OID = 12
 class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
-    `operation` is None if nothing has changed; `operations` has one for each repository of the remote.
+    `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
+    those of the notes that are about branches which differ: a pull merges them.
     """
 
     remote: str
@@ -55,6 +56,7 @@ class Fetched(Result):
     unchanged: int
     operation: OperationId | None
     operations: tuple[OperationId, ...] = ()
+    to_merge: tuple[Note, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -90,6 +92,11 @@ def fetch(
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
     option = remote_option(repository, remote.name)
+    to_merge = tuple(
+        note
+        for member, receipt in receipts.items()
+        for note in _note_diverged(_without_offers(repository, receipt.rows), member, option)
+    )
     return Fetched(
         remote=members[0].name,
         address=members[0].address.text,
@@ -97,13 +104,10 @@ def fetch(
         unchanged=len(rows) - len(shown),
         operation=operations[-1] if operations else None,
         operations=operations,
+        to_merge=to_merge,
         notes=(
             *note_offers(repository),
-            *(
-                note
-                for member, receipt in receipts.items()
-                for note in _note_diverged(_without_offers(repository, receipt.rows), member, option)
-            ),
+            *to_merge,
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]

@@ -59,12 +59,13 @@ _REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
 _LOCATION: Final = re.compile(rb"Recv header[^\n]*? [Ll]ocation: ([^\r\n]{1,500})")
 _ANSWER: Final = re.compile(rb"Recv header")
 _CONNECTING: Final = frozenset({"ls-remote", "fetch", "push"})
+_LOCKED: Final = "cannot lock ref"
 _MOVED: Final = (
     "stale info",
     "fetch first",
     "non-fast-forward",
     "failed to lock",
-    "cannot lock ref",
+    _LOCKED,
     "incorrect old value",
 )
 _WHOLE: Final = ("pre-receive hook declined", "atomic", "failed to push some refs")
@@ -302,7 +303,7 @@ class GitTransport:
                 hint = "write a new one: scopes bundle create FILE"
                 raise Inaccessible(f"{self._address.text} is a bundle, which is only read", hint=hint)
         elif not os.path.isdir(self._address.text):
-            hint = "create it: git init --bare DIRECTORY"
+            hint = f"check the path; for a new one: git init --bare {quote(self._address.text)}"
             raise NotFound(f"there is no directory {self._address.text}", hint=hint)
         options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
         return [f"--{name}={quote(self._program)} {options} {name}"]
@@ -315,6 +316,10 @@ class GitTransport:
             hint = "nothing of it was taken; see who wrote it to the remote"
             return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
         cause = find_cause(done.errors, self._address.text)
+        if "does not appear to be a git repo" in done.errors and self._address.transport == "directory":
+            cause = Cause(
+                f"check the path, or make it one: git init --bare {quote(self._address.text)}", retryable=False
+            )
         redirected = self._find_redirect()
         if redirected is not None:
             reason = f"it redirects to {redirected}"
@@ -370,9 +375,10 @@ def _status_of(update: RefUpdate, found: tuple[str, str] | None, done: Finished)
     match = _REASON.search(summary)
     reason = clean_line(match["reason"] if match is not None else summary)
     lines = "; ".join(server_lines(done.errors))
+    is_locked = _LOCKED in lines and update.ref.rpartition("/")[2] in lines  # by a push at the same time
     return PushStatus(
         update,
         f"{reason}: {lines}" if lines else reason,
-        moved=any(each in summary for each in _MOVED),
+        moved=is_locked or any(each in summary for each in _MOVED),
         with_others=any(each in summary for each in _WHOLE),
     )

@@ -65,13 +65,21 @@ def pull(
 ) -> Pulled:
     """Fetch the chosen conversations, by default all, and merge what differs; one undo takes all of it back.
 
-    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
-    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
-
     Raises:
         As `fetch`.
     """
     fetched = fetch(repository, remote, selection, connection)
+    return merge_fetched(repository, remote, selection, fetched, rebasing=rebasing)
+
+
+def merge_fetched(
+    repository: Repository, remote: Remote, selection: Selection, fetched: Fetched, *, rebasing: bool = False
+) -> Pulled:
+    """Merge what differs after a fetch; one undo takes back both.
+
+    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
+    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
+    """
     operations = [*fetched.operations]
     merged: list[PulledBranch] = []
     for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):
@@ -80,8 +88,9 @@ def pull(
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
-    notes = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
-    return Pulled(fetched=fetched, branches=tuple(merged), notes=notes)
+    conflict = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
+    others = (note for note in fetched.notes if note not in fetched.to_merge)
+    return Pulled(fetched=fetched, branches=tuple(merged), notes=(*others, *conflict))
 
 
 def _walk_diverged(

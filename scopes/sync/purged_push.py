@@ -66,6 +66,12 @@ class PurgedOnRemote:
         """Read what is offered again, after a fetch."""
         self._offers.refresh()
 
+    def note_gone(self, option: str) -> tuple[Note, ...]:
+        """Return a note about conversations that were purged as a whole, and that the remote has still."""
+        hint = f"delete {{}} there, too: scopes push --purged{option}"
+        count = len(roots_in(self._list_gone()))
+        return _note("is still", "are still", count, hint.format("it" if count == 1 else "them"))
+
     def is_needed(self, *, deletes: bool) -> bool:
         """Return True if `finish` has something to do."""
         listed = self._repository.find_ref(PURGED)
@@ -97,7 +103,7 @@ class PurgedOnRemote:
 
     def _list_gone(self) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, with their values there."""
-        here = list_roots(self._repository)
+        here = list_roots(self._repository) if self._values else {}
         return {ref: Oid(value) for ref, value in self._values.items() if Oid(ref.rpartition("/")[2]) not in here}
 
 

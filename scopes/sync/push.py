@@ -6,7 +6,7 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -29,37 +29,37 @@ from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, leave_deleted
+from scopes.sync.deleted_there import forget_deleted, leave_deleted, note_deleted_branches
 from scopes.sync.family import list_members
 from scopes.sync.fetch import describe_changes, new_objects, receive
 from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation, read_all_tips
+from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.placement import Placement
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
 from scopes.sync.push_batches import send
-from scopes.sync.remote_selection import EVERYTHING, refspec_of
+from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.source_push import PushedSources, push_sources
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
-_GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
     "which scopes redact CONV makes; let them pass this time: the same push with --allow-secrets",
 )
-PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "refused"]
+PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 
 
 class PushedConversation(NamedTuple):
     """What became of a conversation.
 
-    status: `refused` by the remote or by scopes, for the `reason`
+    status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
     messages: how many were sent
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
     behind: branches that have newer messages on the remote, such as after a rewind
@@ -149,7 +149,7 @@ def push(
         chosen, left = leave_deleted(repository, members[0].name, chosen)
     run = _Run(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
-        members[0].name, remote_option(repository, remote.name), OfferGate(repository),
+        members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
@@ -206,7 +206,7 @@ def _refuse(repository: Repository, conversation: ConversationId, reason: str) -
 class _Run(NamedTuple):
     """What all repositories of a remote have in common during a push.
 
-    family: the name of the remote; option: ` --remote NAME` for hints
+    family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
     """
 
     repository: Repository
@@ -216,6 +216,7 @@ class _Run(NamedTuple):
     include_open: bool
     family: str
     option: str
+    is_named: bool
     offers: OfferGate
 
 
@@ -237,24 +238,35 @@ class _Push:
         self.fetched: list[FetchedConversation] = []
         self.deleted_branches: dict[str, None] = {}
         self._rows: dict[ConversationId, PushedConversation] = {}
+        self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
+        self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
+        self._lost: dict[Note, None] = {}
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Push, and after each round push again what the remote had moved meanwhile."""
         waiting = list(chosen)
         for _ in range(TRIES):
-            moved = self._push_once(waiting)
-            if not moved:
-                return self._rows
-            refused = self._fetch([each.outgoing.name for each in moved])
+            moved = [each.outgoing for each in self._push_once(waiting)]
+            refused = self._fetch([each.name for each in moved]) if moved else {}
+            if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
+                unsent, self._unsent = self._unsent, {}
+                lost, gone = self._find_lost(unsent)
+                moved += [each for name, each in unsent.items() if name in lost.gone or name in lost.older]
+                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
             waiting = []
             for each in moved:
-                if each.outgoing.name.root in refused:
-                    self._note(each.outgoing, "refused", refused[each.outgoing.name.root])
+                reason = refused.get(each.name.root)
+                if reason is not None:
+                    self._note(each, "deleted" if reason == KEPT else "refused", reason)
                 else:
-                    waiting.append(each.outgoing.conversation)
+                    waiting.append(each.conversation)
+            if not waiting:
+                return self._rows
         for conversation in waiting:
-            reason = f"the remote moved {TRIES} times meanwhile; try again"
-            self._rows[conversation] = self._rows[conversation]._replace(status="refused", reason=reason)
+            row = self._rows[conversation]
+            again = f"push it again: scopes push {conversation}{self._of.option}"
+            reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
+            self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows
 
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -273,7 +285,8 @@ class _Push:
         yield from _note_behind(rows, self._remote, option)
         if any(row.status in {"new", "updated"} for row in rows):
             yield from note_hooks(self._remote.address)
-        yield from _note_deleted(self.deleted_branches, self._remote, option)
+        yield from self._lost
+        yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
         yield from _notes(rows, self._remote, option)
         yield from _note_fetched(self.fetched, self._remote)
 
@@ -281,29 +294,33 @@ class _Push:
         """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
         gone: dict[Oid, str] = {}
         with quarantine_of(self._repository) as quarantine:
-            specs = [refspec_of(name) for name in names]
             try:
+                specs = [refspec_of(name) for name in names]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
             except NotFound:  # one of them was deleted there
-                there = self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING)
-                gone = {name.root: _GONE for name in names if name.ref not in there}
-                if self._force:
-                    self._forget_tracked(gone)
-                    gone = {}
-                specs = [refspec_of(name) for name in names if name.ref in there]
+                lost, gone = self._find_lost(names)
+                specs = [refspec_of(name) for name in names if name not in lost.gone]
                 rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
         self.fetched += rows
         self._purged.refresh()
+        same = {row.root for row in rows if row.status == "unchanged"}
+        self._find_lost([name for name in names if name.root in same])  # which may be what the remote had earlier
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
-    def _forget_tracked(self, roots: Iterable[Oid]) -> None:
-        """Forget what the remote had of conversations that it does not have any more, so that they are new to it."""
-        with exclusive_write(self._repository):
-            tx = RefTransaction(self._repository)
-            for ref in [tracking_ref(self._remote.name, root) for root in roots]:
-                tx.move_ref(ref, self._repository.find_ref(ref), None)
-            if tx:
-                tx.commit("push", f"forget what was deleted on {self._remote.name}")
+    def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
+        """Ask the remote what it lacks of what it had; return that, and why what is gone is not sent again, by root."""
+        if not names:
+            return NOTHING_LOST, {}
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            lost = find_lost(self._repository, self._remote.name, names, transport)
+        self._older = {ref: oid for ref, oid in self._older.items() if ref not in {name.ref for name in names}}
+        self._older |= {name.ref: value for name, value in lost.older.items()}
+        if self._force:
+            forget_lost(self._repository, self._remote.name, lost)
+            return lost, {}
+        self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
+        return lost, {name.root: GONE for name in lost.gone}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -332,7 +349,7 @@ class _Push:
                         self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
                     elif status.reason is not None and status.moved:
                         moved.append(each)
-                        self._note(each.outgoing, "refused", "the remote has moved")
+                        self._note(each.outgoing, "refused", status.reason)
                     elif status.reason is not None:
                         self._note(each.outgoing, "refused", status.reason)
                     elif status.had_it:
@@ -358,8 +375,9 @@ class _Push:
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
             return None
-        if not outgoing.is_new and not self._purged.has(outgoing.name.ref):
+        if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
             self._note(outgoing, "unchanged")
+            self._unsent[outgoing.name] = outgoing
             return None
         try:
             gate = gate_of(self._repository, self._of.mode)
@@ -393,19 +411,24 @@ class _Push:
         return RefUpdate(outgoing.name.ref, before, outgoing.write(objects, planned.cleared))
 
     def _value_there(self, outgoing: Outgoing) -> Oid | None:
-        return self._purged.find_value(outgoing.name.ref) or outgoing.previous_oid
+        ref = outgoing.name.ref
+        return self._purged.find_value(ref) or self._older.get(ref) or outgoing.previous_oid
 
     def finish(self, *, purged: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
+        left = () if purged else self._purged.note_gone(self._of.option)
         if not self._purged.is_needed(deletes=purged):
-            return ()
+            return left
         with quarantine_of(self._repository) as quarantine:
-            return self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+            transport = self._connection.open(quarantine, self._remote.address)
+            return (*self._purged.finish(transport, deletes=purged), *left)
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
         """Record what the remote has confirmed, with what was known of it before."""
         if not updates:
             return
+        if any(update.old is not None for update in updates):  # the remote is the one that is known
+            self._unsent.clear()
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
             for update, before in updates.items():
@@ -446,17 +469,6 @@ def _note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str
     get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
     hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
-
-
-def _note_deleted(names: Iterable[str], remote: Remote, option: str) -> tuple[Note, ...]:
-    """Return a note about branches that were deleted on the remote and are here: they are not sent again."""
-    deleted = list(names)
-    if not deleted:
-        return ()
-    number = len(deleted)
-    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote.name}"
-    again = f"send it again: scopes push {deleted[0].partition('/')[0]} --force{option}"
-    return (Note(f"{text}: {', '.join(deleted[:5])}", again),)
 
 
 def _notes(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:

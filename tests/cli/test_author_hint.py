@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.running import PRODUCT, command_line, environment
+from tests.support.remotes import make_bare
 from tests.terminal_picture import run_in_terminal
 
 
@@ -30,6 +31,16 @@ def test_new_and_the_first_append_name_the_setting_once(in_terminal):
     assert HINT not in in_terminal("append", "@", "two")
     assert HINT not in in_terminal("new", "other", "--no-hints")
     assert HINT not in in_terminal("new", "other", "--json")
+
+
+def test_who_begins_to_share_sees_it_too(in_terminal, tmp_path):
+    make_bare(tmp_path / "talks.git")
+    in_terminal("new", "talk")
+    in_terminal("remote", "add", "origin", str(tmp_path / "talks.git"))
+    assert HINT not in in_terminal("push", "conv-001", "--dry-run")
+    assert HINT in in_terminal("push", "conv-001")
+    assert HINT not in in_terminal("push", "conv-001")
+    assert HINT in in_terminal("clone", str(tmp_path / "talks.git"), "theirs")
 
 
 def test_with_a_name_of_ones_own_there_is_no_hint(in_terminal):

@@ -324,3 +324,29 @@ def test_the_hint_of_delete_can_be_followed(run, shared):
 )
 def test_a_deletion_from_a_remote_needs_names_alone(run, shared, words, text):
     assert text in run("push", "--delete", "--yes", *words, code=2).stderr
+
+
+def test_a_store_of_manifests_gets_everything_only_with_all(run, shared):
+    run("clone", "--manifests", shared, "b")
+    for words in (("fetch",), ("pull",)):
+        done = run(*words, store="b")
+        assert (done.stdout, "only the manifest was fetched" in done.stderr) == ("", True)
+    assert run("list", store="b").stdout == ""
+    assert run("fetch", "--all", store="b").stdout.startswith("conv-001\tnew")
+
+
+def test_all_of_a_remote_and_a_choice_exclude_each_other(run, shared):
+    assert "cannot be named together with --all" in run("fetch", "conv-001", "--all", code=2).stderr
+    assert "leave out --manifests" in run("fetch", "--all", "--manifests", code=2).stderr
+
+
+def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
+    run("clone", "--manifests", shared, "b")
+    lines = ("list", "--remote", "origin")
+    assert run(*lines, "--fields", "title,messages,branches", store="b").stdout == "Login\t1\t1\n"
+    assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
+    assert run("search", "login", "--remote-titles", "--fields", "title", store="b").stdout == "Login\n"
+    root = run(*lines, "--fields", "root", store="b").stdout.strip()
+    run("log", root[:12], store="b")
+    (row,) = json.loads(run(*lines, "--json", "--fields", "root,id", store="b").stdout)["conversations"]
+    assert row == {"root": root, "id": "conv-001"}

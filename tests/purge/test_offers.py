@@ -187,6 +187,14 @@ def test_offers_are_listed_with_the_machine_the_time_and_what_is_here(theirs, dr
     assert [tuple(each) for each in two.here] == [(made.conversation, None, "undecided"), ("conv-001", 1, "declined")]
 
 
+def test_the_list_of_this_machine_is_no_offer(repository, drawn, tmp_path, places):
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    push_to(repository, purged=True)
+    fetch_from(repository)
+    assert list_offers(repository) != []
+    assert list_purge_offers(repository, str(tmp_path)).offers == ()
+
+
 def test_a_list_says_what_to_do_only_while_something_is_undecided(theirs, offered, tmp_path):
     fetch_from(theirs)
     assert "--accept" in list_purge_offers(theirs, str(tmp_path)).notes[0].hint

@@ -62,7 +62,7 @@ def test_a_pull_after_a_purge_joins_without_a_conflict(repository, drawn, theirs
     pulled = pull_to(theirs, rebasing=rebasing)
     assert [each.state for each in pulled.branches] == ["rebased" if rebasing else "merged"]
     assert sum(each.conflicts for each in pulled.branches) == 0
-    assert "purged elsewhere" in (*pulled.fetched.notes, *pulled.notes)[0].text
+    assert "purged elsewhere" in pulled.notes[0].text
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
@@ -177,3 +177,19 @@ def test_a_plan_is_silent_about_conversations_whose_messages_are_all_published(r
     plan = plan_accept(theirs)
     assert [note for note in plan.notes if "on no remote" in note.text] == []
     assert question_of(plan) == "remove 1 conversation for good? This cannot be undone."
+
+
+def test_a_purge_names_the_remotes_in_its_notes_for_scripts_too(repository, drawn, places):
+    done = purge_word(repository, drawn, places)
+    assert [note.text for note in done.notes if "the remote origin" in note.text]
+    assert "scopes push --purged --remote origin; on the server: git reflog expire" in done.notes[0].hint
+
+
+def test_a_push_without_purged_names_a_purged_conversation_that_is_there_still(repository, drawn, places):
+    history(repository, "main: x")
+    purge(repository, PurgeRequest((NAME,)), places)
+    pushed = push_to(repository)
+    assert pushed.notes[-1].text == "1 purged conversation is still on the remote"
+    assert pushed.notes[-1].hint == "delete it there, too: scopes push --purged"
+    assert "is still" not in str(push_to(repository, purged=True).notes)
+    assert push_to(repository).notes == ()

@@ -354,6 +354,26 @@ def test_verify_lists_what_is_in_a_bundle_and_takes_nothing(store, bundle, other
     assert {row.status for row in verify_bundle(store, str(bundle), connection()).conversations} == {"known"}
 
 
+def test_verify_reads_all_of_the_file_where_the_store_has_everything(store, bundle, tmp_path):
+    data = bundle.read_bytes()
+    for number, wrong in enumerate((data[:-100], data[: len(data) // 2], data[:-40] + bytes(20) + data[-20:])):
+        path = tmp_path / f"cut{number}"
+        path.write_bytes(wrong)
+        with pytest.raises(Corrupt, match="cannot be read"):
+            verify_bundle(store, str(path), connection())
+    assert verify_bundle(store, str(bundle), connection()).exit_code == 0
+
+
+def test_verify_refuses_a_bundle_that_only_its_writer_could_read(store, tmp_path):
+    bare, path = make_bare(tmp_path / "bare.git"), tmp_path / "part.bundle"
+    add(store, bare)
+    push_to(store, "conv-001")
+    first = git(bare, "rev-list", "--max-parents=0", "--all").split()[0]
+    subprocess.run(["git", f"--git-dir={bare}", "bundle", "create", "-q", str(path), "--all", f"^{first}"], check=True)
+    with pytest.raises(Corrupt, match="cannot be read"):
+        verify_bundle(store, str(path), connection())
+
+
 def test_a_bundle_of_code_has_no_conversation(other, tmp_path):
     path = make_bare(tmp_path / "code.git")
     tree = git(path, "hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").strip()

@@ -108,7 +108,9 @@ def test_somebody_who_has_it_keeps_it_and_does_not_send_it_again(pushed, theirs,
     delete_there(pushed, "conv-001")
     name = named_there(theirs, pushed)
     assert fetch_from(theirs).conversations == ()
-    assert push_to(theirs).conversations == ()
+    done = push_to(theirs)
+    assert ([row.status for row in done.conversations], done.exit_code) == (["deleted"], 0)
+    assert done.conversations[0].reason.endswith("to leave it out from now on: scopes push --delete CONV")
     say(theirs, f"{name}/main", "news")
     (row,) = push_to(theirs).conversations
     assert (row.status, "somebody has deleted it on the remote" in row.reason) == ("refused", True)

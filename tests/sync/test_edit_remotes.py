@@ -23,7 +23,7 @@ from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import list_remotes, resolve_remote
 from tests.support.history import history, say
 from tests.support.remotes import add, connection, make_bare, push_to
-from tests.support.store import git
+from tests.support.store import git, make_store
 
 
 def last_message(repository, name):
@@ -131,6 +131,41 @@ def test_an_address_that_does_not_answer_changes_nothing(ours, bare, tmp_path):
         move(ours, "origin", str(tmp_path / "missing.git"))
     assert resolve_remote(ours, "origin").address.text == bare
     assert len(ours.list_refs(REMOTES)) == 1
+
+
+@pytest.mark.parametrize("probe", [True, False])
+def test_a_store_is_no_new_address(ours, bare, tmp_path, probe):
+    history(make_store(tmp_path / "theirs"), "main: a")
+    with pytest.raises(Refused, match="is a scopes store"):
+        move(ours, "origin", str(tmp_path / "theirs"), probe=probe)
+    assert resolve_remote(ours, "origin").address.text == bare
+
+
+def test_a_new_address_with_code_or_hooks_is_noted(ours, tmp_path):
+    path = make_bare(tmp_path / "code.git")
+    tree = git(path, "hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").strip()
+    config = ("-c", "user.name=x", "-c", "user.email=x@y")
+    git(path, "update-ref", "refs/heads/main", git(path, *config, "commit-tree", tree, "-m", "code").strip())
+    hook = tmp_path / "code.git" / "hooks" / "update"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o700)
+    notes = [note.text for note in move(ours, "origin", path).notes]
+    assert ("code" in notes[0], "do not run" in notes[1], len(notes)) == (True, True, 2)
+
+
+def test_a_new_address_that_takes_nothing_is_noted(ours, tmp_path):
+    path = make_bare(tmp_path / "full.git")
+    git(path, "config", "receive.maxInputSize", "1")
+    assert "did not take a ref of scopes" in move(ours, "origin", path).notes[0].text
+
+
+def test_other_branches_are_refused_where_conversations_are_to_be_branches(ours, bare, tmp_path):
+    path = make_bare(tmp_path / "code.git")
+    push_to(ours)
+    git(path, "fetch", "-q", bare, "+refs/scopes/v1/c/*:refs/heads/other/*")
+    with pytest.raises(Refused, match="has other branches"):
+        set_remote_address(ours, "origin", parse_address(path)._replace(as_branches=True), connection())
+    assert resolve_remote(ours, "origin").address.text == bare
 
 
 def test_branches_stay_branches_at_a_new_address(repository):

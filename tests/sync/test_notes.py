@@ -17,9 +17,12 @@ from scopes.history.revisions import list_branch_tips
 from scopes.merge.in_progress import list_in_progress
 from scopes.store.operation_log import walk_operations
 from scopes.store.refs import REMOTES
+from scopes.sync.local_conversations import Selection
+from scopes.sync.pull import pull
+from scopes.sync.remotes import resolve_remote
 from tests.support.decisions import decide
 from tests.support.history import say, texts
-from tests.support.remotes import fetch_from, machine, push_to
+from tests.support.remotes import connection, fetch_from, machine, push_to
 from tests.support.store import git
 
 
@@ -85,6 +88,18 @@ def test_a_fetch_names_both_titles_where_it_replaces_one_that_was_given_here(our
     fetched = fetch_from(ours)
     assert notes(fetched) == ["conv-001: the title that you gave, 'mine', was replaced: it is 'theirs' now"]
     assert fetched.conversations[0].replaced == ((None, "mine", "theirs"),)
+
+
+def test_a_pull_has_the_notes_of_its_fetch_but_those_about_what_it_merges(ours, theirs):
+    rename_title(ours, "conv-001", "mine")
+    rename_title(theirs, "conv-001", "theirs")
+    say(theirs, "conv-001/main", "d")
+    push_to(theirs)
+    say(ours, "conv-001/main", "e")
+    pulled = pull(ours, resolve_remote(ours, None), Selection(), connection())
+    assert [row.state for row in pulled.branches] == ["merged"]
+    assert notes(pulled) == ["conv-001: the title that you gave, 'mine', was replaced: it is 'theirs' now"]
+    assert "differs from origin" in " ".join(notes(pulled.fetched))
 
 
 def test_a_title_of_somebody_else_is_replaced_without_a_note(ours, theirs):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 
 import pytest
 
-from scopes.errors import NotFound, Refused
+from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, show_remotes
 from scopes.sync.clone import clone_manifests
@@ -18,9 +20,9 @@ from tests.support.remotes import clone_to, connection, machine, make_bare, push
 from tests.support.store import git, make_store, open_store
 
 
-def add_to(store, address, **options):
+def add_to(store, address, name="team", **options):
     """Add a remote, and return what was said about it."""
-    return add_remote(store, "team", parse_address(str(address)), connection(), **options)
+    return add_remote(store, name, parse_address(str(address)), connection(), **options)
 
 
 def clone_list(path, address):
@@ -53,6 +55,16 @@ def code(tmp_path):
 )
 def test_the_refs_of_a_repository_say_what_it_is(refs, kind):
     assert kind_of(refs) == kind
+
+
+def test_a_directory_that_is_missing_or_no_repository_has_the_command_that_makes_one(ours, tmp_path):
+    (tmp_path / "my talks").mkdir()
+    for address in (tmp_path / "my talks", tmp_path / "missing dir"):
+        with pytest.raises((NotFound, Inaccessible)) as caught:
+            add_to(ours, address)
+        assert caught.value.hint.startswith("check the path")
+        subprocess.run(shlex.split(caught.value.hint.rpartition(": ")[2]), check=True, capture_output=True)
+        assert add_to(ours, address, name=f"r{len(show_remotes(ours).remotes)}").conversations == 0
 
 
 @pytest.mark.parametrize("probe", [True, False])

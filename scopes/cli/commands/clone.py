@@ -22,7 +22,7 @@ def clone(
     context: usage.Context,
     address: Address,
     directory: Annotated[
-        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: that of init)")
+        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: where init makes it)")
     ] = None,
     name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
     project: OfProject = None,
@@ -39,7 +39,8 @@ def clone(
     conversations were pushed to; a store of somebody else is none, and neither is a repository with code alone.
 
     Of a remote with very many conversations get only the list, with --manifests: scopes list --remote origin shows it,
-    and the first command that reads a conversation, such as log, fetches that one.
+    and the first command that reads a conversation, such as log, fetches that one. Later, fetch and pull get the list
+    and what is new in those; scopes fetch --all gets everything.
 
     Examples:
       scopes clone ~/backup/talks.git ~/talks
@@ -58,4 +59,6 @@ def clone(
         result = run(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
-    return invocation.show(result)
+    code = invocation.show(result)
+    invocation.hint_author()
+    return code

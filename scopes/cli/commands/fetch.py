@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.connection import choose, connect
+from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
 from scopes.errors import Invalid
-from scopes.sync.fetch import fetch as run_fetch
+from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.remotes import resolve_remote
 
@@ -29,7 +29,7 @@ def fetch(
     not come back. One undo takes back the whole fetch.
 
     The branches of a conversation are counted by what became of them: created; moved, forward to new messages; grown,
-    where the last message was that of an earlier import of the session and the remote has the later one; ahead, with
+    where the last message came from an earlier import of the session and the remote has a later one; ahead, with
     messages here that the remote lacks; diverged, with messages on both sides; deleted, here. And metadata: the title,
     tags, merge requests or entries of branches have changed.
 
@@ -46,7 +46,9 @@ def fetch(
     that belongs to several repositories here is an error that lists them.
 
     --manifests gets title, time and size of each conversation, and no message: scopes list --remote REMOTE lists them,
-    scopes search --remote-titles finds some, and the first command that reads one, such as log, fetches it.
+    scopes search --remote-titles finds some, and the first command that reads one, such as log, fetches it. In a store
+    that was cloned with --manifests, fetch and pull without a choice get this list, and messages only of conversations
+    that are here. --all gets everything, and so does every fetch once scopes.fetchManifests is false.
 
     Examples:
       scopes fetch
@@ -54,16 +56,17 @@ def fetch(
       scopes fetch --project . --year 2026
       scopes fetch --since '1 week ago'
       scopes fetch --manifests
+      scopes fetch --all
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, wanted.conversations, project=wanted.project, since=wanted.since, year=wanted.year)
+    selection = choose_wanted(invocation, wanted)
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
-    if manifests and (wanted.conversations or wanted.since):
+    if manifests and (wanted.conversations or wanted.since or wanted.everything):
         raise Invalid("--manifests can be combined with --project and --year only", hint="or leave out --manifests")
     with connect(invocation) as connection:
+        directory = invocation.index_directory
         if manifests:
-            directory = invocation.index_directory
             return invocation.show(fetch_manifests(repository, chosen, selection, connection, directory))
-        result = run_fetch(repository, chosen, selection, connection)
+        result = fetch_chosen(repository, chosen, selection, connection, directory)
     return invocation.show(result)

@@ -95,9 +95,9 @@ def mcp_install(
     installation also keeps what you have added to the entry, such as env. The file from before the first installation
     is kept next to it with the ending .before-scopes; scopes mcp remove removes the entry. Another server of the name
     scopes is replaced only with --force; scopes mcp remove brings it back. A file with comments is not changed: use
-    --print and add the entry yourself. For vscode it is .vscode/mcp.json in the current directory, for the others the
-    configuration of the user; the environment variables that move that are respected: CLAUDE_CONFIG_DIR, CODEX_HOME,
-    GEMINI_CLI_HOME, XDG_CONFIG_HOME.
+    --print and add the entry yourself. For vscode the file is .vscode/mcp.json in the current directory. The others
+    have one for the user; if CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME or XDG_CONFIG_HOME is set, it is looked for
+    there.
 
     Examples:
       scopes mcp install claude-code

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.connection import choose, connect
+from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
-from scopes.sync.pull import pull as run_pull
+from scopes.sync.fetch_here import fetch_chosen
+from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
 
 
@@ -35,9 +36,10 @@ def pull(
       scopes pull --rebase
     """
     invocation: Invocation = context.obj
-    selection = choose(invocation, wanted.conversations, project=wanted.project, since=wanted.since, year=wanted.year)
+    selection = choose_wanted(invocation, wanted)
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
     with connect(invocation) as connection:
-        result = run_pull(repository, chosen, selection, connection, rebasing=rebase)
+        fetched = fetch_chosen(repository, chosen, selection, connection, invocation.index_directory)
+        result = merge_fetched(repository, chosen, selection, fetched, rebasing=rebase)
     return invocation.show(result)

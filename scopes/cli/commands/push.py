@@ -45,17 +45,17 @@ def push(
     asks nobody.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory, registered agents and branches of conflicts. The directory in which an imported
-    session began is part of its first commit and leaves with it; that of another conversation stays here. Where
-    somebody else has pushed meanwhile, that is fetched first. A branch with messages on the remote that are not in it
-    here is left as it is, and the exit code is 1: pull, or give --force.
+    operation log, facts, memory, registered agents and branches of conflicts. The first commit of an imported session
+    names the directory in which the session began, so this leaves, too; conversations that began here name none. If
+    somebody else has pushed meanwhile, scopes fetches that first. A branch is left as it is if the remote has messages
+    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named.
 
     The last message of an imported session may still grow: it is held back until the session was still for an hour,
     or sent with --include-open. See OPEN MESSAGES in the manual page.
 
     With --project and a directory, what began on another machine in a directory of the same name is sent only where the
     remote has it already; with --project and a name, always. A repository that is full is closed: new conversations go
-    to the next one beside it. See FULL REPOSITORIES in the manual page.
+    to the next one, origin-2. See FULL REPOSITORIES in the manual page.
 
     Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
     one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
@@ -93,7 +93,10 @@ def push(
             repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
             include_open=include_open, purged=purged, with_sources=with_sources, dry_run=dry_run,
         )  # fmt: skip
-    return invocation.show(result)
+    code = invocation.show(result)
+    if not dry_run and any(each.status == "new" for each in result.conversations):
+        invocation.hint_author()
+    return code
 
 
 def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool) -> int:

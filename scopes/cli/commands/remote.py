@@ -108,10 +108,10 @@ def remote_set_url(
 ) -> int:
     """Change the address of a remote.
 
-    The new address is asked what it has, and nothing is written there. What is known about conversations that are not
-    there is forgotten, so that the next push sends them whole. With --no-probe nobody is asked, and all of it stays:
-    for a repository that has moved. Repositories that go on after a full one, such as origin-2, are beside the new
-    address: those that are not there are forgotten, too.
+    The new address is checked as by remote add: one tiny ref is written there and deleted again. What is known about
+    conversations that are not there is forgotten, so that the next push sends them whole. With --no-probe nobody is
+    asked, and all of it stays: for a repository that has moved. Repositories that go on after a full one, such as
+    origin-2, are looked for next to the new address: those that are not there are forgotten, too.
 
     Examples:
       scopes remote set-url origin git@example.org:team/talks.git --no-probe

@@ -43,7 +43,7 @@ def render_purge_planned(result: PurgePlanned, view: View) -> None:
 
 @render_text.register
 def render_purge_done(result: PurgeDone, view: View) -> None:
-    """Write what has gone and what was searched; what is left; and what to do elsewhere."""
+    """Write what has gone and what was searched, and what is left; what to do elsewhere is in the notes."""
     whole = ((result.messages, "message"), (result.conversations, "conversation"))
     named = " and ".join(counted(count, noun) for count, noun in whole if count) or "nothing new"
     if not view.terminal:
@@ -54,10 +54,8 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
         view.line(f"{searched}: {'it is still in' if result.left else 'nothing is left'}{':' if result.left else '.'}")
     for place in result.left:
         view.line(place)
-    if view.terminal:
-        if result.left:
-            write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
-        _write_remotes(result.remotes, view)
+    if view.terminal and result.left:
+        write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
 
 
 def _write_remotes(remotes: Sequence[RemoteCopy], view: View) -> None:

@@ -74,7 +74,7 @@ _LISTED = (
     Column("Root", "id"),
     Column("ID"),
     Column("Title", flexible=True),
-    Column("Msgs", align="right"),
+    Column("Messages", align="right"),
     Column("Branches", align="right"),
     Column("Activity", "time"),
     Column("Remote"),
@@ -89,6 +89,7 @@ _STYLES: dict[str, Style] = {
 }
 _SHORT_ROOT = 12
 _MAX_REASONS = 20  # on a terminal
+_MAX_TITLE = 300  # characters
 
 
 @render_text.register
@@ -144,9 +145,10 @@ def render_remote_shown(result: RemoteShown, view: View) -> None:
 @render_text.register
 def render_pushed(result: Pushed, view: View) -> None:
     """Write a row for each conversation of which something was to send."""
-    if result.conversations:
+    rows = [_pushed_row(row) for row in result.conversations if not _is_only_held(row)]
+    if rows:
         title = f"Would Be Pushed to {result.remote}" if result.dry_run else None
-        _write_with_reasons(view, _PUSHED, list(map(_pushed_row, result.conversations)), title)
+        _write_with_reasons(view, _PUSHED, rows, title)
     _write_sources(result.sources, view)
     if result.dry_run:
         view.aside(f"nothing was sent to {result.remote}: this was a dry run")
@@ -188,12 +190,18 @@ def _write_reasons(view: View, reasons: Sequence[tuple[str, str]]) -> None:
         view.aside(f"{len(reasons) - _MAX_REASONS:,} more reasons: see --json, or a pipe")
 
 
+def _is_only_held(row: PushedConversation) -> bool:
+    """Return True for a conversation of which only messages that may still grow were not sent: a note names it."""
+    return row.status == "unchanged" and not (row.diverged or row.behind)
+
+
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left = [f"left as they are: {', '.join(row.diverged)}"] if row.diverged else []
     left += [f"{row.held_back} held back"] if row.held_back else []
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     reason = row.reason or "; ".join(left)
-    return row.conversation, Span(row.status, _STYLES.get(row.status, "")), str(row.branches), str(row.messages), reason
+    state = "left" if row.diverged and not row.messages else row.status  # only its metadata may have been sent
+    return row.conversation, Span(state, _STYLES.get(state, "")), str(row.branches), str(row.messages), reason
 
 
 @render_text.register
@@ -348,7 +356,7 @@ def _write_fetched(result: Fetched, view: View) -> None:
 def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:
     name = row.conversation or row.root[:_SHORT_ROOT]
     what = ", ".join(_describe_branches(row))
-    title = row.reason or row.title or ""
+    title = row.reason or (row.title or "")[:_MAX_TITLE]  # which may be a prompt of any length
     return name, Span(row.status, _STYLES.get(row.status, "")), what, title, row.root
 
 

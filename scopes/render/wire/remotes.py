@@ -176,10 +176,16 @@ def _manifests(result: ManifestsFetched) -> dict[str, object]:
 
 @to_wire.register
 def format_remote_conversations(result: RemoteConversationList) -> dict[str, object]:
-    """Return an object for each conversation; without `conversation` if it is not here."""
+    """Return an object for each conversation; without `conversation` if it is not here.
+
+    `id` and `last_activity` are the names of the same in a list of what is here, so that one script reads both.
+    """
     return {
         "kind": "remote-conversations",
-        "conversations": [without_none(**row._asdict()) for row in result.conversations],
+        "conversations": [
+            without_none(**row._asdict(), id=row.conversation, last_activity=row.activity)
+            for row in result.conversations
+        ],
         "seen": dict(result.seen),
         "more": result.more,
     }

@@ -52,6 +52,28 @@ def test_of_very_many_reasons_the_first_are_shown():
     assert "80 more reasons" in text
 
 
+def test_a_branch_that_stays_as_it_is_was_not_updated():
+    row = PushedConversation("conv-001", "ab" * 20, "updated", 1, diverged=("main",))
+    pushed = Pushed(remote="origin", address="/a", conversations=(row,), unchanged=0)
+    assert piped(pushed) == "conv-001\tleft\t1\t0\tleft as they are: main\n"
+    sent = replace(pushed, conversations=(row._replace(messages=2),))
+    assert piped(sent) == "conv-001\tupdated\t1\t2\tleft as they are: main\n"
+
+
+def test_a_conversation_of_which_only_open_messages_are_held_back_has_no_row():
+    held = PushedConversation("conv-001", "ab" * 20, "unchanged", 1, held_back=1)
+    pushed = Pushed(remote="origin", address="/a", conversations=(held, held._replace(status="new")), unchanged=0)
+    assert piped(pushed) == "conv-001\tnew\t1\t0\t1 held back\n"
+    behind = replace(pushed, conversations=(held._replace(behind=("main",)),))
+    assert "behind: main" in piped(behind)
+
+
+def test_a_fetch_in_a_pipe_shows_the_beginning_of_a_long_prompt():
+    fetched = REMOTE_SAMPLES["fetched"]
+    row = fetched.conversations[0]._replace(title="long " * 1000, reason=None)
+    assert len(piped(replace(fetched, conversations=(row,)))) < 500
+
+
 def test_a_dry_run_says_that_nothing_was_sent():
     assert "nothing was sent to origin" in seen(refused(dry_run=True))
     assert "nothing was sent" not in seen(refused())

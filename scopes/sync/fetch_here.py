@@ -1,0 +1,71 @@
+"""A fetch in a store that was cloned with --manifests: the list of conversations, and the messages of those here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from scopes.result import Note, plural
+from scopes.store.config_write import write_setting
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection
+from scopes.sync.family import list_members
+from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.fetch_manifests import fetch_manifests
+from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.manifest_list import read_manifest_list
+from scopes.sync.remotes import Remote, remote_option
+
+SETTING: Final = "scopes.fetchManifests"
+_SHORT: Final = 12
+
+
+def choose_manifests(repository: Repository) -> None:
+    """Let every later fetch without a choice get manifests; call it inside `exclusive_write`."""
+    write_setting(repository.config.store_level(), f"{repository.path}/config", SETTING, "true")
+
+
+def fetch_chosen(
+    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+) -> Fetched:
+    """Fetch what is chosen; without a choice everything, or what `fetch_here` does if the store is set to that.
+
+    directory: that of the index
+
+    Raises:
+        As `fetch` and `fetch_manifests`.
+    """
+    if selection.is_empty and repository.config.find_boolean(SETTING, default=False):
+        return fetch_here(repository, remote, connection, directory)
+    return fetch(repository, remote, selection, connection)
+
+
+def fetch_here(repository: Repository, remote: Remote, connection: Connection, directory: str) -> Fetched:
+    """Update the list of the conversations of a remote, and fetch those that are here.
+
+    Raises:
+        As `fetch` and `fetch_manifests`.
+    """
+    listed = fetch_manifests(repository, remote, Selection(everything=True), connection, directory)
+    there: set[str] = set()
+    for member in list_members(repository, remote):
+        known = read_manifest_list(directory, member)
+        there |= set() if known is None else set(known.conversations)
+    here = {root: name for root, name in list_roots(repository).items() if root in there}
+    if here:
+        done = fetch(repository, remote, Selection(tuple(sorted(here.values()))), connection)
+    else:
+        done = Fetched(remote=listed.remote, address=listed.address, conversations=(), unchanged=0, operation=None)
+    option = remote_option(repository, remote.name)
+    return replace(done, notes=(*done.notes, *listed.notes, *_note_others(there - set(here), remote.name, option)))
+
+
+def _note_others(roots: set[str], remote: str, option: str) -> tuple[Note, ...]:
+    """Return a note about the conversations of which only the manifests are known, and how to get them."""
+    if not roots:
+        return ()
+    number, first = len(roots), min(roots)[:_SHORT]
+    text = f"of {number:,} {plural(number, 'conversation')} of {remote} only the manifest was fetched"
+    one, every = f"get one: scopes fetch {first}{option}", f"all: scopes fetch --all{option}"
+    hint = f"list them: scopes list --remote {remote}; {one}; {every}"
+    return (Note(text, hint),)

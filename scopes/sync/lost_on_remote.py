@@ -1,0 +1,74 @@
+"""Ask a remote whether it still has what it is known to have: it may have been emptied, made anew or restored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from scopes.history.transaction import RefTransaction
+from scopes.ids import Oid
+from scopes.result import Note
+from scopes.store.graph import is_ancestor
+from scopes.store.refs import REMOTES
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.sync.git_transport import GitTransport
+from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.remote_selection import EVERYTHING
+
+GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
+KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
+
+
+class Lost(NamedTuple):
+    """What a remote had when it was last seen, and has no more.
+
+    gone: conversations that are not there
+    older: what it has of others: an earlier value than it had
+    is_replaced: whether it has none of all that it had of this store
+    """
+
+    gone: Collection[RemoteName]
+    older: Mapping[RemoteName, Oid]
+    is_replaced: bool
+
+    def explain(self, remote: str, option: str) -> tuple[Note, ...]:
+        """Return a note about a remote that has nothing any more; single conversations are rows with a reason."""
+        if not self.is_replaced:
+            return ()
+        text = (
+            f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
+        )
+        return (Note(text, f"send all of it again: scopes push --force{option}"),)
+
+
+NOTHING_LOST: Final = Lost((), {}, is_replaced=False)
+
+
+def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], transport: GitTransport) -> Lost:
+    """Return which of some conversations, all of which a remote had, it has lost as a whole or in part.
+
+    Raises:
+        Inaccessible, Corrupt, NotFound: as `GitTransport.list_refs`.
+    """
+    there = transport.list_refs(EVERYTHING)
+    older: dict[RemoteName, Oid] = {}
+    for name in names:
+        known, value = repository.find_ref(tracking_ref(remote, name.root)), there.get(name.ref)
+        if known is None or value is None or known == value or not repository.has(value):
+            continue
+        if is_ancestor(repository, value, Oid(known)):
+            older[name] = value
+    roots = {ref.rpartition("/")[2] for ref in there}
+    tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
+    return Lost([name for name in names if name.ref not in there], older, roots.isdisjoint(tracked))
+
+
+def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:
+    """Forget what a remote had of conversations that it does not have any more, so that they are new to it."""
+    with exclusive_write(repository):
+        tx = RefTransaction(repository)
+        for ref in [tracking_ref(remote, name.root) for name in lost.gone]:
+            tx.move_ref(ref, repository.find_ref(ref), None)
+        if tx:
+            tx.commit("push", f"forget what was deleted on {remote}")

@@ -1,0 +1,140 @@
+"""A push asks before it says that a remote has everything: the remote may be empty, made anew, or an older copy."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from scopes.errors import NotFound
+from scopes.history.revisions import find_root_commit
+from scopes.sync.delete_on_remote import delete_on_remote
+from scopes.sync.git_transport import GitTransport
+from scopes.sync.local_conversations import Selection
+from scopes.sync.push import push
+from scopes.sync.remotes import resolve_remote
+from tests.support.history import history, say, texts
+from tests.support.remotes import clone_to, connection, count_conversations, fetch_from, machine, make_bare, push_to
+from tests.support.store import git
+
+NAME, OTHER = "conv-001", "conv-002"
+
+
+@pytest.fixture
+def sent(ours):
+    """A store with two conversations, both of which were pushed."""
+    history(ours, "main: x", conversation=OTHER)
+    push_to(ours)
+    return ours
+
+
+def make_anew(bare):
+    shutil.rmtree(bare)
+    make_bare(bare)
+
+
+def push_known(store, **options):
+    return push(store, resolve_remote(store, None), Selection(), connection(), **options)
+
+
+def states(pushed):
+    return {each.conversation: each.status for each in pushed.conversations}
+
+
+def delete_there(bare, root):
+    ref = next(ref for ref in git(bare, "for-each-ref", "--format=%(refname)").split() if ref.endswith(root))
+    git(bare, "update-ref", "-d", ref)
+
+
+def test_a_push_to_a_remote_that_was_made_anew_does_not_say_that_it_has_everything(sent, bare):
+    make_anew(bare)
+    pushed = push_known(sent)
+    assert (pushed.unchanged, pushed.exit_code) == (0, 1)
+    assert states(pushed) == {NAME: "refused", OTHER: "refused"}
+    assert "has nothing any more of what it had" in pushed.notes[0].text
+    assert pushed.notes[0].hint == "send all of it again: scopes push --force"
+    assert count_conversations(bare) == 0
+
+
+def test_the_push_that_is_advised_sends_all_of_it_again(sent, bare, tmp_path):
+    make_anew(bare)
+    push_known(sent)
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+    assert push_known(sent).unchanged == 2
+    clone_to(tmp_path / "clone.git", bare)
+    assert count_conversations(bare) == 2
+
+
+def test_a_remote_that_is_gone_is_an_error(sent, bare):
+    shutil.rmtree(bare)
+    with pytest.raises(NotFound, match="there is no directory"):
+        push_known(sent)
+
+
+def test_a_conversation_that_was_deleted_there_is_named(sent, bare):
+    pushed = push_to(sent)
+    assert (pushed.unchanged, pushed.conversations) == (2, ())
+    delete_there(bare, find_root_commit(sent, OTHER))
+    pushed = push_to(sent)
+    assert (pushed.unchanged, states(pushed), pushed.exit_code) == (1, {OTHER: "deleted"}, 0)
+    assert "scopes push CONV --force" in pushed.conversations[0].reason
+    assert states(push_to(sent, OTHER)) == {OTHER: "refused"}
+    assert states(push_to(sent, OTHER, force=True)) == {OTHER: "new"}
+
+
+def test_another_repository_in_its_place_is_no_deletion(sent, bare, tmp_path):
+    make_anew(bare)
+    theirs = machine(tmp_path / "theirs.git", bare)
+    history(theirs, "main: q")
+    push_to(theirs)
+    pushed = push_known(sent)
+    assert (states(pushed), pushed.exit_code) == ({NAME: "refused", OTHER: "refused"}, 1)
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+    assert count_conversations(bare) == 3
+
+
+def test_a_deletion_is_left_alone_once_it_was_accepted(sent, bare):
+    delete_there(bare, find_root_commit(sent, OTHER))
+    delete_on_remote(sent, resolve_remote(sent, None), [OTHER], connection())
+    assert states(push_to(sent)) == {}
+
+
+def test_all_of_it_is_asked_for_also_if_a_new_message_meets_an_empty_remote(sent, bare):
+    say(sent, NAME, "news")
+    make_anew(bare)
+    assert states(push_known(sent)) == {NAME: "refused", OTHER: "refused"}
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+
+
+def test_an_older_copy_of_the_remote_gets_what_it_lacks(sent, bare, tmp_path):
+    shutil.copytree(bare, tmp_path / "backup.git")
+    say(sent, NAME, "news")
+    push_known(sent)
+    shutil.rmtree(bare)
+    shutil.move(tmp_path / "backup.git", bare)
+    assert states(push_known(sent)) == {NAME: "updated"}
+    theirs = machine(tmp_path / "theirs.git", bare)
+    fetch_from(theirs)
+    assert texts(theirs, NAME)[-1] == "news"
+
+
+def test_new_messages_go_to_an_older_copy_of_the_remote(sent, bare, tmp_path):
+    shutil.copytree(bare, tmp_path / "backup.git")
+    say(sent, NAME, "news")
+    push_known(sent)
+    shutil.rmtree(bare)
+    shutil.move(tmp_path / "backup.git", bare)
+    say(sent, NAME, "more")
+    assert states(push_known(sent)) == {NAME: "updated"}
+    assert push_known(sent).unchanged == 2
+
+
+def test_a_push_that_sends_something_does_not_ask_twice(sent, monkeypatch):
+    asked = []
+    list_refs = GitTransport.list_refs
+    monkeypatch.setattr(GitTransport, "list_refs", lambda self, each: asked.append(each) or list_refs(self, each))
+    say(sent, NAME, "news")
+    assert states(push_known(sent)) == {NAME: "updated"}
+    assert asked == []
+    push_known(sent)
+    assert len(asked) == 1
