@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.secret_scan.escapes import BYTE_PATTERN, TEXT_PATTERN, byte_of, character_of, is_decodable
+from scopes.secret_scan.escapes import BYTE_PATTERN, ESCAPES, TEXT_PATTERN, byte_of, character_of, is_decodable
 
 _IN_BYTES: Final = compile_lazily(BYTE_PATTERN)
+# `=` is frequent: without it in the first set a search takes half the time.
+_IN_UNQUOTED: Final = compile_lazily(BYTE_PATTERN.replace(b"=", b"", 1))
+_QUOTED: Final = compile_lazily(ESCAPES[b"="])
 _IN_TEXT: Final = compile_lazily(TEXT_PATTERN)
 _IN_JSON: Final = compile_lazily(rb"\\(?:(?P<codes>u[0-9A-Fa-f]{4}(?:\\u[0-9A-Fa-f]{4})*)|(?P<sign>.))")
 _SIGNS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
@@ -63,7 +66,8 @@ def _json_character(match: re.Match[bytes]) -> bytes:
 
 def without_escapes(data: bytes) -> bytes:
     """Return bytes after one decoding."""
-    return _IN_BYTES.sub(byte_of, data)
+    pattern = _IN_BYTES if _QUOTED.search(data) else _IN_UNQUOTED
+    return pattern.sub(byte_of, data)
 
 
 def decode_escapes(text: str) -> DecodedText | None:

@@ -96,13 +96,13 @@ def _range_in_bytes(ends: str) -> bytes:
 
 TEXT_PATTERN: Final = _text_pattern()
 BYTE_PATTERN: Final = _byte_pattern()
-BEFORE_SOFT_END: Final = b"(?<=%b)" % _WORD.encode()
+BEFORE_SOFT_END: Final = b"(?<=%b=)" % _WORD.encode()
 _OPENINGS: Final = rb"[][()* #%78=>cDEHMNOZP_]"  # of what stands behind an escape character
 ESCAPES: Final = {
     b"\\": rb"\\(?:u(?:00|\{|034|061|11[56]|180|20[0126]|2212|2800|3164|[dD][bB]40|[fF][eEfF])|U000[0eE]0"
     rb"|[/_.-]|x(?:[02-7]|1[bB]|9[bB])|0[3-7]|1[0-7][0-7]|233|[eE]%b)" % _OPENINGS,
     b"%": rb"%(?:[2-7][0-9A-Fa-f]|u00)",
-    b"=": rb"=(?:5F|2[BDEF]|3D)|%b=%b" % (BEFORE_SOFT_END, SOFT_END.encode()),
+    b"=": rb"=(?:5F|2[BDEF]|3D|%b%b)" % (BEFORE_SOFT_END, SOFT_END.encode()),
     b"^": rb"\^(?:\[%b|@)" % _OPENINGS,
     b"\x1b": rb"\x1b",
     b"\x00": rb"\x00",

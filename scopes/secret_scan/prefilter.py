@@ -30,9 +30,8 @@ _BEGINNING: Final = "|".join((
     rf"{KEY_BEGIN}|(?i:Bearer|Basic)\s",
     ASSIGNED.replace("{20}", "{6}"),
 ))  # fmt: skip
-# RE2 looks at nothing before a match: it takes the character in front of a soft line end as a part of it.
-_ESCAPES: Final = b"|".join(ESCAPES.values()).replace(BEFORE_SOFT_END, BEFORE_SOFT_END[4:-1]).decode("latin-1")
-_JSON_ESCAPES: Final = re.compile(rb"\\[u/]")  # of characters that other JSON has as they are
+_ESCAPES: Final = b"|".join(ESCAPES.values()).replace(BEFORE_SOFT_END, b"").decode("latin-1")  # RE2 never looks back
+_JSON_ESCAPES: Final = re.compile(rb"\\(?:/|u(?!00(?:0[0-8bBcCeEfF]|1)))")  # of signs that other JSON has as they are
 _searched: Final = [0]  # bytes that were searched without RE2
 
 
