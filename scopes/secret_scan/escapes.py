@@ -78,13 +78,13 @@ def _byte_pattern() -> bytes:
     ways = [each.encode() for each in _WAYS]
     ways += [rb"(?<=\xef)\xbf\xbd%b" % _SHOWN_SEQUENCE.encode(), rb"(?<=\xc2)\x9b%b" % _C1_COLOR.encode()]
     ways += [*map(_range_in_bytes, _INVISIBLE), rb"(?<=\xf3)\xa0[\x80-\x87][\x80-\xbf]"]
-    ways += [rb"(?P<%b>%b)" % (name, b"|".join(map(_range_in_bytes, each))) for name, each in _STANDING]
+    ways += [rb"(?P<%b>%b)" % (name, b"|".join(map(_range_in_bytes, each))) for name, each in _REPLACED]
     first = {each[0].encode()[0] for each in (*_INVISIBLE, *_DASHES, *_WIDE, _TAGS)}
     signs = b"".join(rb"\x%02x" % code for code in sorted(first))
     return (rb"[\\%%=\x1b^\x00\xef%b](?:%b)" % (signs, b"|".join(ways))).replace(b"WIDE", rb"\xef")
 
 
-_STANDING: Final = ((b"dash", _DASHES), (b"wide", _WIDE))
+_REPLACED: Final = ((b"dash", _DASHES), (b"wide", _WIDE))
 
 
 def _range_in_bytes(ends: str) -> bytes:
