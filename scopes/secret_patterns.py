@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
@@ -182,9 +182,11 @@ RULES = (
 _ANCHORS = tuple(dict.fromkeys(anchor for rule in RULES for anchor in rule.anchors))
 _ALPHANUMERIC = frozenset(ascii_letters + digits)
 _LONGEST_ESCAPE = 48  # characters
-_ESCAPE_END = compile_lazily(
-    r"(?:\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|%[0-9A-Fa-f]{2}|=(?:3D|0A|0D|20)"
-    r"|(?:\x1b|\ufffd|\\(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,40}[A-Za-z])\Z"
+_ESCAPE_END = compile_lazily(  # also of what a terminal does not show, such as `ESC ( B`, and `^I` of `cat -A`
+    r"(?:\\(?:c?[A-Za-z]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|%(?:u[0-9A-Fa-f]{2})?[0-9A-Fa-f]{2}"
+    r"|=(?:[189A-F][0-9A-F]|0[0-9A-F]|2[0-9A-F]|3[A-F]|5[B-F]|60|7[B-F])|\^[A-Z]"
+    r"|(?:\x1b|\ufffd|\^\[|\\(?:u001[bB]|x1[bB]|033|e|E))(?:\[[0-9:;<=>?]{0,40}[ !$']?[A-Za-z]|[()* #%]?[0-9A-Za-z])"
+    r"|(?:\x9b|\\(?:x9[bB]|u009[bB]|233))[0-9:;<=>?]{0,40}[A-Za-z])\Z"
 )
 _SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
@@ -262,10 +264,13 @@ _SPLITTING = compile_lazily(
 _ESCAPES = (("hex", 16), ("unicode", 16), ("octal", 8))
 
 
-def find_secrets(text: str) -> list[Secret]:
-    """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out."""
+def find_secrets(text: str, borders: Container[int] = ()) -> list[Secret]:
+    """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out.
+
+    borders: places where something was taken out of the text, so that a word may begin there
+    """
     found = sorted(
-        {*_walk_prefixes(text), *_walk_assigned(text)},
+        {*_walk_prefixes(text, borders), *_walk_assigned(text)},
         key=lambda each: (each.start, -each.end, each.kind in GENERAL, each.kind),
     )
     kept: list[Secret] = []
@@ -351,13 +356,13 @@ def _walk_split(text: str) -> Iterator[Secret]:
         yield Secret(secret.kind, original(secret.start), original(secret.end - 1) + 1)
 
 
-def _walk_prefixes(text: str) -> Iterator[Secret]:
+def _walk_prefixes(text: str, borders: Container[int]) -> Iterator[Secret]:
     places = find_anchors(text)
     for rule in RULES:
         for anchor in rule.anchors:
             end = 0  # of the match before
             for at in places.get(anchor, ()):
-                match = match_at(rule, text, at) if at >= end else None
+                match = match_at(rule, text, at, borders) if at >= end else None
                 if match is not None:
                     group = match.lastindex or 0
                     if not is_sample(rule.kind, match[group]):
@@ -401,12 +406,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def match_at(rule: Rule, text: str, at: int) -> re.Match[str] | None:
-    """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
+def match_at(rule: Rule, text: str, at: int, borders: Container[int] = ()) -> re.Match[str] | None:
+    """Return a match that contains the anchor; it begins there, or up to `before` characters earlier.
+
+    borders: as for `find_secrets`
+    """
     if rule.lead and _compiled(f"(?<={rule.lead})").match(text, at) is None:
         return None
     for start in range(max(at - rule.before, 0), at + 1):
-        match = None if _is_inside_word(text, start) else _compiled(rule.pattern).match(text, start)
+        is_inside = start not in borders and _is_inside_word(text, start)
+        match = None if is_inside else _compiled(rule.pattern).match(text, start)
         if match is not None and match.end() > at:
             return match
     return None

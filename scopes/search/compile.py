@@ -17,7 +17,17 @@ from scopes.ids import ConversationId, Oid
 from scopes.index.schema import COLUMNS
 from scopes.index.tokenize import fold
 from scopes.model.message import KINDS
-from scopes.search.predicates import Pattern, Predicate, all_of, any_of, index_test, matches, negate
+from scopes.search.predicates import (
+    Pattern,
+    Predicate,
+    all_of,
+    any_of,
+    field_test,
+    index_test,
+    matches,
+    negate,
+    phrase_test,
+)
 from scopes.search.query import And, Field, Node, Not, Or, Phrase, leaves, query_error
 from scopes.search.regex import compile_regex
 from scopes.tokens.estimate import EstimatingTokenizer
@@ -28,7 +38,8 @@ _TOUCHED = """message.number IN (SELECT message FROM touched WHERE touched.value
     SELECT number FROM value WHERE field = ? AND text GLOB ?))"""
 _ON_BRANCH = """message.number IN (
     WITH RECURSIVE reached (entry) AS (
-        SELECT tip FROM branch WHERE name GLOB ? OR conversation || '/' || name GLOB ?
+        SELECT tip FROM branch WHERE (name GLOB ? OR conversation || '/' || name GLOB ?)
+        AND name NOT IN (SELECT value FROM json_each(?))
         UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
     ) SELECT message FROM commits JOIN reached ON commits.number = reached.entry WHERE message IS NOT NULL)"""
 _TAGGED = """message.number IN (
@@ -46,14 +57,20 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 _EXIT_CODE = re.compile(r"-?[0-9*?]+")
 _TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
+_MASKED_FIELDS = frozenset({"author", "agent", "model", "tool", "file"})  # whose values a message has
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
 class Names(NamedTuple):
-    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project."""
+    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project.
+
+    masked_branches: returns the names of branches that are not shown as they are, so that no query finds them; None
+    if all that the index has is shown
+    """
 
     tagged: Callable[[str], Iterable[Oid]]
     in_project: Callable[[str], Iterable[ConversationId]]
+    masked_branches: Callable[[], Iterable[str]] | None = None
 
 
 class Plan(NamedTuple):
@@ -82,6 +99,8 @@ class Plan(NamedTuple):
 def compile_query(text: str, query: Node, conversation: ConversationId | None, names: Names) -> Plan:
     """Compile a query; `text` is its source, for error messages.
 
+    If messages may be masked, what the index finds of texts and values is tested again, by predicates.
+
     Raises:
         Invalid: a field has an invalid value.
     """
@@ -92,11 +111,12 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
     columns, items = sql.apply_scope(query.items if isinstance(query, And) else (query,), ())
     for item in items:
         expression = match_expression(item, columns)
+        is_tested = names.masked_branches is not None and any(map(_may_be_masked, leaves(item)))
         if expression is not None:
             ranked[expression] = item
-        elif _reads_messages(item):
+        if is_tested or (expression is None and _reads_messages(item)):
             predicates.append(predicate_compiler.predicate(item, columns))
-        else:
+        elif expression is None:
             conditions.append(sql.condition(item, columns))
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
@@ -189,7 +209,8 @@ class _SqlCompiler:
         match field.name:
             case "branch":
                 pattern = field.value.replace("[", "[[]")
-                return self._with(_ON_BRANCH, pattern, pattern)
+                masked = self._names.masked_branches
+                return self._with(_ON_BRANCH, pattern, pattern, json.dumps([] if masked is None else list(masked())))
             case "tag":
                 return self._with(_TAGGED, json.dumps(list(self._names.tagged(field.value))))
             case "project":
@@ -259,7 +280,10 @@ class _PredicateCompiler:
         if isinstance(node, Field) and node.name == "tokens":
             return self._token_limit(node)
         self.tests.append(self.sql.condition(node, columns))
-        return index_test(len(self.tests) - 1)
+        number = len(self.tests) - 1
+        if isinstance(node, Phrase):
+            return phrase_test(number, node, columns)
+        return field_test(number, node.name) if node.name in _MASKED_FIELDS else index_test(number)
 
     def _token_limit(self, field: Field) -> Predicate:
         comparison = _COMPARISON.fullmatch(field.value)
@@ -267,7 +291,7 @@ class _PredicateCompiler:
             problem = f"{field.value!a} is not a number of tokens"
             raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
         compare, limit, tokenizer = _COMPARE[comparison[1]], int(comparison[2]), EstimatingTokenizer()
-        return lambda candidate: compare(sum(map(tokenizer.count, candidate.read())), limit)
+        return lambda candidate: compare(sum(map(tokenizer.count, candidate.read().texts)), limit)
 
 
 def _false_if_null(condition: str) -> str:
@@ -286,6 +310,10 @@ def _searches_text(node: Node) -> bool:
 def _reads_messages(node: Node) -> bool:
     """Return True if a part of a query needs the texts of messages: regular expressions, and numbers of tokens."""
     return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
+
+
+def _may_be_masked(leaf: Phrase | Field) -> bool:
+    return isinstance(leaf, Phrase) or leaf.name in _MASKED_FIELDS
 
 
 def _has_regex(node: Node) -> bool:

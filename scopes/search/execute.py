@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scopes.ids import ConversationId
 from scopes.index.full_text import Index
 from scopes.search.compile import IN_CONVERSATION, Plan
-from scopes.search.predicates import Candidate, Predicate
+from scopes.search.predicates import Candidate, Predicate, Texts
 from scopes.search.regex import TooSlow
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
@@ -97,7 +97,7 @@ class PostFilter:
     expression exceeded its time limit.
     """
 
-    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Sequence[str]]) -> None:
+    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Texts]) -> None:
         self.finished = False
         self.stopped_at: str | None = None
         self._predicates = predicates

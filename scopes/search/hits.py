@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,12 +30,14 @@ from scopes.result import Result
 from scopes.search.compile import Plan
 from scopes.search.execute import Row
 from scopes.search.message_documents import texts_of
+from scopes.search.predicates import Texts
 from scopes.search.query import Node, positive_phrases
 from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 
+_TEXTS = ("text", "reasoning")  # types of parts that have no other values
 _COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
@@ -161,7 +163,8 @@ class HitReader:
             part=part,
             snippet=snippet,
             also=tuple(dict.fromkeys(commit[0] for commit in commits if commit[0] != conversation)),
-            score=None if row.score is None else round(-row.score, 4),
+            # A score tells which words the index has of a message.
+            score=None if row.score is None or self._repository.clear_message else round(-row.score, 4),
             before=before,
             after=after,
             retracted="retracted" in claim,
@@ -170,12 +173,16 @@ class HitReader:
             tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
         )
 
-    def texts(self, number: int) -> tuple[str, ...]:
-        """Read the stored texts of a message by its row number, one per column; raises as `read` does."""
+    def texts(self, number: int) -> Texts:
+        """Read the texts of a message as they may be shown, by its row number; raises as `read` does."""
         rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
-        return texts_of(self._message(rows[0][0], is_shown=False)[1])
+        stored = self._message(rows[0][0], is_shown=False)[1]
+        if self._repository.clear_message is None:
+            return Texts(texts_of(stored))
+        shown = self._message(rows[0][0], is_shown=True)[1]
+        return Texts(texts_of(shown), shown != stored, frozenset(_walk_masked_fields(stored, shown)))
 
     def _message(self, oid: Oid, *, is_shown: bool) -> tuple[MessageHeader, Message]:
         """Read a message; one that is shown may be redacted, so that a snippet is cut from what may leave."""
@@ -281,6 +288,17 @@ class HitReader:
             return find_claim(self._repository, self._tip(conversation, branch), message)
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
+
+
+def _walk_masked_fields(stored: Message, shown: Message) -> Iterator[str]:
+    """Yield the fields of a message that a query may not find, because another value is shown."""
+    if stored.author != shown.author:
+        yield from ("author", "agent")
+    if stored.model != shown.model:
+        yield "model"
+    pairs = zip(stored.parts, shown.parts, strict=True)
+    if stored.files != shown.files or any(one != other and one.type not in _TEXTS for one, other in pairs):
+        yield from ("file", "tool")
 
 
 def _shown_texts(message: Message) -> tuple[str, ...]:

@@ -10,14 +10,28 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scopes.index.schema import COLUMNS
+from scopes.search.query import Phrase
 from scopes.search.regex import Matcher
+from scopes.search.snippet import has_phrase
+
+
+class Texts(NamedTuple):
+    """The texts of a message, one per column.
+
+    is_masked: they are not those that the index has
+    masked_fields: fields whose values are not, either
+    """
+
+    texts: Sequence[str]
+    is_masked: bool = False
+    masked_fields: frozenset[str] = frozenset()
 
 
 class Candidate(NamedTuple):
-    """A message to test: the results of the index tests, and a function that reads its texts, one per column."""
+    """A message to test: the results of the index tests, and a function that reads its texts."""
 
     tests: Sequence[bool]
-    read: Callable[[], Sequence[str]]
+    read: Callable[[], Texts]
 
 
 Predicate: TypeAlias = Callable[[Candidate], bool]
@@ -36,15 +50,37 @@ def index_test(number: int) -> Predicate:
     return lambda candidate: bool(candidate.tests[number])
 
 
-def matches(pattern: Pattern) -> Predicate:
-    """Return a predicate: the pattern matches in one of its columns."""
-    columns = [number for number, column in enumerate(COLUMNS) if column in (pattern.columns or COLUMNS)]
+def phrase_test(number: int, phrase: Phrase, columns: Sequence[str]) -> Predicate:
+    """Return a predicate: the index test of this number passed; of a masked message, its texts have the phrase."""
+    searched = _numbers(columns)
 
     def test(candidate: Candidate) -> bool:
-        texts = candidate.read()
+        shown = candidate.read()
+        if shown.is_masked:
+            return any(has_phrase(phrase, shown.texts[each]) for each in searched)
+        return bool(candidate.tests[number])
+
+    return test
+
+
+def field_test(number: int, name: str) -> Predicate:
+    """Return a predicate: the index test of this number passed, and the value of this field is shown as it is."""
+    return lambda candidate: bool(candidate.tests[number]) and name not in candidate.read().masked_fields
+
+
+def matches(pattern: Pattern) -> Predicate:
+    """Return a predicate: the pattern matches in one of its columns."""
+    columns = _numbers(pattern.columns)
+
+    def test(candidate: Candidate) -> bool:
+        texts = candidate.read().texts
         return any(pattern.find(texts[number]) is not None for number in columns)
 
     return test
+
+
+def _numbers(columns: Sequence[str]) -> list[int]:
+    return [number for number, column in enumerate(COLUMNS) if column in (columns or COLUMNS)]
 
 
 def negate(predicate: Predicate) -> Predicate:

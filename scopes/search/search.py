@@ -16,7 +16,7 @@ from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, resolve_conversation, walk_directories
+from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation, walk_directories
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.tokenize import tokenize
@@ -26,6 +26,7 @@ from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import (
     PostFilter,
+    Row,
     can_rank,
     count_conversation,
     count_rows,
@@ -50,6 +51,8 @@ from scopes.search.query import (
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
+
+_MAX_COUNTED = 500  # further messages of which each is read to count it
 
 
 class TitleHit(NamedTuple):
@@ -111,6 +114,7 @@ class _Request:
     text: str
     query: Node
     plan: Plan
+    names: Names
     conversation: ConversationId | None
     limit: int
     newest_first: bool
@@ -135,6 +139,7 @@ def search(
     until: str | None = None,
     progress: Progress | None = None,
     reading: Callable[[], AbstractContextManager[object]] = nullcontext,
+    clear: Callable[[str], str] | None = None,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
@@ -147,6 +152,7 @@ def search(
     since, until: dates; only messages of that time.
     progress: called for each message that is added to the index, and with the number of them.
     reading: makes what is entered while hits are read, but not while the index is updated.
+    clear: returns a name as it is shown; nothing is found by what it hides, or by what `reading` hides in messages.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
@@ -162,10 +168,12 @@ def search(
     times = [Field(name, date, 0) for name, date in (("after", since), ("before", until)) if date is not None]
     window = parse_window(since, until, now_nanoseconds())
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
-    plan = compile_query(query, parsed, conversation_id, _names_in(repository))
+    names = _names_in(repository, clear)
+    plan = compile_query(query, parsed, conversation_id, names)
+    unknown = () if regex else tuple(_unknown_field_notes(query))
     request = _Request(
-        text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
-        context=context, count_only=count_only, notes=() if regex else tuple(_unknown_field_notes(query)),
+        text=query, query=parsed, plan=plan, names=names, conversation=conversation_id, limit=limit,
+        newest_first=newest_first, context=context, count_only=count_only, notes=unknown,
     )  # fmt: skip
     describe = describe_from(repository, progress)
 
@@ -177,7 +185,7 @@ def search(
         found = _with_index(repository, directory, describe, run)
     if regex or conversation_id is not None or not limit:
         return found
-    titles = _find_titles(repository, index_directory, query, window, any_word=any_word)
+    titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
     coverage = replace(found.coverage, titles=titles[:limit])
     return replace(found, items=(*found.hits, coverage), coverage=coverage)
 
@@ -189,6 +197,7 @@ def _find_titles(
     window: tuple[int | None, ...],
     *,
     any_word: bool,
+    clear: Callable[[str], str],
 ) -> tuple[TitleHit, ...]:
     """Return the conversations whose titles contain the words of a query, read from the index of `list`.
 
@@ -206,7 +215,7 @@ def _find_titles(
         TitleHit(row.id, row.title)
         for row in rows
         if row.title is not None
-        and choose(_contains(tokenize(row.title), phrase) for phrase in positive_phrases(parsed))
+        and choose(_contains(tokenize(clear(row.title)), phrase) for phrase in positive_phrases(parsed))
     )
 
 
@@ -244,22 +253,29 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     plan = request.plan
     reader = HitReader(repository, index, request.conversation, request.context)
     post_filter = PostFilter(plan.predicates, reader.texts)
-    matching = None if plan.predicates else count_rows(index, plan)
+    is_masked = request.names.masked_branches is not None
+    matching = None if plan.predicates and not is_masked else count_rows(index, plan)
     newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
     rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first, matching=matching))
+    if is_masked and not newest_first:
+        rows = _masked_last(rows, reader, request.limit)
     marks = highlighters(plan, request.query)
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:
         hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
     seen = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
-    total = seen if plan.predicates and post_filter.finished else matching
+    if is_masked and not request.count_only:
+        seen += sum(1 for _ in islice(rows, _MAX_COUNTED))
+    total = matching
+    if plan.predicates:
+        total = seen if post_filter.finished else None
     stopped_at = post_filter.stopped_at
     if not hits and request.limit:
         index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
-        notes = (*notes, *_suggest_any(repository, index, request), *_period_notes(repository, index, request))
+        notes = (*notes, *_suggest_any(index, request, reader), *_period_notes(index, request))
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
@@ -267,23 +283,46 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
-def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
+def _masked_last(rows: Iterable[Row], reader: HitReader, limit: int) -> Iterator[Row]:
+    """Yield rows in their order, and those of masked messages behind the others, in one that no score decides.
+
+    The score of a message tells whether the index has a word of it, and so its place among the others.
+    """
+    masked: list[Row] = []
+    count = 0
+    for row in rows:
+        if reader.texts(row.number).is_masked:
+            masked.append(row)
+        else:
+            count += 1
+            yield row
+        if count + len(masked) > limit + _MAX_COUNTED:
+            break
+    yield from sorted(masked, key=lambda row: row.number, reverse=True)
+
+
+def _suggest_any(index: Index, request: _Request, reader: HitReader) -> Iterator[Note]:
     """Yield a note with the number of messages that contain some of the words, if there are any."""
     query = with_any_phrase(request.query)
-    if query is request.query or request.plan.predicates or not request.limit:
+    is_masked = request.names.masked_branches is not None
+    if query is request.query or (request.plan.predicates and not is_masked) or not request.limit:
         return
-    plan = compile_query(request.text, query, request.conversation, _names_in(repository))
-    matching = count_rows(index, plan)
+    plan = compile_query(request.text, query, request.conversation, request.names)
+    if is_masked:
+        rows = walk_rows(index, plan, 0, newest_first=True)
+        matching = sum(1 for _ in islice(PostFilter(plan.predicates, reader.texts).filter(rows), _MAX_COUNTED))
+    else:
+        matching = count_rows(index, plan)
     if matching:
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
 
 
-def _period_notes(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
+def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     """Yield a note with what matches at other times, if the query names a time; without any, with the days searched."""
     query = without_times(request.query)
     if query == request.query or not request.limit:
         return
-    count, newest = _match_at_any_time(repository, index, request, query)
+    count, newest = _match_at_any_time(index, request, query)
     if count and newest is not None:
         one = "message matches" if count == 1 else "messages match"
         yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {_day(newest)}")
@@ -294,16 +333,14 @@ def _period_notes(repository: Repository, index: Index, request: _Request) -> It
         yield Note("no message of that time matches", f"messages: from {first} to {last}")
 
 
-def _match_at_any_time(
-    repository: Repository, index: Index, request: _Request, query: Node | None
-) -> tuple[int, int | None]:
+def _match_at_any_time(index: Index, request: _Request, query: Node | None) -> tuple[int, int | None]:
     """Count the messages that match a query without times; return also the time of the newest, in seconds.
 
     A query with a regular expression is not run again, as it has read all messages of that time already.
     """
     if query is None or request.plan.predicates:
         return 0, None
-    plan = compile_query(request.text, query, request.conversation, _names_in(repository))
+    plan = compile_query(request.text, query, request.conversation, request.names)
     return count_rows(index, plan), find_newest(index, plan)
 
 
@@ -338,15 +375,28 @@ def _unknown_field_notes(query: str) -> Iterator[Note]:
         yield Note(f"no field {name!a}: searched as text", f"fields: {', '.join(FIELDS)}")
 
 
-def _names_in(repository: Repository) -> Names:
-    return Names(lambda tag: _tagged_commits(repository, tag), lambda name: _conversations_of(repository, name))
+def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:
+    """Return what resolves names; what is not shown as it is resolves to nothing."""
+
+    def is_shown(name: str) -> bool:
+        return clear is None or clear(name) == name
+
+    def masked_branches() -> Iterator[str]:
+        for conversation in conversation_ids(repository):
+            yield from (name for name in list_branch_tips(repository, conversation) if not is_shown(name))
+
+    return Names(
+        lambda tag: _tagged_commits(repository, tag, is_shown),
+        lambda name: _conversations_of(repository, name, is_shown),
+        None if clear is None else masked_branches,
+    )
 
 
-def _conversations_of(repository: Repository, name: str) -> Iterable[ConversationId]:
+def _conversations_of(repository: Repository, name: str, is_shown: Callable[[str], bool]) -> Iterable[ConversationId]:
     """Yield the conversations that began in a project, given by its name or by a directory in it."""
     project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
     for conversation, directory in walk_directories(repository, conversation_ids(repository)):
-        if directory is None:
+        if directory is None or not is_shown(directory):
             continue
         own = find_project(directory) if project is None else None
         if (project is not None and project.contains(directory)) or (
@@ -355,10 +405,10 @@ def _conversations_of(repository: Repository, name: str) -> Iterable[Conversatio
             yield conversation
 
 
-def _tagged_commits(repository: Repository, tag: str) -> Iterable[Oid]:
+def _tagged_commits(repository: Repository, tag: str, is_shown: Callable[[str], bool]) -> Iterable[Oid]:
     """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
     pattern = tag.replace("[", "[[]")
     for conversation in conversation_ids(repository):
         for name, oid in read_metadata(repository, conversation).tags.items():
-            if fnmatchcase(name, pattern):
+            if fnmatchcase(name, pattern) and is_shown(name):
                 yield oid

@@ -17,6 +17,7 @@ _LETTER_OF_SPACED_SCRIPT = rf"[^\W_{SINGLE}]"
 _BLANK = re.compile(r"\s+")
 _GAP = r"[\W_]+"
 _MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not marked
+_OVERLAP = 10_000  # a phrase is shorter
 
 
 class Piece(NamedTuple):
@@ -56,6 +57,12 @@ def find_phrases(phrases: Sequence[Phrase], text: str) -> list[tuple[int, int]]:
         return spans
     offsets = _original_offsets(text)
     return [(offsets[start], offsets[stop - 1] + 1) for start, stop in spans if stop <= len(offsets)]
+
+
+def has_phrase(phrase: Phrase, text: str) -> bool:
+    """Return True if a text of any length has a phrase."""
+    starts = range(0, max(len(text), 1), _MAX_SEARCHED - _OVERLAP)
+    return any(find_phrases([phrase], text[start : start + _MAX_SEARCHED]) for start in starts)
 
 
 def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...]:

@@ -12,10 +12,7 @@ from scopes.model.message import Message
 from scopes.search.message_documents import texts_of
 from scopes.search.query import Field, Node, Not, Or, Phrase, parse
 from scopes.search.regex import TooSlow, compile_regex
-from scopes.search.snippet import find_phrases
-
-_WINDOW = 1_000_000  # characters that `find_phrases` reads
-_OVERLAP = 10_000  # a phrase is shorter
+from scopes.search.snippet import has_phrase
 
 
 def text_matcher(query: str) -> Callable[[Message], bool]:
@@ -31,7 +28,7 @@ def text_matcher(query: str) -> Callable[[Message], bool]:
 def _compile(node: Node) -> Callable[[list[str]], bool | None]:
     """Return a test of texts, which answers None for what is left open."""
     if isinstance(node, Phrase):
-        return lambda texts: any(_has_phrase(node, text) for text in texts)
+        return lambda texts: any(has_phrase(node, text) for text in texts)
     if isinstance(node, Field):
         return _compile_regex(node.value) if node.name == "re" else lambda _: None
     if isinstance(node, Not):
@@ -59,8 +56,3 @@ def _compile_regex(pattern: str) -> Callable[[list[str]], bool]:
             return True
 
     return test
-
-
-def _has_phrase(phrase: Phrase, text: str) -> bool:
-    starts = range(0, max(len(text), 1), _WINDOW - _OVERLAP)
-    return any(find_phrases([phrase], text[start : start + _WINDOW]) for start in starts)

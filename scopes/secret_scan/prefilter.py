@@ -18,8 +18,8 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 from scopes.secret_patterns import KEY_WORDS, RULES
 from scopes.secret_scan import plain_search
-from scopes.secret_scan.decoding import without_escapes
-from scopes.secret_scan.escapes import ESCAPES
+from scopes.secret_scan.decoding import without_escapes, without_json_escapes
+from scopes.secret_scan.escapes import BEFORE_SOFT_END, ESCAPES
 from scopes.secret_scan.loose_patterns import ASSIGNED, KEY_BEGIN, TEXT_IN_BASE, walk_loose_rules
 
 _FEW_BYTES: Final = 100_000
@@ -30,7 +30,8 @@ _BEGINNING: Final = "|".join((
     rf"{KEY_BEGIN}|(?i:Bearer|Basic)\s",
     ASSIGNED.replace("{20}", "{6}"),
 ))  # fmt: skip
-_ESCAPES: Final = b"|".join(ESCAPES.values()).decode("latin-1")
+_ESCAPES: Final = b"|".join(ESCAPES.values()).replace(BEFORE_SOFT_END, b"").decode("latin-1")  # RE2 never looks back
+_JSON_ESCAPES: Final = re.compile(rb"\\(?:/|u(?!00(?:0[0-8bBcCeEfF]|1)))")  # of signs that other JSON has as they are
 _searched: Final = [0]  # bytes that were searched without RE2
 
 
@@ -51,7 +52,12 @@ def may_hold_secret(data: bytes) -> bool:
     searches = _searches(len(data))
     if searches.anything(data) is None:
         return False
-    return searches.encoded(data) is not None or may_hold_readable(data)
+    if searches.encoded(data) is not None or may_hold_readable(data):
+        return True
+    if _JSON_ESCAPES.search(data) is None:
+        return False
+    plain = without_json_escapes(data)
+    return searches.encoded(plain) is not None or may_hold_readable(plain)
 
 
 def may_hold_readable(data: bytes) -> bool:

@@ -6,7 +6,7 @@ hex, and those that line breaks divide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
@@ -16,7 +16,7 @@ from scopes.secret_scan.checksums import is_possible
 from scopes.secret_scan.decoding import decode_escapes, walk_encoded
 from scopes.secret_scan.members import NOTHING, Around, Path, is_ciphertext, walk_texts
 
-RULES_VERSION: Final = 4
+RULES_VERSION: Final = 5
 """Changed with the rules: what an older version found is looked for again."""
 
 _SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
@@ -83,7 +83,7 @@ def _scan_window(text: str, start: int) -> Iterator[Found]:
     secrets = _secrets_of(window)
     decoded = decode_escapes(window)
     if decoded is not None:
-        for rule, begin, end, value in _secrets_of(decoded.text):
+        for rule, begin, end, value in _secrets_of(decoded.text, {*decoded.starts}):
             original = decoded.original(begin), decoded.original(end - 1) + 1
             secrets.append(Found(rule, *original, value))
     for found in secrets:
@@ -115,8 +115,9 @@ def _walk_encoded(text: str) -> Iterator[Found]:
             yield Found(found.rule, stretch.start, stretch.end, found.value)
 
 
-def _secrets_of(text: str) -> list[Found]:
-    return [Found(*each, value) for each in find_secrets(text) if is_possible(each.kind, value := _value(text, each))]
+def _secrets_of(text: str, borders: Container[int] = ()) -> list[Found]:
+    found = find_secrets(text, borders)
+    return [Found(*each, value) for each in found if is_possible(each.kind, value := _value(text, each))]
 
 
 def _value(text: str, secret: Secret) -> str:

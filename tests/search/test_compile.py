@@ -70,7 +70,7 @@ def test_words_rank_and_negated_words_only_filter(text, match, condition, parame
         ("tool:Bash", ("tool", "bash")),
         ("exit:1", ("exit", "1")),
         ("is:FAILED", ("is", "failed")),
-        ("branch:Fix/*", ("Fix/*", "Fix/*")),
+        ("branch:Fix/*", ("Fix/*", "Fix/*", "[]")),
         ("file:./src/", ("file", "src", "file", "src/*", "file", "*/src", "file", "*/src/*")),
         ("before:2026-01-01", (1767225600,)),
         ("tag:v1", ("[]",)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b32encode, b64encode, b85encode
+from unicodedata import name
 
 import pytest
 
@@ -11,7 +13,8 @@ from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Gate, without_store
 from scopes.secret_scan.cut_ends import find_cut_ends
 from scopes.secret_scan.scan import scan_text
-from tests.support.planted import KINDS, MIXED, UPPER, encoded, with_crc32
+from tests.support.examples import sample
+from tests.support.planted import BORDERS, ESCAPED, INSIDE, KINDS, MIXED, UPPER, encoded, leaked_parts, with_crc32
 
 TOKEN = with_crc32("ghp_", MIXED[:30])
 IN_FRONT = [
@@ -37,6 +40,33 @@ def test_every_kind_is_found_behind_what_is_no_part_of_it(before):
         assert [(each.rule, each.value[-12:]) for each in scan_text(text)] == [(kind, secret[-12:])], text
         assert prefilter.may_hold_secret(json.dumps({"text": text}, ensure_ascii=False).encode()), text
         assert secret not in redact(text), text
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("before", BORDERS)
+def test_a_secret_behind_what_a_terminal_or_a_program_writes_is_found_and_replaced(before):
+    """Most of them end with a letter or a digit, which is no part of the secret."""
+    for kind, secret in sample(KINDS, 8):
+        text = f"see{before}{secret} and more"
+        assert [(each.rule, each.value[-12:]) for each in scan_text(text)] == [(kind, secret[-12:])], text
+        assert leaked_parts(kind, secret, without_store().clear_text(text, "x")) == []
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("inside", INSIDE)
+def test_what_is_not_shown_divides_no_secret(inside):
+    for kind, secret in sample(KINDS, 8):
+        text = f"see x{inside}{secret[:3]}{inside}{secret[3:9]}{inside}{secret[9:]}{inside} and more"
+        assert [(each.rule, each.value[-12:]) for each in scan_text(text)] == [(kind, secret[-12:])], text
+        assert secret[9:] not in without_store().clear_text(text, "x")
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("escape", ESCAPED)
+def test_the_signs_of_a_secret_may_be_escaped(escape):
+    for kind, secret in sample(KINDS, 8):
+        text = "".join(escape(each) if each in "_-." else each for each in secret)
+        assert [(each.rule, each.value[-12:]) for each in scan_text(f"see {text} x")] == [(kind, secret[-12:])], text
 
 
 @pytest.mark.usefixtures("engine")
@@ -125,11 +155,32 @@ def test_lines_of_base64_that_end_with_a_byte_that_is_no_text_are_read_in_time()
     assert find_cut_ends("\n".join([line] * 240)) == []
 
 
+def lines_of(text, width):
+    return [text[at : at + width] for at in range(0, len(text), width)]
+
+
+def encoded_utf_16(sign):
+    return b64encode(sign.encode("utf-16-be")).decode().rstrip("=")
+
+
 UNSEEN = {
     "html entities": lambda secret: "".join(f"&#{ord(each)};" for each in secret),
     "percent twice": lambda secret: "".join(f"%25{ord(each):02X}" for each in secret),
     "base64 twice": lambda secret: encoded(encoded(f"the token is {secret} so")),
     "glued to a letter": lambda secret: f"x{secret}",
+    "utf-7": lambda secret: "".join(f"+{encoded_utf_16(each)}-" for each in secret),
+    "base32 in small letters": lambda secret: b32encode(f"token is {secret} so".encode()).decode().lower(),
+    "base64 in lines": lambda secret: "\n".join(lines_of(encoded(f"the token is {secret} so"), 24)),
+    "base85": lambda secret: b85encode(secret.encode()).decode(),
+    "overstruck": lambda secret: "".join(f"{each}\b{each}" for each in secret),
+    "html tags inside": lambda secret: f"{secret[:9]}<wbr>{secret[9:]}",
+    "concatenated": lambda secret: f'"{secret[:12]}" + "{secret[12:]}"',
+    "names of characters": lambda secret: "".join(f"\\N{{{name(each)}}}" for each in secret),
+    "a list of characters": lambda secret: json.dumps(list(secret)),
+    "a list of codes": lambda secret: json.dumps(list(secret.encode())),
+    "a dump of bytes": lambda secret: "\n".join(f"{each.encode().hex(' ')}  {each}" for each in lines_of(secret, 8)),
+    "backwards": lambda secret: secret[::-1],
+    "other letters": lambda secret: secret.translate({ord(each): ord("\u0430") for each in "aeoupxAPX"}),
 }
 
 

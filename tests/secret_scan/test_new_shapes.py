@@ -103,8 +103,6 @@ UNSEEN = {
     "a token in a URL without a digit": "https://abcdefghijklmnopqrstuvwx@host",
     "base32 in small letters": "mzxw6ytboi" * 8,
     "a letter of another script": f"{KINDS[0][1][:9]}\u0410{KINDS[0][1][10:]}",
-    "a full-width letter": f"{KINDS[0][1][:9]}\uff21{KINDS[0][1][10:]}",
-    "a hyperlink of a terminal inside": f"{KINDS[0][1][:9]}\x1b]8;;http://h\x07{KINDS[0][1][9:]}",
 }  # fmt: skip
 
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from scopes.secret_patterns import RULES, find_secrets
 from scopes.secret_scan import prefilter
-from tests.support.examples import amount
+from scopes.secret_scan.clearance import Gate
+from tests.support.examples import amount, examples
+from tests.support.planted import BORDERS, ESCAPED, INSIDE, with_crc32
 
 CURL = ["k9/Lm2Qx7vT1", "k$Lm2Qx7vT1", "k9L$/2Qx7vT1", "a////////b", "p$$$$$$"]
 _LONG = re.compile(r"\{(\d+),(\d{3,})\}")
@@ -48,3 +50,75 @@ def test_where_a_rule_matches_the_prefilter_does(number, data):
     for engine in engines():
         for each in (text.encode(), stored):
             assert engine.secret(each) is not None, each
+
+
+def everything(_data):
+    return True
+
+
+def leaks(data):
+    """Return what a gate finds in bytes, and what it would find if it looked at everything."""
+    found = []
+    for names in ((), ("may_hold_secret", "may_hold_readable", "may_hold_encoded")):
+        gate = Gate("refuse", lambda rule, value: f"{rule} {value}")
+        with pytest.MonkeyPatch.context() as patch:
+            for name in names:
+                patch.setattr(prefilter, name, everything)
+            gate.inspect(data, "x")
+        found.append(gate.leaks)
+    return found
+
+
+@st.composite
+def hidden_secrets(draw):
+    """Text of a rule behind a border, with something inside of it, and some of its characters escaped."""
+    printable = st.characters(min_codepoint=32, max_codepoint=126)
+    rule = draw(st.sampled_from(RULES))
+    secret = draw(st.from_regex(shortened(rule.pattern), fullmatch=True, alphabet=printable))
+    escape = draw(st.sampled_from(ESCAPED))
+    signs = draw(st.sampled_from(["", "_", "-", "._-", secret[:3], secret]))
+    secret = "".join(escape(each) if each in signs else each for each in secret)
+    at = draw(st.integers(0, len(secret)))
+    inside = draw(st.sampled_from(["", *INSIDE]))
+    return f"see{draw(st.sampled_from(BORDERS))}{secret[:at]}{inside}{secret[at:]} end"
+
+
+def stored_forms(text):
+    """Yield a text as stored, as other programs write JSON, and escaped in part or wholly."""
+    for ascii_only in (False, True):
+        line = json.dumps({"text": text}, ensure_ascii=ascii_only)
+        yield from (line, json.dumps({"text": line}, ensure_ascii=ascii_only), line.replace("/", "\\/"))
+    escaped = "".join(f"\\u{ord(each):04x}" for each in text if ord(each) < 1 << 16)
+    yield f'{{"text": "{escaped}"}}'
+
+
+@pytest.mark.timeout(amount(1_200, 60))
+@settings(max_examples=examples(1_200), deadline=None, suppress_health_check=[*HealthCheck])
+@given(text=hidden_secrets())
+@pytest.mark.parametrize("engine", ["re", "re2"])
+def test_a_gate_finds_what_it_would_find_without_the_prefilter(engine, text):
+    if engine == "re2" and not prefilter.is_fast():
+        pytest.skip("RE2 is not installed")
+    chosen = prefilter._by_re2() if engine == "re2" else prefilter._by_re()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefilter, "_searches", lambda _size: chosen)
+        for line in stored_forms(text):
+            data = line.encode("utf-8", "surrogatepass")
+            found, expected = leaks(data)
+            assert found == expected, data
+            assert not expected or data in prefilter.choose_suspicious([b"{}", data, b"[]"]), data
+
+
+TOKEN = with_crc32("ghp_", "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0")
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+def test_a_transcript_that_is_written_in_ascii_is_looked_at(inside):
+    """The escape of U+FFFD inside of a token hid the token from `export --format original`."""
+    text = f"{TOKEN[:7]}{inside}{TOKEN[7:]}{inside}"
+    for engine in engines():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prefilter, "_searches", lambda _size, engine=engine: engine)
+            for data in map(str.encode, stored_forms(text)):
+                found, expected = leaks(data)
+                assert found == expected != (), data

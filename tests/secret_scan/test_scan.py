@@ -104,6 +104,7 @@ def test_a_token_with_a_wrong_checksum_was_never_valid(kind, wrong):
 HOSTILE = [
     "-eyJ", "eyJ" + "a" * 20 + ".", "sk-ant-aa", "xoxb-1-", "-----BEGIN RSA PRIVATE KEY-----\n", "key=", "secret=" + "a" * 119 + " ",
     "://a:", "glpat-", "authorization: bearer ", "SG.", "\\u002d", "%2d", "\x1b[", "\x1b[1m", "\\\\\\\\", "QUFB", "\0", "Basic ", ":AA", "\\",
+    "\\" * 20 + "u{", "\\" * 5 + "u", "a=\n", "=\\", "\x1b]8;;", "\\e]", "^[]", "\ufffd]", "\x9b0", "\U000e0041", "\uff3f",
 ]  # fmt: skip
 
 

@@ -107,6 +107,32 @@ FORMS: dict[str, Callable[[str], str]] = {
     "base32": lambda secret: f"data: {b32encode(f'token is {secret} so'.encode()).decode()}",
     "basic header": lambda secret: f"Authorization: Basic {encoded(f'user:{secret}')}",
 }  # fmt: skip
+BORDERS = [
+    " ", "\n", "\\n", "\\\\n", "é", "密", "-", "_", "%0A", "=0A", "\x1b[0m", "\x1b(B", "\\e(B", "\\u001b(B", "\\x1b(B", "\\033(0", "^[(B",
+    "^I", "\x1bc", "\x1b7", "\x1bM", "\x9b0m", "\\x9b0m", "\\cM", "\\N", "%u00e9", "=C3=A9", "\\U0001f511", "\\u{e9}", "\x1b]0;a title\x07",
+    "\x1b]8;;https://h.io\x1b\\",
+]  # fmt: skip
+"""What is in front of a secret and no part of it, though it ends with a letter or a digit, as most of them do."""
+INSIDE = [
+    "\x1b[1;31m", "\x1b[K", "\x1b(B", "\x1b7", "\x9b0m", "^[[0m", "^[(B", "\\e[0m", "\\e(B", "\\x1b[0m", "\\u001b[0m", "\\u001b(B",
+    "\x1b]8;;https://h.io/a\x07", "\x1b]8;;\x1b\\", "\\e]8;;https://h.io\\a", "\\033]8;;\\033\\\\", "^[]8;;u^G", "\0", "\\x00", "^@", "\ufffd",
+    "\\ufffd", "\ufffd[0m", "\u00ad", "\\u00ad", "\u200b", "\\u200b", "\ufeff", "\u3164", "\\u3164", "\u115f", "\uffa0", "\u2800", "\ufe0f",
+    "\U000e0041", "\U000e0100", "\\udb40\\udc41", "\\U000e0041", "\\u{e0041}", "=\n", "=\r\n", "=\\n", "=\\r\\n",
+]  # fmt: skip
+"""What a terminal, a browser or a mail program does not show."""
+ESCAPED: list[Callable[[str], str]] = [
+    lambda sign: f"\\x{ord(sign):02x}",
+    lambda sign: f"\\u{ord(sign):04X}",
+    lambda sign: f"\\U{ord(sign):08x}",
+    lambda sign: f"\\u{{{ord(sign):x}}}",
+    lambda sign: f"\\{ord(sign):03o}",
+    lambda sign: f"%{ord(sign):02x}",
+    lambda sign: f"%u{ord(sign):04x}",
+    lambda sign: f"={ord(sign):02X}" if sign in "_-.+/=" else sign,
+    lambda sign: chr(ord(sign) + 0xFEE0) if sign.isalnum() or sign in "_-." else sign,
+    lambda sign: f"\\u{ord(sign) + 0xFEE0:04x}" if sign.isalnum() or sign in "_-." else sign,
+]
+"""How a sign of ASCII is written so that one decoding gives it back."""
 MISSED: dict[str, Callable[[str], str]] = {
     "hex": lambda secret: secret.encode().hex(),
     "wrapped over lines": lambda secret: f"{secret[:12]}\n{secret[12:]}",

@@ -34,18 +34,20 @@ def secrets_scan(
 
     Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
     behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
-    JSON, in lists of arguments and pairs of names and values, in diffs, behind escapes such as %0A and letters of other
-    scripts, with Unicode, hex or octal escapes or percent signs, with colors, UTF-16, invisible characters or the
-    backslashes of Markdown between their characters, with dashes of other scripts, in base64 (of UTF-16 too), in base32
-    and in Basic headers. Logins in URLs and behind curl -u count, too.
+    JSON, in lists of arguments and pairs of names and values, in diffs, behind escapes such as %0A or ^I, control
+    sequences and letters of other scripts; with Unicode, hex or octal escapes, percent signs, quoted-printable or wide
+    letters; with colors, other control sequences and hyperlinks of a terminal, UTF-16, invisible characters, soft line
+    ends or the backslashes of Markdown between their characters; with dashes of other scripts, in base64 (of UTF-16
+    too), in base32 and in Basic headers. Logins in URLs and behind curl -u count, too.
     A private key counts from its BEGIN line to its END line, or to the end of the text. What a limit has left of a
     secret of a message, as in a title, is not listed: it is replaced wherever it would leave.
 
-    Not found are secrets in hex, in HTML entities, compressed, encrypted, or encoded twice (base64 of base64, %2570);
-    those that line breaks divide, or that are in parts in two texts; those directly behind an ASCII letter or digit
-    of another word; with letters of other scripts or hyperlinks of a terminal between their characters; base32
-    in small letters; tokens in a URL without a digit; values behind names such as password= of fewer than 20
-    characters, without a letter and a digit, with signs such as & outside of quotes (the reports of check and
+    Not found are secrets in hex, dumps of bytes, lists of characters, HTML entities, names of characters, base85 or
+    UTF-7, compressed, encrypted, backwards, or encoded twice (base64 of base64, %2570); those that line breaks, tags of
+    HTML, backspaces or the quotes of a program divide, as lines divide long base64, or that are in parts in two texts;
+    those directly behind an ASCII letter or digit of another word; with letters of other scripts that only look like
+    theirs; base32 in small letters; tokens in a URL without a digit; values behind names such as password= of fewer
+    than 20 characters, without a letter and a digit, with signs such as & outside of quotes (the reports of check and
     acp --redact hide many of those too), or in front of the name; texts inside of the bytes of an image, and base64
     after other bytes in a signature; and kinds without a fixed form. So it lowers the risk and does not remove it:
     revoke a key that an agent has seen.

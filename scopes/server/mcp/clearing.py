@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from scopes.render.json_line import json_line
-from scopes.secret_scan.clearance import Gate, count_placeholders
+from scopes.secret_scan.clearance import Gate, count_placeholders, without_store
 from scopes.secrets.gates import redacting
 from scopes.store.repository import Repository
 
@@ -39,6 +39,11 @@ def clear_messages(repository: Repository) -> AbstractContextManager[None]:
 def clear_text(text: str) -> str:
     """Return a text as it may leave."""
     return _gate.get().clear_text(text, _PLACE)
+
+
+def hidden_query(query: str) -> str:
+    """Return a query as an answer repeats it: without the ids of secrets, by which a right guess would be known."""
+    return without_store().clear_text(query, _PLACE)
 
 
 def clear_value(value: Any) -> Any:

@@ -24,7 +24,7 @@ from scopes.search.search import search
 from scopes.server.mcp.access import NO_STORE, Client, StoreAccess
 from scopes.server.mcp.answers import answer, empty_search, note_objects, result_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Rows
-from scopes.server.mcp.clearing import clear_messages
+from scopes.server.mcp.clearing import clear_messages, clear_text, hidden_query
 from scopes.server.mcp.contexts import context_answer
 from scopes.server.mcp.pages import read_page
 from scopes.server.mcp.positions import current_directory, find_conversation_id, position
@@ -115,7 +115,7 @@ class ReadingTools:
         """
         with self._access.find(client) as store:
             if store is None:
-                document = empty_search(query) | {"notes": note_objects([NO_STORE])}
+                document = empty_search(hidden_query(query)) | {"notes": note_objects([NO_STORE])}
                 return answer(document, rows=Rows(name="messages_found"), max_tokens=max_tokens)
             found = search(
                 store.repository,
@@ -126,8 +126,9 @@ class ReadingTools:
                 any_word=any_word,
                 limit=_check_rows(limit),
                 reading=lambda: clear_messages(store.repository),
+                clear=clear_text,
             )
-            return result_answer(found, rows="messages_found", max_tokens=max_tokens)
+            return result_answer(found, {"query": hidden_query(query)}, rows="messages_found", max_tokens=max_tokens)
 
     def conversation_continue(
         self,

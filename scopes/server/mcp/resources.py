@@ -15,7 +15,7 @@ from scopes.search.search import search
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.answers import empty_search
 from scopes.server.mcp.budget import Rows, document_text, fit
-from scopes.server.mcp.clearing import clear_messages, clear_text
+from scopes.server.mcp.clearing import clear_messages, clear_text, hidden_query
 from scopes.server.mcp.contexts import build_text
 
 _TOKENS = 20_000
@@ -54,12 +54,12 @@ class Resources:
         query = f'file:"{path}"'
         with self._access.find(refusal=ResourceError) as store:
             if store is None:
-                return _text(empty_search(query), "messages_found")
+                return _text(empty_search(hidden_query(query)), "messages_found")
             found = search(
                 store.repository, query, index_directory=self._access.index, newest_first=True, limit=_ROWS,
-                reading=lambda: clear_messages(store.repository),
+                reading=lambda: clear_messages(store.repository), clear=clear_text,
             )  # fmt: skip
-            return _text(to_wire(found), "messages_found")
+            return _text(to_wire(found) | {"query": hidden_query(query)}, "messages_found")
 
 
 def _text(document: dict[str, object], rows: str | None) -> str:
