@@ -104,7 +104,8 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
     Raises:
         Invalid: a field has an invalid value.
     """
-    sql, predicate_compiler = _SqlCompiler(text, names), _PredicateCompiler(text, _SqlCompiler(text, names))
+    sql = _SqlCompiler(text, names)
+    predicate_compiler = _PredicateCompiler(text, _SqlCompiler(text, names), masked=names.masked_branches is not None)
     ranked: dict[str, Node] = {}
     conditions: list[str] = []
     predicates: list[Predicate] = []
@@ -249,10 +250,14 @@ class _SqlCompiler:
 
 
 class _PredicateCompiler:
-    """Compiles the parts of a query that contain a regular expression; `sql` writes the tests for the index."""
+    """Compiles the parts of a query that contain a regular expression; `sql` writes the tests for the index.
 
-    def __init__(self, text: str, sql: _SqlCompiler) -> None:
+    masked: messages may be shown otherwise than the index has them
+    """
+
+    def __init__(self, text: str, sql: _SqlCompiler, *, masked: bool) -> None:
         self.sql = sql
+        self._masked = masked
         self._text = text
         self.tests: list[str] = []
         self.patterns: list[Pattern] = []
@@ -281,9 +286,9 @@ class _PredicateCompiler:
             return self._token_limit(node)
         self.tests.append(self.sql.condition(node, columns))
         number = len(self.tests) - 1
-        if isinstance(node, Phrase):
-            return phrase_test(number, node, columns)
-        return field_test(number, node.name) if node.name in _MASKED_FIELDS else index_test(number)
+        if not self._masked or not _may_be_masked(node):
+            return index_test(number)
+        return phrase_test(number, node, columns) if isinstance(node, Phrase) else field_test(number, node.name)
 
     def _token_limit(self, field: Field) -> Predicate:
         comparison = _COMPARISON.fullmatch(field.value)

@@ -9,6 +9,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.search import regex
+from scopes.search.predicates import Texts
 from scopes.search.regex import TooSlow, compile_regex
 from scopes.search.search import search
 from tests.support.history import history, say
@@ -129,7 +130,7 @@ def test_a_message_is_not_read_if_the_index_decides(repository, directory, monke
     history(repository, "main: parser lexer login")
     read = []
     monkeypatch.setattr(
-        "scopes.search.hits.HitReader.texts", lambda _self, number: read.append(number) or ("", "", "", "")
+        "scopes.search.hits.HitReader.texts", lambda _self, number: read.append(number) or Texts(("", "", "", ""))
     )
     search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
     assert len(read) == 1
