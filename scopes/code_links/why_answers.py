@@ -150,6 +150,8 @@ def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
 def _lines_in_words(match: EditMatch) -> str:
     """Return what an edit has: `line + 6/6 neighbours`."""
     neighbours = f"{match.shared}/{match.neighbours} {plural(match.neighbours, 'neighbour')}"
+    if match.together > match.shared:
+        neighbours += f" ({match.together}/{match.neighbours} with other edits of the conversation)"
     if not match.has_line:
         return neighbours
     return f"line + {neighbours}" if match.neighbours else "line"
