@@ -91,7 +91,7 @@ def why(
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
             lines = _Explainer(git, file, source, index, known).explain(numbers)
             answers = AnswerWriter(repository, index, request.candidates)
-            items = tuple(answers.write(file.path, each) for each in lines)
+            items = tuple(answers.with_branches([answers.write(file.path, each) for each in lines]))
             notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
             return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
 

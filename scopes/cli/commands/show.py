@@ -42,8 +42,8 @@ def show(
     different turns. certain and likely say how sure that is: lines alone are likely if the commit was made after the
     session had ended. What hooks have recorded (scopes hooks install git) counts before what is found afterwards. In a
     pipe and with --fields each turn of a link is a row: commit, authored, role, level, turn, message, evidence,
-    subject, state. The evidence of a link with several turns is that of all of them together. The state is current, gone (no
-    branch has the commit), or what it was replaced by, as when it was amended.
+    subject, state. The evidence of a link with several turns is that of all of them together. The state is current,
+    gone (no branch has the commit), or what it was replaced by, as when it was amended.
 
     Examples:
       scopes show
