@@ -6,7 +6,7 @@ import pytest
 
 from tests.code_links.test_why import begin
 
-WISHES = """\
+WISHLIST = """\
 class Wishlist:
     def __init__(self, owner):
         self.owner = owner
@@ -28,7 +28,7 @@ def squash(project, *, hours=0):
     project.git("checkout", "-q", "main")
     project.clock.skip(hours=hours)
     project.git("merge", "-q", "--squash", "topic")
-    project.commit("Coupons and wishes (#12)")
+    project.commit("Coupons and a wishlist (#12)")
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def write_coupons(world):
     return world.claude("coupons").prompt("add coupons").write("coupons.py", OTHERS).commit("Coupons")
 
 
-def write_wishes(world):
+def write_wishlist(world):
     """Let a session write a file in one turn, and put two lines at its end in the next one."""
-    session = world.claude("wishes").prompt("add a wishlist").write("wish.py", WISHES).commit("A wishlist")
+    session = world.claude("lister").prompt("add a wishlist").write("wish.py", WISHLIST).commit("A wishlist")
     session.prompt("make it sorted").edit("wish.py", "        self.names.add(name)\n", LISTING)
     return session.commit("Sorted")
 
@@ -53,9 +53,9 @@ def write_wishes(world):
 @pytest.mark.parametrize("hours", [0, 10, 47])
 def test_a_line_between_those_of_an_earlier_turn_is_of_the_turn_that_wrote_it(world, topic, hours):
     """It has one of five neighbours in its own edit; `why` named the other conversation, which never saw the file."""
-    coupons, wishes = write_coupons(world), write_wishes(world)
+    coupons, lister = write_coupons(world), write_wishlist(world)
     squash(topic, hours=hours)
-    found = world.line("wish.py:9", coupons, wishes)
+    found = world.line("wish.py:9", coupons, lister)
     (answer,) = found.answers
     assert (found.level, answer.conversation, answer.prompt) == ("likely", "conv-002", "make it sorted")
     assert answer.how.startswith("line + 1/5 neighbours")
@@ -64,10 +64,10 @@ def test_a_line_between_those_of_an_earlier_turn_is_of_the_turn_that_wrote_it(wo
 
 def test_the_neighbours_that_all_edits_of_the_conversation_have_are_part_of_the_evidence(world, topic):
     """The share of the conversation in the commit is too small to count; what is around the line is not."""
-    session, wishes = world.claude("much").prompt("add much"), write_wishes(world)
+    session, lister = world.claude("much").prompt("add much"), write_wishlist(world)
     session.write("coupons.py", "".join(OTHERS.replace("coupon", f"coupon_{n}") for n in range(20))).commit("Much")
     squash(topic, hours=1.5)
-    found = world.line("wish.py:9", session, wishes)
+    found = world.line("wish.py:9", session, lister)
     (answer,) = found.answers
     assert (found.level, answer.prompt) == ("likely", "make it sorted")
     assert answer.how == "line + 1/5 neighbours (5/5 with other edits of the conversation), Edit"
@@ -75,17 +75,17 @@ def test_the_neighbours_that_all_edits_of_the_conversation_have_are_part_of_the_
 
 def test_nobody_else_made_a_commit_that_a_person_squashed(world, topic):
     """The session had ended before, so its link with the commit is likely: the line was said to be of another one."""
-    coupons, wishes = write_coupons(world), write_wishes(world)
+    coupons, lister = write_coupons(world), write_wishlist(world)
     squash(topic, hours=10)
-    found_levels = {world.line(f"wish.py:{number}", coupons, wishes).level for number in (1, 3, 7)}
+    found_levels = {world.line(f"wish.py:{number}", coupons, lister).level for number in (1, 3, 7)}
     assert found_levels == {"likely"}
 
 
 def test_a_lone_line_leads_nearer_to_its_writer_than_to_those_who_never_saw_the_file(world, topic):
-    wrote = world.claude("wishes").prompt("try a wishlist").write("wish.py", "SORTED_NAMES = True  # as asked\n")
+    wrote = world.claude("lister").prompt("try a wishlist").write("wish.py", "SORTED_NAMES = True  # as asked\n")
     topic.git("clean", "-qf")
     coupons = write_coupons(world)
-    topic.write("wish.py", WISHES + "SORTED_NAMES = True  # as asked\n")
+    topic.write("wish.py", WISHLIST + "SORTED_NAMES = True  # as asked\n")
     topic.commit("By hand")
     squash(topic, hours=1.5)
     found = world.line("wish.py:8", wrote, coupons)
@@ -97,7 +97,7 @@ def test_an_equal_line_of_another_session_is_no_answer_for_a_commit_that_a_call_
     other = world.claude("other").prompt("an idea").write("wish.py", "SORTED_NAMES = True  # as asked\n")
     topic.write("wish.py", "")
     session = world.claude("own").prompt("write the list by a command")
-    topic.write("wish.py", f"{WISHES}SORTED_NAMES = True  # as asked\n")
+    topic.write("wish.py", f"{WISHLIST}SORTED_NAMES = True  # as asked\n")
     session.bash("cp ../template.py wish.py").commit("Wishes")
     found = world.line("wish.py:8", other, session)
     assert (found.level, found.answers[0].prompt) == ("commit-only", "write the list by a command")
