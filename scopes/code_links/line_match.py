@@ -14,7 +14,7 @@ from scopes.code_links.commit_links import LIKELY_SHARE, main_link
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import IndexedEdit
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -40,11 +40,13 @@ class LineHashes(NamedTuple):
     """What a line is looked up by: its hash, None if it is too short, and those of its neighbours.
 
     nearest: of a line that is too short: the neighbours next to it, above and below; an edit that has them has the line
+    short: the hash of such a line with a letter or digit; the edit needs it too, since a person may have changed it
     """
 
     line: int | None
     neighbours: frozenset[int]
     nearest: frozenset[int] = frozenset()
+    short: int | None = None
 
 
 class EditMatch(NamedTuple):
@@ -85,7 +87,7 @@ def hash_neighbours(added: Mapping[int, str], number: int) -> LineHashes:
         return LineHashes(line, frozenset(places.values()))
     above = [value for place, value in places.items() if place < number][-1:]
     below = [value for place, value in places.items() if place > number][:1]
-    return LineHashes(None, frozenset(places.values()), frozenset(above + below))
+    return LineHashes(None, frozenset(places.values()), frozenset(above + below), hash_short(added.get(number, "")))
 
 
 class CommitContext(NamedTuple):
@@ -205,7 +207,8 @@ def _with_together(match: EditMatch, matches: Sequence[EditMatch], hashes: LineH
 
 def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
     """Return the edits that have the line or one of its neighbours, the last one first."""
-    wanted = hashes.neighbours if hashes.line is None else hashes.neighbours | {hashes.line}
+    own = (value for value in (hashes.line, hashes.short) if value is not None)
+    wanted = hashes.neighbours.union(own)
     found = index.find_edits(wanted, base_name_of(path), author_time + AFTER_SECONDS)
     edits = {edit.number: edit for each in found.values() for edit in each}
     matches = [_compare(edit, hashes) for edit in edits.values()]
@@ -215,6 +218,8 @@ def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: 
 def _compare(edit: IndexedEdit, hashes: LineHashes) -> EditMatch:
     if hashes.line is None:
         has_line = bool(hashes.nearest) and hashes.nearest <= edit.hashes
+        if hashes.short is not None:  # an edit of a constant alone has nothing else
+            has_line = (has_line or not edit.hashes) and hashes.short in edit.shorts
     else:
         has_line = hashes.line in edit.hashes
     return EditMatch(edit, has_line, len(hashes.neighbours & edit.hashes), len(hashes.neighbours))

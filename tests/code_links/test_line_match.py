@@ -145,11 +145,11 @@ def test_a_short_line_is_recognized_by_the_neighbours_next_to_it():
 
 def test_a_short_line_at_the_edge_has_one_nearest_neighbour_or_none():
     assert hash_neighbours({10: "}", 11: line(11)}, 10).nearest == hashes(11)
-    assert hash_neighbours({10: "}"}, 10) == (None, frozenset(), frozenset())
+    assert hash_neighbours({10: "}"}, 10) == (None, frozenset(), frozenset(), None)
 
 
 def test_a_line_that_the_commit_did_not_add_has_its_neighbours_only():
-    assert hash_neighbours(added(9), 10) == (None, hashes(9), hashes(9))
+    assert hash_neighbours(added(9), 10) == (None, hashes(9), hashes(9), None)
 
 
 def link(conversation, level="certain", share=None, role="wrote"):
