@@ -403,7 +403,8 @@ def make_schemas() -> dict[str, Any]:
         path = " ".join(command.path)
         if path not in WITHOUT_DOCUMENT:
             names = DOCUMENTS[path].split()
-            shown, hidden = ([], []) if path not in ROW_COMMANDS else columns[names[0]]
+            shown, hidden = columns[names[0]] if path in ROW_COMMANDS else ([], [])
+            hidden += columns[TABLE_OF[path]][0] if path in TABLE_OF else []
             commands[path] = {"documents": names, "columns": shown, "hidden": hidden}
             if path in ABSENT:
                 commands[path]["absent"] = ABSENT[path]
@@ -415,6 +416,7 @@ ROW_COMMANDS = {
     path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
 } | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status", "mcp status", "skills status"}  # fmt: skip
 ROW_COMMANDS -= {"conversations cat"}
+TABLE_OF = {"conversations show": "conversation-commits"}  # the document of an option that makes rows
 
 
 def find_columns() -> dict[str, tuple[list[str], list[str]]]:
@@ -452,7 +454,8 @@ def _document_schema(name: str, shape: Shape) -> dict[str, Any]:
     )
     if rows in schema["properties"]:
         schema["x-rows"] = rows
-    joined = [key for key in find_joined_keys({"kind": name}) if key in schema["properties"]]
+    row = schema["properties"][rows]["items"] if "x-rows" in schema else schema
+    joined = [key for key in find_joined_keys({"kind": name}) if key in row.get("properties", ())]
     if joined:
         schema["x-joined"] = joined
     return schema

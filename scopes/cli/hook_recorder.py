@@ -23,17 +23,24 @@ from scopes.live.hook_files import explain_format
 from scopes.live.hook_inputs import HookTurn, read_turn
 from scopes.live.live_import import Recorded, import_when_quiet
 from scopes.live.source_lock import source_lock
+from scopes.live.turn_order import TurnOrder
 from scopes.store.projects import ReflogEnd
 
 _END = "SessionEnd"  # the event of all agents that report the end of a session
 
 
-def record_turn(
-    target: str, store: str | None, data: bytes, environ: Mapping[str, str], stop: ReflogEnd | None = None
+def record_turn(  # noqa: PLR0917 - what the agent gave, and what was seen while it waited
+    target: str,
+    store: str | None,
+    data: bytes,
+    environ: Mapping[str, str],
+    stop: ReflogEnd | None = None,
+    order: TurnOrder | None = None,
 ) -> int:
     """Record the turn that the input of a hook names; the outcome goes into the log.
 
-    `stop` is where the reflog of the project ended when the agent called the hook: a commit since is one by a person.
+    stop: where the reflog of the project ended when the agent called the hook: a commit since is one by a person
+    order: the place of the turn among those of other sessions, which wait until this one is imported
 
     Raises:
         ScopesError, OSError: the turn could not be read.
@@ -45,11 +52,14 @@ def record_turn(
     invocation.actor = HOOKS
     log = EventLog(invocation.state_directory, file_name=HOOK_LOG, target=target, session=turn.session)
     locks = os.path.join(invocation.state_directory, "hooks")
-    with source_lock(locks, invocation.store_path, *(turn.paths[:1] or (turn.session,))) as is_ours:
+    order = order or TurnOrder(locks, target.encode())
+    names = invocation.store_path, *(turn.paths[:1] or (turn.session,))
+    with source_lock(locks, *names, on_wait=order.release) as is_ours:
         if not is_ours:
             return 0  # the process that waits will read this turn too
+        order.wait()
         try:
-            recorded = _import_turn(invocation, turn)
+            recorded = _import_turn(invocation, turn, order)
         except (ScopesError, OSError) as error:
             log_failed_turn(log, explain_format(target, turn.paths, error), turn.paths)
             return 0
@@ -101,18 +111,21 @@ def _record_commits(  # noqa: PLR0917 - what, where, up to where
         log.write("commits-not-recorded", error=str(error))
 
 
-def _import_turn(invocation: Invocation, turn: HookTurn) -> Recorded:
-    """Import the session; one that ends without a file has had no message, which is not a failure."""
+def _import_turn(invocation: Invocation, turn: HookTurn, order: TurnOrder) -> Recorded:
+    """Import the session; one that ends without a file has had no message, which is not a failure.
+
+    The next turn waits for the first import only: later ones have what the agent writes after the end of the turn.
+    """
     if turn.exported is not None:
         name = f"{turn.session}.json"
         source = spool_stream(io.BytesIO(turn.exported), name)
-        return import_when_quiet((), lambda _: _import_sources(invocation, [source]))
+        return import_when_quiet((), lambda _: _import_sources(invocation, [source], order))
     if turn.event == _END and not any(map(os.path.exists, turn.paths)):
         return Recorded((), 0)
-    return import_when_quiet(turn.paths, lambda paths: _import_files(invocation, paths))
+    return import_when_quiet(turn.paths, lambda paths: _import_files(invocation, paths, order))
 
 
-def _import_files(invocation: Invocation, paths: Sequence[str]) -> Imported:
+def _import_files(invocation: Invocation, paths: Sequence[str], order: TurnOrder) -> Imported:
     """Import files; those of sub-agents may be missing, the first one not."""
     sources: list[Source] = []
     for path in paths:
@@ -121,9 +134,11 @@ def _import_files(invocation: Invocation, paths: Sequence[str]) -> Imported:
         except (NotFound, CannotImport):
             if path == paths[0]:
                 raise
-    return _import_sources(invocation, sources)
+    return _import_sources(invocation, sources, order)
 
 
-def _import_sources(invocation: Invocation, sources: Sequence[Source]) -> Imported:
+def _import_sources(invocation: Invocation, sources: Sequence[Source], order: TurnOrder) -> Imported:
     repository = invocation.open_again(create=True)
-    return import_sources(repository, sources, FORMATS, index_directory=invocation.index_directory)
+    imported = import_sources(repository, sources, FORMATS, index_directory=invocation.index_directory)
+    order.release()
+    return imported

@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 
 from scopes.errors import Invalid, ScopesError
+from scopes.live.turn_order import TurnOrder
 from scopes.loading import load
 from scopes.store.discovery import state_directory
 from scopes.store.projects import find_reflog_end
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scopes.store.projects import ReflogEnd
+
+    _Begin = tuple[ReflogEnd | None, TurnOrder]
 
 _GIT = "git"  # its hooks leave files, and no input
 _CURSOR = "cursor"  # its hooks report each event, and only the last one of a turn starts the second process
@@ -85,10 +88,10 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
         return 0
     try:
         os.setsid()
-        stop = None if call.target == _GIT else _find_reflog_end(data)  # while the agent waits
+        begin = None if call.target == _GIT else _see_turn(call, data, environ)  # while the agent waits
         os.close(ready)
-        _detach()
-        guard(lambda: _record(call, data, limit, environ, stop), lambda error: log_failure(words, environ, error))
+        _detach(None if begin is None else begin[1].descriptor)
+        guard(lambda: _record(call, data, limit, environ, begin), lambda error: log_failure(words, environ, error))
     finally:
         os._exit(0)
 
@@ -121,26 +124,43 @@ def log_failure(words: list[str], environ: Mapping[str, str], error: BaseExcepti
     return 0
 
 
+def _see_turn(call: HookCall, data: bytes, environ: Mapping[str, str]) -> _Begin:
+    """Return where the reflog of the project ends, and the place of the turn among those of the directory."""
+    locks = os.path.join(state_directory(environ), "hooks")
+    return _find_reflog_end(data), TurnOrder(locks, call.target.encode("utf-8", "surrogateescape"), _read_path(data))
+
+
 def _find_reflog_end(data: bytes) -> ReflogEnd | None:
     """Return where the reflog of the project ends: commits that follow are not those of the turn.
 
-    The directory is that in the input, which is not read as JSON yet, or the current one.
+    The directory is that in the input, or the current one.
     """
-    start = data.find(b'"cwd"', 0, _MAX_HEAD)
-    value = data[start + 5 : start + 5 + _MAX_HEAD].lstrip(b" \t\r\n:")[:_MAX_HEAD] if start >= 0 else b""
-    path = value[1:].partition(b'"')[0] if value[:1] == b'"' else b""
+    path = _read_path(data)
     with suppress(OSError, ValueError):
         return find_reflog_end(os.fsdecode(path) if path[:1] == b"/" and b"\\" not in path else os.getcwd())
     return None
 
 
-def _record(call: HookCall, data: bytes, limit: int, environ: Mapping[str, str], stop: ReflogEnd | None) -> int:
-    if call.target == _GIT:
+def _read_path(data: bytes) -> bytes:
+    """Return the directory in the input, which is not read as JSON yet; empty if there is none."""
+    start = data.find(b'"cwd"', 0, _MAX_HEAD)
+    value = data[start + 5 : start + 5 + _MAX_HEAD].lstrip(b" \t\r\n:")[:_MAX_HEAD] if start >= 0 else b""
+    return value[1:].partition(b'"')[0] if value[:1] == b'"' else b""
+
+
+def _record(
+    call: HookCall,
+    data: bytes,
+    limit: int,
+    environ: Mapping[str, str],
+    begin: tuple[ReflogEnd | None, TurnOrder] | None,
+) -> int:
+    if begin is None:
         return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
     if len(data) > limit:
         hint = _HINTS.get(call.target, "scopes import")
         raise Invalid(f"the input of the hook is larger than {limit >> 20} MiB", hint=hint)
-    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ, stop))
+    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ, *begin))
 
 
 def _read_input(limit: int) -> bytes:
@@ -166,10 +186,11 @@ def _read_input(limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _detach() -> None:
-    """Leave the agent's streams, and every descriptor that it may be waiting for."""
+def _detach(kept: int | None) -> None:
+    """Leave the agent's streams, and every descriptor that it may be waiting for, except one of our own."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(null, descriptor)
-    os.closerange(3, _MAX_DESCRIPTORS)
+    os.closerange(3, kept or _MAX_DESCRIPTORS)
+    os.closerange((kept or _MAX_DESCRIPTORS) + 1, _MAX_DESCRIPTORS)
     os.nice(_NICENESS)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.code_links.edit_index import EditIndex, IndexedEdit
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.line_match import ANSWERED, LineMatch, context_of, hash_neighbours, match_line
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import AddedLine, ProjectCommit
@@ -39,7 +39,8 @@ def match_commit(
     context = context_of(commit, links)
     for path, lines in lines_by_path(commit).items():
         added = {line.number: line.text for line in lines}
-        edits = _FileEdits(index, {value for text in added.values() if (value := hash_line(text)) is not None})
+        values = (value for text in added.values() for value in (hash_line(text), hash_short(text)))
+        edits = _FileEdits(index, {value for value in values if value is not None})
         yield (
             path,
             [
@@ -62,7 +63,9 @@ def lines_of(matched: Iterable[MatchedLine], conversation: ConversationId) -> It
     last = 0
     for each in matched:
         is_own = each.edit is not None and each.edit.conversation == conversation
-        if is_own or (last and last == each.line.number - 1 and hash_line(each.line.text) is None):
+        is_changed = each.match.level == "near" and hash_short(each.line.text) is not None
+        is_short = hash_line(each.line.text) is None and not is_changed
+        if is_own or (last and last == each.line.number - 1 and is_short):
             last = each.line.number
             yield each.line
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scopes.code_links.commit_calls import TOLERANCE, CommitCall
 from scopes.code_links.conversation_edits import ConversationEdits, read_conversation_edits
-from scopes.code_links.line_hash import hash_lines, salt_of
+from scopes.code_links.line_hash import hash_lines, hash_short, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.code_lines import open_code_lines
@@ -27,9 +27,9 @@ from scopes.store.repository import Repository
 
 _EXTENT: Final = "SELECT count(*), coalesce(min(CASE WHEN first > 0 THEN first END), 0.0) FROM conversation"
 _EDIT: Final = """
-    SELECT edit.number, conversation.id, edit.turn, message, oid, call_id, tool, path, time, hashes
+    SELECT edit.number, conversation.id, edit.turn, message, oid, call_id, tool, path, time, hashes, shorts
     FROM edit JOIN conversation ON conversation.number = edit.conversation"""
-_EDITS_OF: Final = "SELECT number, base_name, hashes FROM edit WHERE conversation = ?"
+_EDITS_OF: Final = "SELECT number, base_name, hashes, shorts FROM edit WHERE conversation = ?"
 _POSTINGS: Final = """
     SELECT edit_line.hash, edit.number FROM edit_line JOIN edit ON edit.number = edit_line.edit
     WHERE hash IN ({}) AND base_name = ? AND time < ?"""
@@ -60,7 +60,11 @@ _BATCH: Final = 500  # parameters of one statement
 
 
 class IndexedEdit(NamedTuple):
-    """An edit of one file; `turn` is the number of a row (`EditIndex.turn`), `hashes` are those of its lines."""
+    """An edit of one file.
+
+    turn: the number of a row (`EditIndex.turn`)
+    hashes, shorts: those of its lines, and of its short lines; by these an edit is found only if it has no others
+    """
 
     number: int
     conversation: ConversationId
@@ -72,6 +76,7 @@ class IndexedEdit(NamedTuple):
     path: str
     time: float
     hashes: frozenset[int]
+    shorts: frozenset[int] = frozenset()
 
 
 class IndexedTurn(NamedTuple):
@@ -143,7 +148,7 @@ class EditIndex:
             batch = missing[start : start + _BATCH]
             statement = f"{_EDIT} WHERE edit.number IN ({','.join('?' * len(batch))})"
             for row in self._connection.execute(statement, batch):
-                edit = IndexedEdit._make((*row[:-1], frozenset(array("q", row[-1]))))
+                edit = IndexedEdit._make((*row[:-2], *(frozenset(array("q", blob)) for blob in row[-2:])))
                 self._edits[edit.number] = edit
 
     def turn(self, number: int) -> IndexedTurn:
@@ -263,9 +268,9 @@ def _read(repository: Repository, tips: Mapping[BranchName, Oid]) -> Conversatio
 
 def _delete(connection: Connection, name: ConversationId) -> None:
     (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
-    for edit, base_name, hashes in connection.execute(_EDITS_OF, (number,)).fetchall():
+    for edit, base_name, hashes, shorts in connection.execute(_EDITS_OF, (number,)).fetchall():
         salt = salt_of(base_name)
-        rows = [(value ^ salt, edit) for value in array("q", hashes)]
+        rows = [(value ^ salt, edit) for value in array("q", hashes or shorts)]
         connection.executemany("DELETE FROM edit_line WHERE hash = ? AND edit = ?", rows)
     for table in ("edit", "turn", "commit_call"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (number,))  # noqa: S608 - names from here
@@ -284,13 +289,16 @@ def _insert(connection: Connection, name: ConversationId, tips: str, found: Conv
     ]
     for edit in found.edits:
         hashes = sorted(hash_lines(edit.added.lines))
+        shorts = sorted({value for line in edit.added.lines if (value := hash_short(line)) is not None})
         values = (number, turns[edit.turn], edit.message, edit.oid, edit.call_id, edit.tool, edit.added.path)
         inserted = connection.execute(
-            "INSERT INTO edit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, edit.added.base_name, edit.time, array("q", hashes).tobytes()),
+            "INSERT INTO edit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, edit.added.base_name, edit.time, array("q", hashes).tobytes(), array("q", shorts).tobytes()),
         ).lastrowid
         salt = salt_of(edit.added.base_name)
-        connection.executemany("INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in hashes])
+        connection.executemany(
+            "INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in hashes or shorts]
+        )
     for each in found.commit_calls:
         call = each.call
         printed = json.dumps(call.printed)

@@ -26,8 +26,23 @@ def hash_line(line: str) -> int | None:
     At least 12 characters and 8 letters or digits are needed.
     """
     text = normalize_line(line)
-    if len(text) < MIN_CHARACTERS or sum(map(str.isalnum, text)) < MIN_ALPHANUMERIC:
-        return None
+    return None if _is_short(text) else _hash(text)
+
+
+def hash_short(line: str) -> int | None:
+    """Return the hash of a line that is too short to tell where it is from, with a letter or digit: `MAX = 5`.
+
+    Who has the lines around it wrote it only if it has this one too. None for other lines: `}` is everywhere.
+    """
+    text = normalize_line(line)
+    return _hash(text) if _is_short(text) and any(map(str.isalnum, text)) else None
+
+
+def _is_short(text: str) -> bool:
+    return len(text) < MIN_CHARACTERS or sum(map(str.isalnum, text)) < MIN_ALPHANUMERIC
+
+
+def _hash(text: str) -> int:
     digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 

@@ -14,7 +14,7 @@ from scopes.code_links.commit_links import LIKELY_SHARE, main_link
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import IndexedEdit
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -40,20 +40,26 @@ class LineHashes(NamedTuple):
     """What a line is looked up by: its hash, None if it is too short, and those of its neighbours.
 
     nearest: of a line that is too short: the neighbours next to it, above and below; an edit that has them has the line
+    short: the hash of such a line with a letter or digit; the edit needs it too, since a person may have changed it
     """
 
     line: int | None
     neighbours: frozenset[int]
     nearest: frozenset[int] = frozenset()
+    short: int | None = None
 
 
 class EditMatch(NamedTuple):
-    """An edit, whether it has the line, and how many of the neighbours it has."""
+    """An edit, whether it has the line, and how many of the neighbours it has.
+
+    together: how many of them all edits of its conversation have, if that was counted
+    """
 
     edit: IndexedEdit
     has_line: bool
     shared: int
     neighbours: int
+    together: int = 0
 
     @property
     def has_half(self) -> bool:
@@ -81,7 +87,7 @@ def hash_neighbours(added: Mapping[int, str], number: int) -> LineHashes:
         return LineHashes(line, frozenset(places.values()))
     above = [value for place, value in places.items() if place < number][-1:]
     below = [value for place, value in places.items() if place > number][:1]
-    return LineHashes(None, frozenset(places.values()), frozenset(above + below))
+    return LineHashes(None, frozenset(places.values()), frozenset(above + below), hash_short(added.get(number, "")))
 
 
 class CommitContext(NamedTuple):
@@ -92,6 +98,8 @@ class CommitContext(NamedTuple):
     since: of lines that are not committed: the time of the last commit, before which no edit counts
     rewritten: when the commit was rewritten, if it was: an amended commit keeps its first author time
     writers: of a commit that no conversation made, such as a squash by a person: all that surely wrote lines of it
+    likely_writers: of such a commit: those that likely wrote lines of it
+    is_made: a call of the conversation that it belongs to made the commit
     """
 
     author_time: float
@@ -100,6 +108,8 @@ class CommitContext(NamedTuple):
     since: float | None = None
     rewritten: float | None = None
     writers: frozenset[ConversationId] = frozenset()
+    likely_writers: frozenset[ConversationId] = frozenset()
+    is_made: bool = False
 
     def agrees(self, match: EditMatch) -> bool:
         """Return True if nothing contradicts an edit: it is of a linked conversation; if there is none, recent."""
@@ -108,10 +118,17 @@ class CommitContext(NamedTuple):
         since = self.author_time - RECENT_SECONDS if self.since is None else self.since
         return match.edit.time >= since
 
+    def likely_agrees(self, match: EditMatch) -> bool:
+        """Return True if an edit agrees, or is of one of those that likely wrote lines of a person's commit."""
+        return self.agrees(match) or match.edit.conversation in self.likely_writers
+
     def has_contributor(self, match: EditMatch) -> bool:
         """Return True if another conversation than the linked one wrote a part of the commit not long before it."""
-        is_recent = self.author_time - match.edit.time <= OTHER_SECONDS
-        return self.linked is not None and is_recent and match.edit.conversation in self.contributors
+        return self.linked is not None and self.is_recent(match) and match.edit.conversation in self.contributors
+
+    def is_recent(self, match: EditMatch) -> bool:
+        """Return True if an edit was made not long before the commit."""
+        return self.author_time - match.edit.time <= OTHER_SECONDS
 
 
 def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContext:
@@ -121,9 +138,14 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
     linked = None if main is None else main.conversation
     rewritten = commit.commit_time if commit.commit_time > commit.author_time + AFTER_SECONDS else None
     is_made = any(link.role == "made" for link in links)
-    wrote = [link for link in links if link.role == "wrote" and link.level == "certain"]
-    writers = frozenset() if is_made else frozenset(link.conversation for link in wrote)
-    return CommitContext(commit.author_time, linked, contributors, rewritten=rewritten, writers=writers)
+    writers, likely_writers = (
+        frozenset(each.conversation for each in links if not is_made and (each.role, each.level) == ("wrote", level))
+        for level in ("certain", "likely")
+    )
+    return CommitContext(
+        commit.author_time, linked, contributors, rewritten=rewritten,
+        writers=writers, likely_writers=likely_writers, is_made=is_made,
+    )  # fmt: skip
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
@@ -138,6 +160,10 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
         earlier = _find_earlier(matches, commit)
         if earlier:
             return LineMatch("likely", earlier[:MAX_CANDIDATES])
+    if level == "commit-only":
+        others = _find_others(matches, hashes, commit)
+        if others is not None:
+            return others
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
 
 
@@ -157,9 +183,32 @@ def _find_earlier(matches: Sequence[EditMatch], commit: CommitContext) -> tuple[
     return tuple(recent) if len(having) <= FEW_EDITS else ()
 
 
+def _find_others(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
+    """Return what other conversations wrote of a line, if the one that the commit is of has no edit with it.
+
+    A line that was put between those of an earlier turn has few neighbours in its own edit, and most of them in all
+    edits of its conversation. If not, it is named before a conversation that a person's commit is of for other lines.
+    """
+    having = [_with_together(match, matches, hashes) for match in matches if match.has_line]
+    if not having or len(having) > FEW_EDITS:
+        return None
+    recent = tuple(match for match in having if commit.is_recent(match))
+    likely = tuple(match for match in recent if match.together and 2 * match.together >= match.neighbours)
+    if likely:
+        return LineMatch("likely", likely)
+    is_elsewhere = not any(match.edit.conversation == commit.linked for match in matches)
+    return LineMatch("near", recent) if recent and is_elsewhere and not commit.is_made else None
+
+
+def _with_together(match: EditMatch, matches: Sequence[EditMatch], hashes: LineHashes) -> EditMatch:
+    own = frozenset[int]().union(*(e.edit.hashes for e in matches if e.edit.conversation == match.edit.conversation))
+    return match._replace(together=len(hashes.neighbours & own))
+
+
 def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
     """Return the edits that have the line or one of its neighbours, the last one first."""
-    wanted = hashes.neighbours if hashes.line is None else hashes.neighbours | {hashes.line}
+    own = (value for value in (hashes.line, hashes.short) if value is not None)
+    wanted = hashes.neighbours.union(own)
     found = index.find_edits(wanted, base_name_of(path), author_time + AFTER_SECONDS)
     edits = {edit.number: edit for each in found.values() for edit in each}
     matches = [_compare(edit, hashes) for edit in edits.values()]
@@ -169,6 +218,8 @@ def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: 
 def _compare(edit: IndexedEdit, hashes: LineHashes) -> EditMatch:
     if hashes.line is None:
         has_line = bool(hashes.nearest) and hashes.nearest <= edit.hashes
+        if hashes.short is not None:  # an edit of a constant alone has nothing else
+            has_line = (has_line or not edit.hashes) and hashes.short in edit.shorts
     else:
         has_line = hashes.line in edit.hashes
     return EditMatch(edit, has_line, len(hashes.neighbours & edit.hashes), len(hashes.neighbours))
@@ -191,7 +242,7 @@ def _select(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext
         return [] if commit.linked is None else [each for each in having if each.has_half and commit.agrees(each)]
     if level == "likely":
         is_few = len(having) <= FEW_EDITS
-        return [each for each in having if (each.has_half or is_few) and commit.agrees(each)]
+        return [each for each in having if (each.has_half or is_few) and commit.likely_agrees(each)]
     if level == "other-session":
         return [each for each in having if each.has_half and commit.has_contributor(each)]
     return [each for each in matches if each.has_half and each.shared and commit.agrees(each)]

@@ -96,8 +96,8 @@ def _name(paths: Sequence[str]) -> str:
 
 
 def with_own_turn(link: CodeLink) -> CodeLink:
-    """Return a link with the one turn that it names."""
-    if link.turn is None or link.message is None:
+    """Return a link with the one turn that it names, if it does not name all of them."""
+    if link.turn is None or link.message is None or link.turns:
         return link
     return replace(link, turns=(LinkedTurn(link.turn, link.message),))
 

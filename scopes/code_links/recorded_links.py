@@ -18,6 +18,7 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.link import LINK_LEVELS, CodeLink, CommitId, Evidence, LinkLevel
 from scopes.code_links.pending_commits import list_pending
 from scopes.code_links.record_commits import pending_records
+from scopes.code_links.recorded_evidence import Detour, RecordedFact, with_evidence
 from scopes.code_links.turn_calls import TurnCall, TurnCalls
 from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.errors import Corrupt, NotFound
@@ -53,7 +54,7 @@ class _Found(NamedTuple):
     """A record that is about a commit, and how it came from another one to this one."""
 
     record: CommitRecord
-    detour: str = ""
+    detour: Detour = ""
 
 
 class RecordedCommits:
@@ -79,6 +80,7 @@ class RecordedCommits:
         hooked = [each.record for each in found if each.record.recorded_by == "hook"]
         by_hook = {each.commit for each in hooked if each.session_key and self._resolve(each.session_key)}
         links: dict[ConversationId, CodeLink] = {}
+        facts: dict[ConversationId, list[RecordedFact]] = {}
         unknown: dict[str, CommitRecord] = {}
         for each in found:
             link = self._link(commit, each, has_hook=each.record.commit in by_hook)
@@ -87,7 +89,11 @@ class RecordedCommits:
                 continue
             known = links.get(link.conversation)
             links[link.conversation] = link if known is None else _join(known, link)
-        return RecordedLinks(_lower_rivals(links.values()), tuple(unknown.values()), self._records.notes)
+            is_shell, call_id = each.record.recorded_by == "hook", link.evidence[0].call_id
+            fact = RecordedFact(each.record.commit, each.detour, is_shell, link.turn, link.message, call_id)
+            facts.setdefault(link.conversation, []).append(fact)
+        worded = [with_evidence(link, facts[name]) for name, link in links.items()]
+        return RecordedLinks(_lower_rivals(worded), tuple(unknown.values()), self._records.notes)
 
     def commits_of(self, conversation: ConversationId) -> dict[CommitId, CommitRecord]:
         """Return the recorded commits of a conversation, each with its earliest record, in the order of time."""
@@ -137,11 +143,11 @@ class RecordedCommits:
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
         """Yield the records of a commit, of those that git rewrote as this one, and of those with its identity."""
         seen: set[CommitRecord] = set()
-        earlier = {commit: "", **{each: f", rewritten from {each[:8]}" for each in self._list_earlier(commit)}}
+        earlier: dict[CommitId, Detour] = {commit: "", **dict.fromkeys(self._list_earlier(commit), "rewritten")}
         same = [] if identity is None else self._records.list_same(identity)
         same += [each.commit for each in self._pending if identity is not None and each.identity == identity]
-        text = "; {} has the same author, time and subject"
-        for name, detour in {**{each: text.format(each[:8]) for each in same}, **earlier}.items():
+        detours: dict[CommitId, Detour] = {**dict.fromkeys(same, "same"), **earlier}
+        for name, detour in detours.items():
             for record in (*self._records.find(name), *(each for each in self._pending if each.commit == name)):
                 if record not in seen:
                     seen.add(record)
@@ -155,10 +161,7 @@ class RecordedCommits:
         conversation, tips = session
         message = self._find_message(tips, record)
         call_id, has_call = record.call_id, False
-        if record.recorded_by == "hook":
-            text = "recorded in a shell of this session"
-        else:
-            text = "recorded in this turn, in which HEAD moved to it"
+        if record.recorded_by != "hook":
             call = None if message is None else self._find_turn_call(tips, message, record)
             call_id, has_call = (None, False) if call is None else (call.call_id, True)
         return CodeLink(
@@ -168,7 +171,7 @@ class RecordedCommits:
             turn=None if message is None else message.number,
             role="made",
             level=_level(record, has_hook=has_hook, has_call=has_call),
-            evidence=(Evidence("recorded", f"{text}{found.detour}", call_id),),
+            evidence=(Evidence("recorded", call_id=call_id),),
         )
 
     def _resolve(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
@@ -277,11 +280,10 @@ def _moment(record: CommitRecord) -> tuple[int, str]:
 
 
 def _join(one: CodeLink, other: CodeLink) -> CodeLink:
-    """Return the surer of two links of one conversation, with the evidence of both."""
+    """Return the surer of two links of one conversation, with the message of the other one if it has none."""
     first, second = sorted((one, other), key=lambda link: LINK_LEVELS.index(link.level))
-    evidence = tuple(dict.fromkeys((*first.evidence, *second.evidence)))
     known = first if first.message is not None else second
-    return replace(first, message=known.message, turn=known.turn, evidence=evidence)
+    return replace(first, message=known.message, turn=known.turn)
 
 
 def _lower_rivals(links: Iterable[CodeLink]) -> tuple[CodeLink, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from scopes.history.messages import MessageHeader, header_of, is_root
-from scopes.ids import MessageId, Oid
+from scopes.history.messages import MessageHeader, header_of, is_root, walk_headers_newest_first
+from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 
@@ -59,3 +60,20 @@ def messages_of_turn(messages: Iterable[TurnMessage], message: MessageId) -> lis
     known = list(messages)
     begins = {each.begin for each in known if each.head.id == message}
     return list(dict.fromkeys(each.head.id for each in known if each.begin in begins))
+
+
+def branches_of_messages(
+    repository: Repository, conversation: ConversationId, wanted: Iterable[MessageId]
+) -> dict[MessageId, BranchName]:
+    """Return the branch of each message: main if that has it, else the first one; no entry for one that none has."""
+    branches: dict[MessageId, BranchName] = {}
+    missing = set(wanted)
+    tips = list_branch_tips(repository, conversation)
+    for name in sorted(tips, key=lambda name: (name != MAIN, name)):
+        for head in walk_headers_newest_first(repository, [tips[name]]) if missing else ():
+            if head.id in missing:
+                branches[head.id] = name
+                missing.remove(head.id)
+                if not missing:
+                    break
+    return branches

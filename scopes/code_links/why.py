@@ -17,7 +17,7 @@ from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.known_links import KnownLinks
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.line_match import (
     CommitContext,
     context_of,
@@ -91,7 +91,7 @@ def why(
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
             lines = _Explainer(git, file, source, index, known).explain(numbers)
             answers = AnswerWriter(repository, index, request.candidates)
-            items = tuple(answers.write(file.path, each) for each in lines)
+            items = tuple(answers.with_branches([answers.write(file.path, each) for each in lines]))
             notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
             return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
 
@@ -212,7 +212,9 @@ class _Explainer:
                 lines = self._explain_uncommitted(number, own)
             else:
                 lines = self._explain_committed(number, each, commits.get(each.commit))
-            found.append((lines, hash_line(self.source.lines[number - 1]) is None))
+            text = self.source.lines[number - 1]
+            is_changed = lines.match.level == "near" and hash_short(text) is not None
+            found.append((lines, hash_line(text) is None and not is_changed))
         return _group(found)
 
     def _blame(self, numbers: Sequence[int]) -> dict[int, BlamedLine]:

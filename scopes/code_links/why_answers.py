@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from scopes.code_links.commit_commands import CommitCommands, call_of
@@ -12,8 +14,10 @@ from scopes.code_links.edit_index import EditIndex, IndexedTurn
 from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
 from scopes.code_links.prompts import Request, read_request
+from scopes.code_links.turns import branches_of_messages
 from scopes.code_links.why_result import FoundLines, WhyAnswer, WhyLines
-from scopes.ids import ConversationId
+from scopes.errors import Corrupt, NotFound
+from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.result import plural
 from scopes.store.repository import Repository
 
@@ -56,6 +60,25 @@ class AnswerWriter:
             also=also,
             candidates=tuple(_once(candidates))[: self._candidates],
         )
+
+    def with_branches(self, items: Sequence[WhyLines]) -> Iterator[WhyLines]:
+        """Yield results whose answers name the branches of their messages; each conversation is read once."""
+        wanted: dict[ConversationId, dict[MessageId, None]] = {}
+        for each in (answer for lines in items for answer in (*lines.answers, *lines.candidates)):
+            if each.message is not None:
+                wanted.setdefault(each.conversation, {})[each.message] = None
+        found: dict[ConversationId, dict[MessageId, BranchName]] = {}
+        for name, messages in wanted.items():
+            with suppress(Corrupt, NotFound):
+                found[name] = branches_of_messages(self._repository, name, messages)
+
+        def with_branch(answer: WhyAnswer) -> WhyAnswer:
+            branch = answer.message and found.get(answer.conversation, {}).get(answer.message)
+            return answer._replace(branch=branch or None)
+
+        for lines in items:
+            answers, candidates = (tuple(map(with_branch, each)) for each in (lines.answers, lines.candidates))
+            yield replace(lines, answers=answers, candidates=candidates)
 
     def _of_edits(self, found: FoundLines, matches: Sequence[EditMatch]) -> Iterator[WhyAnswer]:
         """Yield an answer for each turn that one of the edits belongs to."""
@@ -150,6 +173,8 @@ def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
 def _lines_in_words(match: EditMatch) -> str:
     """Return what an edit has: `line + 6/6 neighbours`."""
     neighbours = f"{match.shared}/{match.neighbours} {plural(match.neighbours, 'neighbour')}"
+    if match.together > match.shared:
+        neighbours += f" ({match.together}/{match.neighbours} with other edits of the conversation)"
     if not match.has_line:
         return neighbours
     return f"line + {neighbours}" if match.neighbours else "line"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scopes.code_links.line_match import ANSWERED, LineMatch, WhyLevel
 from scopes.code_links.link import CodeLink, CommitId
-from scopes.ids import ConversationId, MessageId
+from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.result import Result, Stream
 
 
@@ -44,6 +44,7 @@ class WhyAnswer(NamedTuple):
     seconds_before: how long before the commit; None if it is not committed, or was not written by an edit
     command: the command that may have written the file, if no edit has the line
     made: the conversation made the commit
+    branch: that of the message, main if that has it: turns of two branches may have one number; None if it is unknown
     """
 
     conversation: ConversationId
@@ -58,6 +59,7 @@ class WhyAnswer(NamedTuple):
     seconds_before: float | None = None
     command: str | None = None
     made: bool = False
+    branch: BranchName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from scopes.code_links.commit_facts import CommitFacts
 from scopes.code_links.link import CodeLink, LinkRole
 from scopes.code_links.linked_commits import conversations_of
 from scopes.code_links.linked_turns import TurnFinder
-from scopes.code_links.turns import TurnMessage, list_turn_messages, messages_of_turn
+from scopes.code_links.turns import TurnMessage, branches_of_messages, list_turn_messages, messages_of_turn
 from scopes.conversation.linked_revision import (
     LinkedRevision,
     RevisionRequest,
@@ -20,10 +20,10 @@ from scopes.conversation.linked_revision import (
     open_revision,
 )
 from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
-from scopes.history.messages import read_body, walk_headers_newest_first
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.messages import read_body
+from scopes.history.revisions import list_branch_tips
 from scopes.history.sub_agents import spawner_of
-from scopes.ids import BranchName, ConversationId, MessageId
+from scopes.ids import ConversationId, MessageId
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 
@@ -85,7 +85,7 @@ def _describe_turns(
         for turn in link.turns:
             for message in messages_of_turn(messages, turn.message):
                 links.setdefault(message, []).append(TurnLink(link.role, link.level, turn.number))
-    branches = _find_branches(repository, conversation, wanted)
+    branches = branches_of_messages(repository, conversation, wanted)
     return {
         message: CommitTurn(
             conversation,
@@ -96,23 +96,6 @@ def _describe_turns(
         )
         for message in wanted
     }
-
-
-def _find_branches(
-    repository: Repository, conversation: ConversationId, wanted: Sequence[MessageId]
-) -> dict[MessageId, BranchName]:
-    """Return the branch of each message: main if that has it, else the first one."""
-    branches: dict[MessageId, BranchName] = {}
-    missing = set(wanted)
-    tips = list_branch_tips(repository, conversation)
-    for name in sorted(tips, key=lambda name: (name != MAIN, name)):
-        for head in walk_headers_newest_first(repository, [tips[name]]):
-            if head.id in missing:
-                branches[head.id] = name
-                missing.remove(head.id)
-            if not missing:
-                return branches
-    return branches
 
 
 def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:

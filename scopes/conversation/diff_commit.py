@@ -10,7 +10,7 @@ from scopes.code_links.commit_lines import lines_by_path
 from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CommitId
 from scopes.code_links.linked_commits import LinkedCommit, conversations_of
 from scopes.code_links.project_commits import AddedLine
@@ -35,7 +35,7 @@ class FileAccount:
 
     added: all of them
     edited: those that an edit of the conversations has
-    short: those that are too short to tell where they are from
+    short: those that are too short to tell where they are from; some edit of the file has those with a letter or digit
     others: the rest
     """
 
@@ -90,14 +90,19 @@ def _account(
     index: EditIndex, linked: LinkedCommit, path: str, lines: list[AddedLine], names: tuple[ConversationId, ...]
 ) -> FileAccount:
     hashes = {line.number: hash_line(line.text) for line in lines}
+    shorts = {line.number: hash_short(line.text) for line in lines}
     authored = parse_time(linked.facts.authored or "") or 0
-    wanted = [value for value in hashes.values() if value is not None]
+    wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
     edits = index.find_edits(wanted, base_name_of(path), authored / _SECOND + AFTER_SECONDS)
     known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
+    known_shorts = {
+        value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts
+    }
     others = tuple(
         OtherLine(line.number, line.text)
         for line in lines
-        if hashes[line.number] is not None and hashes[line.number] not in known
+        if hashes[line.number] not in {None, *known} or shorts[line.number] not in {None, *known_shorts}
     )
-    short = sum(value is None for value in hashes.values())
+    listed = {each.number for each in others}
+    short = sum(value is None for number, value in hashes.items() if number not in listed)
     return FileAccount(path=path, added=len(lines), edited=len(lines) - short - len(others), short=short, others=others)

@@ -2,7 +2,8 @@
 
 conversation  the conversations that were read, with a digest of their tips and the time of their messages
 turn          a prompt and what belongs to it, as commits of the store
-edit          a call that added lines to a file; `hashes` are those of all its lines, 8 bytes each
+edit          a call that added lines to a file; `hashes` are those of all its lines, 8 bytes each, `shorts` of lines
+              that are too short for that, which are in edit_line only if there are no others
 edit_line     an edit by the hash of each of its lines, combined with that of the name of the file
 commit_call   a call that ran `git commit`; `printed` is JSON
 
@@ -38,7 +39,7 @@ from scopes.result import Note
 
 LAYOUT: Final = Layout(
     "code-lines.sqlite",
-    version=2,
+    version=3,
     tables="""
         CREATE TABLE conversation (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,
@@ -53,7 +54,7 @@ LAYOUT: Final = Layout(
         CREATE TABLE edit (
             number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
             oid TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL, base_name TEXT NOT NULL,
-            time REAL NOT NULL, hashes BLOB NOT NULL
+            time REAL NOT NULL, hashes BLOB NOT NULL, shorts BLOB NOT NULL
         ) STRICT;
         CREATE INDEX edit_conversation ON edit (conversation);
         CREATE TABLE edit_line (

@@ -7,19 +7,19 @@ releases the locks of a process that dies.
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
-_MAX_ATTEMPTS = 100
+from scopes.live.file_lock import acquire_lock, release_lock
 
 
 @contextmanager
-def source_lock(directory: str, *names: str) -> Iterator[bool]:
+def source_lock(directory: str, *names: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
     """Hold the lock of a source, named by what identifies it; yield False, at once, if another process waits for it.
+
+    on_wait: is called before this process waits for another one
 
     Raises:
         OSError: the directory of the locks cannot be written, its file system has no locks, or the file of the lock is
@@ -30,48 +30,19 @@ def source_lock(directory: str, *names: str) -> Iterator[bool]:
     path = os.path.join(directory, name)
     waiting = None
     with suppress(BlockingIOError):
-        waiting = _acquire(f"{path}.waiting", wait=False)
+        waiting = acquire_lock(f"{path}.waiting", wait=False)
     if waiting is None:
         yield False
         return
     try:
-        running = _acquire(f"{path}.running", wait=True)
+        try:
+            running = acquire_lock(f"{path}.running", wait=False)
+        except BlockingIOError:
+            on_wait()
+            running = acquire_lock(f"{path}.running", wait=True)
     finally:
-        _release(f"{path}.waiting", waiting)
+        release_lock(f"{path}.waiting", waiting)
     try:
         yield True
     finally:
-        _release(f"{path}.running", running)
-
-
-def _acquire(path: str, *, wait: bool) -> int:
-    """Return the descriptor of a locked file.
-
-    Raises:
-        BlockingIOError: another process has the lock, and `wait` is False.
-        OSError: as `source_lock`.
-    """
-    for _ in range(_MAX_ATTEMPTS):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise
-        if _is_at(path, descriptor):
-            return descriptor
-        os.close(descriptor)  # whoever had the lock has deleted the file
-    raise OSError(errno.EBUSY, "the file of a lock was replaced each time it was locked", path)
-
-
-def _is_at(path: str, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor))
-    except OSError:
-        return False
-
-
-def _release(path: str, descriptor: int) -> None:
-    with suppress(OSError):
-        os.unlink(path)
-    os.close(descriptor)
+        release_lock(f"{path}.running", running)

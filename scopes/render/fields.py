@@ -24,6 +24,7 @@ _ROWS = {
     "acp-stats": "agents",
     "blame": "rows",
     "change-log": "changes",
+    "conversation-commits": "commits",
     "conversation-list": "conversations",
     "decision-candidates": "candidates",
     "doctor": "checks",
@@ -47,12 +48,12 @@ _ROWS = {
     "token-status": "encodings",
     "verification": "findings",
 }
-# Lists of a document, each entry of which is a row together with the rest of the document.
-_JOINED = {"why": ("answers", "candidates")}
+# Lists of a document or of its rows, each entry of which is a row together with the rest of it.
+_JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}
 _ENVELOPE = ("scopes", "kind", "notes")
 # Lists of words in JSON that rows have as a line for a shell, which is under another key.
 _SHELL_LINES = {"resumption": {"command": "shell"}}
-_IN_PIECES = frozenset({"snippet", "operations"})  # JSON has them in pieces; rows take the column of the text form
+_IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON; rows take the column of the text form
 
 
 def find_rows_key(document: Row) -> str | None:
@@ -65,7 +66,7 @@ def find_rows_key(document: Row) -> str | None:
 
 
 def find_joined_keys(document: Row) -> tuple[str, ...]:
-    """Return the keys of the lists of a document whose entries are rows together with the rest of it."""
+    """Return the keys of the lists of a document, or of its rows, whose entries are rows together with the rest."""
     return _JOINED.get(str(document["kind"]), ())
 
 
@@ -74,8 +75,16 @@ def _rows_of(document: Row) -> Sequence[Row]:
     key = find_rows_key(document)
     if key is not None:
         rows: Sequence[Row] = document.get(key, ())
-        return rows
+        return [each for row in rows for each in _walk_turns(row)] if find_joined_keys(document) else rows
     return [{**document, **entry} for entry in _joined_entries(document)] or [document]
+
+
+def _walk_turns(commit: Row) -> Iterator[Row]:
+    """Yield the rows of a commit of a conversation: one for each turn of each link, as the text form has them."""
+    for link in commit["links"]:
+        turns = [{"turn": each["number"], "message": each["message"]} for each in link["turns"]]
+        for turn in turns or [{}]:
+            yield {**commit, **link, **turn}
 
 
 def _joined_entries(document: Row) -> list[Row]:
@@ -102,7 +111,7 @@ def reduce_document(document: Row, result: Result, options: ViewOptions, fields:
     known = {name for entry in _joined_entries(document) for name in entry if name not in document}
     of_entries = [field for field in fields if field in known]
     own = [field for field in fields if field not in of_entries]
-    rows = _pick(result, options, [document] if key is None else document[key], own)
+    rows = _pick(result, options, [document] if key is None else _rows_of(document), own)
     found = [_without_none(row) for row in rows]
     joined = {name: document[name] for name in find_joined_keys(document) if of_entries and name in document}
     entries = {

@@ -233,8 +233,10 @@ def find_orphans(paths: Iterable[str]) -> list[str]:
     """Return those of the files and directories that do not change for a second."""
     unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
     deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
-    while unchanged and time.monotonic() < deadline:
+    is_over = False
+    while unchanged and not is_over:
         time.sleep(0.05)
+        is_over = time.monotonic() >= deadline  # before the last look: this process may have been held up until now
         unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
     return list(unchanged)
 

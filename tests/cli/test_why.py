@@ -47,7 +47,7 @@ def why(project, *words, code=0, **keywords):
 def test_a_line_is_a_row_in_a_pipe(project):
     row = why(project, "app.py:5").stdout.rstrip("\n").split("\t")
     assert row[:5] == ["5", project.head, "certain", "conv-001", "2"]
-    assert row[7:] == ["line + 4/4 neighbours, Edit", "yes"]
+    assert row[7:] == ["line + 4/4 neighbours, Edit", "yes", "main"]
 
 
 def test_a_line_is_one_object_of_json(project):

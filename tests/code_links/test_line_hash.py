@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.code_links.line_hash import MAX_CHARACTERS, hash_line, hash_lines, normalize_line, salt_of
+from scopes.code_links.line_hash import MAX_CHARACTERS, hash_line, hash_lines, hash_short, normalize_line, salt_of
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,14 @@ def test_every_file_name_has_its_own_salt():
 def test_outer_blanks_never_change_a_hash(line, blanks):
     if len(line) + len(blanks) * 2 <= MAX_CHARACTERS:
         assert hash_line(blanks + line + blanks) == hash_line(line)
+
+
+@pytest.mark.parametrize("line", ["MAX = 5", "  w  =  3", "return nil", "é", "7"])
+def test_a_short_line_with_a_letter_or_digit_has_a_hash_of_its_own(line):
+    assert hash_line(line) is None
+    assert hash_short(line) == hash_short(" ".join(line.split())) != hash_short("MAX = 50")
+
+
+@pytest.mark.parametrize("line", ["", "   ", "}", "})", "----", "this line is long enough to have a hash"])
+def test_other_lines_have_no_hash_as_short_ones(line):
+    assert hash_short(line) is None

@@ -145,11 +145,11 @@ def test_a_short_line_is_recognized_by_the_neighbours_next_to_it():
 
 def test_a_short_line_at_the_edge_has_one_nearest_neighbour_or_none():
     assert hash_neighbours({10: "}", 11: line(11)}, 10).nearest == hashes(11)
-    assert hash_neighbours({10: "}"}, 10) == (None, frozenset(), frozenset())
+    assert hash_neighbours({10: "}"}, 10) == (None, frozenset(), frozenset(), None)
 
 
 def test_a_line_that_the_commit_did_not_add_has_its_neighbours_only():
-    assert hash_neighbours(added(9), 10) == (None, hashes(9), hashes(9))
+    assert hash_neighbours(added(9), 10) == (None, hashes(9), hashes(9), None)
 
 
 def link(conversation, level="certain", share=None, role="wrote"):
@@ -162,7 +162,9 @@ def link(conversation, level="certain", share=None, role="wrote"):
 def test_the_context_of_a_commit_has_its_conversation_and_those_with_a_share():
     commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Add")
     links = [link("conv-001", role="made"), link("conv-002", share=0.5), link("conv-003", "candidate", share=0.01)]
-    assert context_of(commit, links) == (NOW, "conv-001", frozenset({"conv-002"}), None, None, frozenset())
+    found = context_of(commit, links)
+    assert found[:5] == (NOW, "conv-001", frozenset({"conv-002"}), None, None)
+    assert (found.writers, found.likely_writers, found.is_made) == (frozenset(), frozenset(), True)
     assert context_of(commit, links[2:]).linked is None
 
 
@@ -173,7 +175,8 @@ def test_all_that_surely_wrote_a_commit_which_nobody_made_agree_with_it():
     context = context_of(commit, links)
     assert context.writers == {"conv-001", "conv-002"}
     levels = [judge([match(name)], context) for name in ("conv-001", "conv-002", "conv-003")]
-    assert levels == ["certain", "certain", "other-session"]
+    assert levels == ["certain", "certain", "likely"]
+    assert judge([match("conv-003", shared=0)] * (FEW_EDITS + 1), context) == "commit-only"
     assert judge([match("conv-002")], context_of(commit, [link("conv-001", role="made"), *links])) == "other-session"
 
 

@@ -583,3 +583,51 @@ def test_a_change_that_is_not_committed_yet_stays_known_after_a_commit_of_anothe
     project.git("commit", "-q", "-m", "Take a note")
     found = world.line("app.py:2")
     assert (found.level, found.commit, found.answers[0].turn) == ("likely", None, 1)
+
+
+LIMITS = """\
+SIZE = 40
+def queue_of(items, weight):
+    w = 3
+    return sorted(items, key=lambda item: item.size * weight)[:SIZE]
+"""
+
+
+def limits(world, project):
+    """Let a session write a file with short lines, which nobody has committed yet."""
+    begin(project)
+    return world.claude().prompt("write a queue with a limit").write("limits.py", LIMITS)
+
+
+def test_a_constant_that_a_person_changed_before_the_commit_is_only_near(world, project):
+    """It was certain: the lines around it are those of the session, and a short line was not compared."""
+    session = limits(world, project)
+    project.write("limits.py", LIMITS.replace("40", "8"))
+    session.commit("Queue")
+    assert world.line("limits.py:1", session).level == "near"
+    assert world.line("limits.py:3").level == "certain"
+    assert [(each.line, each.last_line, each.level) for each in world.why("limits.py").items] == [
+        (1, 1, "near"), (2, 4, "certain"),
+    ]  # fmt: skip
+
+
+def test_a_constant_that_a_person_changed_and_did_not_commit_is_only_near(world, project):
+    session = limits(world, project)
+    project.write("limits.py", LIMITS.replace("w = 3", "zz = 11"))
+    assert [world.line(f"limits.py:{number}", session).level for number in (1, 3)] == ["likely", "near"]
+
+
+def test_a_constant_that_the_session_changed_itself_is_of_that_turn(world, project):
+    session = limits(world, project)
+    session.prompt("make the limit smaller").edit("limits.py", "SIZE = 40\n", "SIZE = 8\n").commit("Queue")
+    found = world.line("limits.py:1", session)
+    assert (found.level, found.answers[0].prompt) == ("likely", "make the limit smaller")
+    assert world.line("limits.py:3").answers[0].prompt == "write a queue with a limit"
+
+
+def test_the_short_lines_of_a_session_that_changed_are_read_again(world, project):
+    session = limits(world, project)
+    session.prompt("smaller").edit("limits.py", "SIZE = 40\n", "SIZE = 8\n")
+    assert world.line("limits.py:1", session).answers[0].prompt == "smaller"
+    session.prompt("even smaller").edit("limits.py", "SIZE = 8\n", "SIZE = 5\n").commit("Queue")
+    assert world.line("limits.py:1", session).answers[0].prompt == "even smaller"

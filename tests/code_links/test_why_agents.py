@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+
+from scopes.code_links.why_answers import AnswerWriter
+from scopes.conversation.branch import branch
+from scopes.conversation.rewind import rewind
+from scopes.ids import MessageId
+from tests.render.rendering import piped
 
 OLD = "first_value = 1\n"
 FUNCTION = """\
@@ -192,3 +199,24 @@ def test_generated_files_are_of_the_command_that_generated_them(world, started):
     )
     found = world.line("values.py:2", session)
     assert (found.level, found.answers[0].command[:8]) == ("commit-only", "for n in")
+
+
+def test_an_answer_names_the_branch_of_its_turn(world, started):
+    """Turn 2 of two branches of one conversation are two turns."""
+    session = world.claude().prompt("what is there?").say("Two files.").prompt("list the branches, sorted")
+    world.take(add(session).commit("List branches"))
+    assert [each.branch for each in world.line("app.py:5").answers] == ["main"]
+    branch(world.repository, "conv-001", name="listing", switch=False)
+    rewind(world.repository, "conv-001", count=4)
+    found = world.why("app.py", candidates=3)
+    assert {each.branch for lines in found.items for each in lines.answers} == {"listing"}
+    view_rows = piped(found).splitlines()
+    assert {row.rpartition("\t")[2] for row in view_rows if "list the branches" in row} == {"listing"}
+
+
+def test_an_answer_of_an_unknown_message_has_no_branch(world, started):
+    session = add(world.claude().prompt("list the branches, sorted")).commit("List branches")
+    found = world.line("app.py:5", session)
+    answers = [found.answers[0]._replace(message=message) for message in (None, MessageId("a" * 26))]
+    (named,) = AnswerWriter(world.repository, None, 0).with_branches([replace(found, answers=tuple(answers))])
+    assert [each.branch for each in named.answers] == [None, None]

@@ -400,8 +400,25 @@ def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store,
     session.import_now(store)
     result = account_of(store, "HEAD", conversation="conv-001", **places)
     (file,) = result.files
-    assert (file.added, file.edited, file.short) == (6, 1, 3)
-    assert file.others == ((2, "    return f'good evening, {name}'"), (5, "MAXIMUM_OF_NAMES = 5"))
+    assert (file.added, file.edited, file.short) == (6, 1, 2)
+    assert file.others == ((2, "    return f'good evening, {name}'"), (5, "MAXIMUM_OF_NAMES = 5"), (6, "x = 1"))
+    assert result.exit_code == 1
+
+
+def test_a_short_line_that_a_person_changed_before_the_commit_is_shown(project, store, places, tmp_path):
+    """A constant is what people tune; nothing was shown, and the exit code was 0."""
+    session = session_in(project, tmp_path)
+    session.prompt("Write the greeting function")
+    session.edit("greeting.py", "SIZE = 40\ndef greeting_of(name):\n    w = 3\n    return f'hello, {name}'\n")
+    session.edit("limit.py", "MAX = 5\n")
+    project.write("greeting.py", "SIZE = 8\ndef greeting_of(name):\n    w = 3\n    return f'hello, {name}'\n")
+    session.shell("git add -A && git commit -q -m 'Add a greeting'")
+    session.import_now(store)
+    result = account_of(store, "HEAD", conversation="conv-001", **places)
+    assert [(file.path, file.short, file.others) for file in result.files] == [
+        ("greeting.py", 1, ((1, "SIZE = 8"),)),
+        ("limit.py", 1, ()),
+    ]
     assert result.exit_code == 1
 
 

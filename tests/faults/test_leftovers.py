@@ -174,3 +174,13 @@ def test_a_branch_without_an_operation_is_reported(repository):
     with open(packed, "wb") as file:
         file.write(damaged)
     assert [finding.where for finding in verify(open_repository(repository.path)).findings] == ["cmnv-001/main"]
+
+
+def test_a_lock_that_is_released_while_this_process_is_held_up_is_no_orphan(tmp_path, monkeypatch):
+    """On a busy machine the time was over before the file was looked at again, and a live lock was removed."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.0)
+    lock, orphan = tmp_path / "main.lock", tmp_path / "packed-refs.lock"
+    lock.touch()
+    orphan.touch()
+    monkeypatch.setattr(recovery.time, "sleep", lambda _: lock.unlink(missing_ok=True))  # the other process goes on
+    assert recovery.find_orphans([str(lock), str(orphan)]) == [str(orphan)]

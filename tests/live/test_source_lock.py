@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from scopes.live import source_lock as module
+from scopes.live import file_lock as module
 from scopes.live.source_lock import source_lock
 from tests.cli.running import ROOT
 

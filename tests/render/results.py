@@ -365,12 +365,17 @@ YES = WhyAnswer(
     call_id="toolu_01A2b3C4d5E6f7",
     seconds_before=480.0,
     made=True,
+    branch="main",
 )
-EARLIER = YES._replace(turn=2, prompt="go on", longer_prompt="Why does the login fail on Safari?", made=False)
+EARLIER = YES._replace(
+    branch="fork/51f2", turn=2, prompt="go on", longer_prompt="Why does the login fail on Safari?", made=False
+)
 FORMATTED = YES._replace(
     turn=3, how="by a command in this turn", call_id="toolu_07", seconds_before=None, command="ruff format src"
 )
-WEAK = YES._replace(conversation="conv-020", turn=1, how="2/5 neighbours, Edit", share=0.4, agreed_to=None, made=False)
+WEAK = YES._replace(
+    branch=None, conversation="conv-020", turn=1, how="2/5 neighbours, Edit", share=0.4, agreed_to=None, made=False
+)
 
 
 def why_lines(line, level, *answers, last=None, commit=SESSION_COMMIT, **fields):

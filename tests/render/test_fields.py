@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.cli.schemas import read_rows
 from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.render.dispatch import to_wire
 from scopes.render.fields import cell_text, find_rows_key, find_value, format_rows, reduce_document, walk_rows
 from scopes.render.view_options import DEFAULT_OPTIONS
+from tests.render.commit_results import COMMITS
+from tests.render.rendering import piped
 from tests.support.history import history, say
 
 JSON = st.recursive(
@@ -146,3 +149,31 @@ def test_a_reduced_document_keeps_its_envelope(repository, logged):
     document = to_wire(view, DEFAULT_OPTIONS)
     found = reduce_document(document, view, DEFAULT_OPTIONS, ["id", "nothing"])
     assert found == {**{key: document[key] for key in ("scopes", "kind", "notes") if key in document}, "id": "conv-001"}
+
+
+def test_the_commits_of_a_conversation_have_a_row_for_each_turn_of_a_link():
+    found = rows(COMMITS, "commit", "role", "level", "turn")
+    assert [(commit[:2], *rest) for commit, *rest in found] == [
+        ("3f", "made", "certain", 5), ("3f", "wrote", "likely", 2), ("3f", "wrote", "likely", 3),
+        ("9b", "made", "likely", None), ("5c", "made", "certain", 5),
+    ]  # fmt: skip
+
+
+def test_the_fields_of_commits_are_the_columns_of_the_table_in_a_pipe():
+    names = ["commit", "authored", "role", "level", "turn", "message", "evidence", "subject", "state"]
+    cells = [line.split("\t") for line in format_rows(COMMITS, DEFAULT_OPTIONS, names, "\n")]
+    assert cells == [line.split("\t") for line in piped(COMMITS).splitlines(keepends=True)]
+
+
+def test_the_commits_of_a_conversation_are_reduced_to_rows_with_the_fields_alone():
+    document = reduce_document(to_wire(COMMITS), COMMITS, DEFAULT_OPTIONS, ["level", "turn", "state"])
+    assert document["commits"][1] == {"level": "likely", "turn": 2, "state": "current"}
+    assert document["commits"][3] == {"level": "likely", "state": "gone"}
+    assert "conversation" not in document
+    (whole,) = [each for each in rows(COMMITS, "evidence") if each[0][0]["kind"] == "content"][:1]
+    assert whole[0][0]["share"] == 0.82
+
+
+@pytest.mark.parametrize("field", ["commit", "role", "evidence", "state", "is_gone", "replaced_by"])
+def test_show_knows_the_fields_of_commits(field):
+    assert field in read_rows(("conversations", "show")).names

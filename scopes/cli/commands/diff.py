@@ -39,8 +39,8 @@ def diff(
 
     --commit REV shows the lines that a commit of the project around the current directory added and that no edit of its
     conversations has, or of CONV: somebody changed them afterwards, or a command wrote them. Lines that are too short
-    to tell where they are from, such as `}`, are counted only. In a pipe each line is a row: path, line, text; with
-    --stat each file: path, lines added, lines of edits, short lines, other lines.
+    to tell where they are from, such as `}`, are counted only, if an edit of the file has their words. In a pipe each
+    line is a row: path, line, text; with --stat each file: path, lines added, lines of edits, short lines, other lines.
 
     Examples:
       scopes diff main fix

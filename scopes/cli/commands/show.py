@@ -41,8 +41,8 @@ def show(
     of the turns have lines of the commit, as scopes why answers, or a command may have written its files. Both may be
     different turns. certain and likely say how sure that is: lines alone are likely if the commit was made after the
     session had ended. What hooks have recorded (scopes hooks install git) counts before what is found afterwards. In a
-    pipe each turn of a link is a row: commit, time, role, level, turn, message, evidence, subject, state. The evidence
-    of a link with several turns is that of all of them together, and stands in the first row. The state is current,
+    pipe and with --fields each turn of a link is a row: commit, authored, role, level, turn, message, evidence,
+    subject, state. The evidence of a link with several turns is that of all of them together. The state is current,
     gone (no branch has the commit), or what it was replaced by, as when it was amended.
 
     Examples:
@@ -51,6 +51,7 @@ def show(
       scopes conv show conv-001 --format mermaid > branches.mmd
       scopes conv show conv-001 --json
       scopes show conv-001 --commits
+      scopes show conv-001 --commits --fields commit,role,level,turn
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

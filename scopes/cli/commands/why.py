@@ -37,7 +37,8 @@ def why(
 
     Levels: certain: an edit has the line and at least half of the lines around it that its commit added, and its
     conversation made the commit or wrote a quarter of it. likely: an edit has the line, and nothing contradicts.
-    other-session: as certain, but another conversation made the commit. near: an edit has only the lines around it.
+    other-session: as certain, but another conversation made the commit. near: an edit has only the lines around it, or
+    only the line, in a file that the conversation of the commit has not edited there.
     commit-only: the commit is of a conversation, but no edit has the line; often a command wrote it, which is shown.
     unsure: only candidates. none.
 

@@ -51,7 +51,7 @@ def render_conversation_commits(result: ConversationCommits, view: View) -> None
 def _cells(row: CommitRow, link: CodeLink) -> Iterator[tuple[str, ...]]:
     """Yield the cells of each turn of a link, or of the link if its turn is not known.
 
-    The evidence is about all turns of the link together, so it stands once, in the first row.
+    The evidence is about all turns of the link together; each row has it, so that a script may read any one.
     """
     evidence = _evidence(link)
     turns: list[tuple[str, str]] = [(str(each.number), each.message) for each in link.turns]
@@ -67,7 +67,6 @@ def _cells(row: CommitRow, link: CodeLink) -> Iterator[tuple[str, ...]]:
             row.subject,
             _state(row),
         )
-        evidence = ""
 
 
 def _state(row: CommitRow) -> str:

@@ -27,6 +27,7 @@ _COLUMNS = (
     Column("Call"),
     Column("How"),
     Column("Prompt"),
+    Column("Branch"),
 )
 _NAMES: dict[WhyLevel, tuple[str, Style]] = {
     "certain": ("certain", "good"),
@@ -46,6 +47,7 @@ _MIN_SUBJECT = 20  # cells
 _MAX_TEXT = 300  # cells of a prompt or a command on a terminal
 _UNCOMMITTED = "not committed"
 _CANDIDATE = "candidate"
+_MAIN = "main"  # is not named
 
 
 @render_text.register
@@ -85,9 +87,10 @@ def _rows(lines: WhyLines) -> list[tuple[Cell, ...]]:
             each.call_id or "-",
             each.how,
             each.prompt or "",
+            each.branch or "-",
         )
         for level, each in zip(levels, (*lines.answers, *lines.candidates), strict=True)
-    ] or [(*start, lines.level, "-", "-", "-", "-", "-", "")]
+    ] or [(*start, lines.level, "-", "-", "-", "-", "-", "", "-")]
 
 
 def _numbers(lines: WhyLines) -> str:
@@ -130,7 +133,8 @@ def _describe(answer: WhyAnswer, also: tuple[int, ...]) -> tuple[str | Span, ...
     turn = f"turn {answer.turn}" if answer.turn else "before the first prompt"
     more = (Span(f", also {plural(len(also), 'turn')} {', '.join(map(str, also))}", "dim"),) if also else ()
     prompt = () if answer.prompt is None else ("  ", f'"{_one_line(answer.prompt)}"')
-    return Span(answer.conversation, "branch"), f" {turn}", *more, *prompt
+    branch = "" if answer.branch in {None, _MAIN} else f"/{answer.branch}"
+    return Span(f"{answer.conversation}{branch}", "branch"), f" {turn}", *more, *prompt
 
 
 def _write_details(answer: WhyAnswer, view: View, *, indent: int, committed: bool) -> None:

@@ -41,6 +41,7 @@ def format_why_lines(result: WhyLines) -> dict[str, object]:
 def _answer(answer: WhyAnswer) -> dict[str, object]:
     return without_none(
         conversation=answer.conversation,
+        branch=answer.branch,
         message=answer.message,
         turn=answer.turn,
         prompt=answer.prompt,

@@ -129,9 +129,9 @@ def test_a_pipe_has_a_row_for_each_answer_and_each_candidate():
         ["3-7", SESSION_COMMIT.id, "candidate", "conv-020", "1"],
         ["8", "-", "none", "-", "-"],
     ]
-    assert all(len(row) == 9 for row in found)
+    assert [row[9] for row in found] == ["main", "-", "-"]
 
 
 def test_what_is_unknown_is_a_dash_in_a_pipe():
     (row,) = rows(why_lines(1, "certain", YES._replace(message=None, call_id=None, prompt=None)))
-    assert row[5:] == ["-", "-", "line + 6/6 neighbours, Edit", ""]
+    assert row[5:] == ["-", "-", "line + 6/6 neighbours, Edit", "", "main"]
