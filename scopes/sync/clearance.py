@@ -25,11 +25,12 @@ from scopes.model.manifest import Manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Cleared, Gate
-from scopes.store.objects import BLOB, Commit, one_line
+from scopes.store.objects import BLOB, Commit, is_written_so, one_line
 from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
+from scopes.sync.commit_texts import walk_texts
 from scopes.sync.outgoing import Outgoing
 
 MESSAGE_PLACE: Final = "message "
@@ -120,7 +121,7 @@ def inspect_commits(
         suspicious = {*prefilter.choose_suspicious([each.body for each in sent])}
         kept = [each for each in sent if each.body not in suspicious or not gate.inspect(each.body, each.place)]
         _inspect_files(repository, kept, states, seen, gate)
-        _inspect_commits(repository, [each.commit for each in kept], gate, reader)
+        _inspect_commits(repository, kept, gate, reader)
 
 
 def _walk_sent(
@@ -177,14 +178,22 @@ def _place_of(commit: Commit) -> str:
     return "the root" if is_root(commit) else f"{MESSAGE_PLACE}{header_of(commit).id}"
 
 
-def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce) -> None:
-    """Search the names, lines and subjects of commits: all at once, because they are short, and most have no secret."""
-    stored = reader.read_commits([commit.oid for commit in commits])
-    texts = [data.decode("utf-8", "replace") for data in stored]
-    if _may_hold("\n".join(texts).encode()):
-        for commit, text in zip(commits, texts, strict=True):
+def _inspect_commits(repository: Repository, sent: Sequence[_Sent], gate: Gate, reader: ReadOnce) -> None:
+    """Search the names, lines and subjects of commits whose messages were searched; nearly all are in these."""
+    usual = [each for each in sent if is_written_so(each.commit)]
+    texts = dict.fromkeys(text for each in usual for text in walk_texts(each.commit, each.body))
+    suspicious = [*sent] if _may_hold("\n".join(texts).encode("utf-8", "surrogatepass")) else _without(sent, usual)
+    stored = reader.read_commits([each.commit.oid for each in suspicious])
+    lines = [data.decode("utf-8", "replace") for data in stored]
+    if _may_hold("\n".join(lines).encode()):
+        for each, text in zip(suspicious, lines, strict=True):
             if _may_hold(text.encode()):
-                _inspect_commit(repository, commit, text, gate)
+                _inspect_commit(repository, each.commit, text, gate)
+
+
+def _without(sent: Sequence[_Sent], others: Sequence[_Sent]) -> list[_Sent]:
+    left = {each.commit.oid for each in others}
+    return [each for each in sent if each.commit.oid not in left]
 
 
 def _inspect_commit(repository: Repository, commit: Commit, text: str, gate: Gate) -> None:
