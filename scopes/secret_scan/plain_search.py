@@ -26,10 +26,13 @@ from scopes.secret_scan.loose_patterns import (
 )
 
 NOT_IN_RUNS: Final = frozenset({
-    "azure-secret", "curl-password", "docker-auth", "netrc-password", "private-key", "telegram-token", "url-password",
-    "url-token",
+    "curl-password", "docker-auth", "netrc-password", "private-key", "telegram-token", "url-password", "url-token",
 })  # fmt: skip
 """Kinds that are not one run: each is searched by a beginning of several characters."""
+_RARER: Final = {  # than the beginnings that the rules have; a longer text is found sooner
+    "docker-auth": (b'"auth"', b'"auth\\'),
+    "private-key": (b"PRIVATE KEY", b"Private-Lines:"),
+}
 _HEADERS: Final = "auth-header"  # behind words
 SHORTEST_RUN: Final = 20  # bytes; no secret that is a run is shorter, and no base64 with a secret in it
 _BEFORE_RUN: Final = 160  # bytes; no word is longer with what is between it and its value, in JSON too
@@ -166,21 +169,28 @@ def _walk_words(data: bytes, lower: bytes) -> Iterator[int]:
 
 def _kinds_in(data: bytes, *, in_runs: bool) -> Iterable[_Kind]:
     """Return the kinds of which the bytes have a beginning."""
-    return dict.fromkeys([kind for anchor, kind in _anchors(in_runs=in_runs) if anchor in data])
+    anchors = _anchors(in_runs=in_runs)
+    return dict.fromkeys(chain.from_iterable([kinds for anchor, kinds in anchors if anchor in data]))
 
 
 @cache
-def _anchors(*, in_runs: bool) -> Sequence[tuple[bytes, _Kind]]:
-    return [(anchor, kind) for kind in _kinds(in_runs=in_runs) for anchor in kind.anchors]
+def _anchors(*, in_runs: bool) -> Sequence[tuple[bytes, Sequence[_Kind]]]:
+    """Return the beginnings, each with the kinds that have it."""
+    kinds = _kinds(in_runs=in_runs)
+    return [
+        (anchor, [kind for kind in kinds if anchor in kind.anchors])
+        for anchor in dict.fromkeys(chain.from_iterable(kind.anchors for kind in kinds))
+    ]
 
 
 @cache
 def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
-    return [
-        _Kind(compile_lazily(rule.pattern.encode("latin-1")), tuple(anchor.encode() for anchor in rule.anchors))
-        for rule in walk_loose_rules(is_linear=False)
-        if rule.kind != _HEADERS and (rule.kind not in NOT_IN_RUNS) is in_runs
+    rules = [
+        (pattern, _RARER.get(kind) or tuple(map(str.encode, anchors)))
+        for kind, pattern, anchors in walk_loose_rules(is_linear=False)
+        if kind != _HEADERS and (kind not in NOT_IN_RUNS) is in_runs
     ]
+    return [_Kind(compile_lazily(pattern.encode("latin-1")), anchors) for pattern, anchors in dict.fromkeys(rules)]
 
 
 @cache
