@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
@@ -32,14 +32,6 @@ _TEXTS: Final = frozenset({
 _USUAL: Final = frozenset({"author", "id", "kind", "parts", "time", "v"})
 _usual_values: Final = itemgetter(*sorted(_USUAL))
 _FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
-
-
-class MessageHead(NamedTuple):
-    """What a message says of itself that its commit says, too."""
-
-    id: MessageId
-    kind: str
-    author: Author
 
 
 def encode(message: Message, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
@@ -108,25 +100,6 @@ def decode_document(document: Any) -> Message:
         **texts,
     )
     return _as_message(made)
-
-
-def read_head(document: Any) -> MessageHead:
-    """Return id, kind and author that `decode` finds in the document of a message, in a fifth of its time.
-
-    Raises:
-        Corrupt: it is not the document of a message.
-    """
-    if type(document) is not dict or type(document.get("id")) is not str:
-        raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    kind, author = document.get("kind"), document.get("author")
-    if type(author) is dict and type(author.get("name")) is str:
-        stored = author.get("kind")
-        found = Author(author["name"])
-        if type(stored) is str and len(author) == len(("name", "kind")):
-            found = Author(author["name"], stored)
-    else:
-        found = Author("unknown", "system")
-    return MessageHead(document["id"], kind if kind and type(kind) is str else "plain", found)
 
 
 def _decode_usual(document: dict[str, Any]) -> Message | None:
