@@ -39,7 +39,7 @@ def test_a_text_is_searched_once(searched):
     assert searched == [b"\n".join(NAMES), b"one more"]
 
 
-def test_what_stands_beside_something_suspicious_is_searched_again(searched):
+def test_what_was_searched_with_something_suspicious_is_searched_again(searched):
     texts, secret = CleanTexts(), KINDS[1][1].encode()
     for _ in range(2):
         assert texts.may_hold([*NAMES, secret])
