@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from json import decoder, encoder
 from operator import attrgetter, itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
@@ -47,14 +47,6 @@ _read_string: Final[Callable[[str, int], tuple[str, int]]] = vars(decoder)["scan
 _Unfrozen: Final = unfrozen(Message)
 _new: Final = object.__new__
 _FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
-
-
-class MessageHead(NamedTuple):
-    """What a message says of itself that its commit says, too."""
-
-    id: MessageId
-    kind: str
-    author: Author
 
 
 def encode(message: Message, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
@@ -171,25 +163,6 @@ def decode_document(document: Any) -> Message:
     for name, value in texts.items():
         setattr(made, name, value)
     return _as_message(made)
-
-
-def read_head(document: Any) -> MessageHead:
-    """Return id, kind and author that `decode` finds in the document of a message, in a fifth of its time.
-
-    Raises:
-        Corrupt: it is not the document of a message.
-    """
-    if type(document) is not dict or type(document.get("id")) is not str:
-        raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    kind, author = document.get("kind"), document.get("author")
-    if type(author) is dict and type(author.get("name")) is str:
-        stored = author.get("kind")
-        found = Author(author["name"])
-        if type(stored) is str and len(author) == len(("name", "kind")):
-            found = Author(author["name"], stored)
-    else:
-        found = Author("unknown", "system")
-    return MessageHead(document["id"], kind if kind and type(kind) is str else "plain", found)
 
 
 def _decode_usual(document: dict[str, Any]) -> Message | None:

@@ -26,10 +26,13 @@ from scopes.secret_scan.loose_patterns import (
 )
 
 NOT_IN_RUNS: Final = frozenset({
-    "azure-secret", "curl-password", "docker-auth", "netrc-password", "private-key", "telegram-token", "url-password",
-    "url-token",
+    "curl-password", "docker-auth", "netrc-password", "private-key", "telegram-token", "url-password", "url-token",
 })  # fmt: skip
 """Kinds that are not one run: each is searched by a beginning of several characters."""
+_RARER: Final = {  # than the beginnings that the rules have; a longer text is found sooner
+    "docker-auth": (b'"auth"', b'"auth\\'),
+    "private-key": (b"PRIVATE KEY", b"Private-Lines:"),
+}
 _HEADERS: Final = "auth-header"  # behind words
 SHORTEST_RUN: Final = 20  # bytes; no secret that is a run is shorter, and no base64 with a secret in it
 _BEFORE_RUN: Final = 160  # bytes; no word is longer with what is between it and its value, in JSON too
@@ -208,11 +211,12 @@ def _starts_in_runs() -> tuple[frozenset[tuple[int, int, int]], Sequence[bytes]]
 
 @cache
 def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
-    return [
-        _Kind(compile_lazily(rule.pattern.encode("latin-1")), tuple(anchor.encode() for anchor in rule.anchors))
-        for rule in walk_loose_rules(is_linear=False)
-        if rule.kind != _HEADERS and (rule.kind not in NOT_IN_RUNS) is in_runs
+    rules = [
+        (pattern, _RARER.get(kind) or tuple(map(str.encode, anchors)))
+        for kind, pattern, anchors in walk_loose_rules(is_linear=False)
+        if kind != _HEADERS and (kind not in NOT_IN_RUNS) is in_runs
     ]
+    return [_Kind(compile_lazily(pattern.encode("latin-1")), anchors) for pattern, anchors in dict.fromkeys(rules)]
 
 
 @cache

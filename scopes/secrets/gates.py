@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 
 from scopes.result import Note, plural
@@ -15,7 +16,12 @@ from scopes.store.repository import Repository
 
 def gate_of(repository: Repository, mode: Mode) -> Gate:
     """Return the gate for one door of a store."""
-    return Gate(mode, identify_with(repository), read_allowed(repository))
+    return gate_maker(repository, mode)()
+
+
+def gate_maker(repository: Repository, mode: Mode) -> Callable[[], Gate]:
+    """Return a function that makes gates as `gate_of` does; what is allowed is read once for all of them."""
+    return partial(Gate, mode, identify_with(repository), read_allowed(repository))
 
 
 @contextmanager

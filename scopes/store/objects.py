@@ -255,6 +255,20 @@ def format_commit(
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{one_line(subject)}\n{gap}{below}".encode()
 
 
+def is_written_so(commit: Commit) -> bool:
+    """Return True if the id of a parsed commit is the hash of these fields as `format_commit` writes them.
+
+    Then the commit has nothing else: no signature, no other header or line, and no field that was cleaned.
+    """
+    oid, tree, parents, (name, email), time, subject, *trailers, others = commit
+    above = "".join([f"parent {parent}\n" for parent in parents])
+    who = f"{name} <{email}> {time} +0000"
+    below = "".join([f"{key}: {value}\n" for key, value in zip(_TRAILERS, trailers, strict=True) if value is not None])
+    gap = "\n" if below else ""
+    text = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{subject}\n{gap}{below}"
+    return others is None and object_id(COMMIT, text.encode("utf-8", "surrogatepass")) == oid
+
+
 def clamp_time(time: int) -> int:
     """Return seconds since 1970 within the range of git."""
     return min(max(time, 0), MAX_TIME_SECONDS)

@@ -24,17 +24,20 @@ from scopes.model.codec import decode
 from scopes.model.manifest import Manifest
 from scopes.model.path_encoding import decode_component
 from scopes.secret_scan import prefilter
+from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
-from scopes.store.objects import BLOB, Commit, one_line
+from scopes.store.objects import Commit, is_written_so, one_line
 from scopes.store.read_once import ReadOnce
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
+from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
+from scopes.sync.commit_texts import walk_texts
 from scopes.sync.outgoing import Outgoing
 
 MESSAGE_PLACE: Final = "message "
 """What the place of a leak in a message begins with."""
 _AT_ONCE: Final = 1 << 18  # bytes of messages
+_CLEAN: Final = CleanTexts()
 _PLACES: Final = {
     "tags": "a tag",
     "branches": "the entry of a branch",
@@ -81,7 +84,7 @@ def inspect_metadata(objects: Objects, outgoing: Outgoing, gate: Gate) -> None:
     )
     names = [_decode_name(each) for path, _ in values for each in path.split("/")]
     texts = [*names, *_texts_of(outgoing.manifest), *(decode_line(data) for path, data in values if path == TITLE)]
-    if _may_hold(b"\n".join([*map(_encode, texts), *(data for _, data in values)])):
+    if _CLEAN.may_hold([*map(_encode, texts), *(data for _, data in values)]):
         _inspect_metadata(values, gate)
         _inspect_manifest(outgoing.manifest, gate)
 
@@ -120,7 +123,7 @@ def inspect_commits(
         suspicious = {*prefilter.choose_suspicious([each.body for each in sent])}
         kept = [each for each in sent if each.body not in suspicious or not gate.inspect(each.body, each.place)]
         _inspect_files(repository, kept, states, seen, gate)
-        _inspect_commits(repository, [each.commit for each in kept], gate, reader)
+        _inspect_commits(repository, kept, gate, reader)
 
 
 def _walk_sent(
@@ -136,7 +139,7 @@ def _walk_sent(
         elif tree is None:
             yield _Sent(commit, read_stored_body(repository, header_of(commit)), None, is_usual=False)
         else:
-            yield _Sent(commit, read_data(reader, tree[0], BLOB), tree[1], is_usual=True)
+            yield _Sent(commit, reader.read_blob(tree[0]), tree[1], is_usual=True)
 
 
 def _walk_parts(messages: Iterable[_Sent]) -> Iterator[list[_Sent]]:
@@ -167,7 +170,7 @@ def _inspect_files(
         for path, blob in _list_new_files(repository, each, states, seen)
     ]
     names = [_decode_name(component) for _, path, _ in found for component in path.split("/")]
-    if prefilter.choose_suspicious([*map(_encode, names), *(data for _, _, data in found)]):
+    if _CLEAN.may_hold([*map(_encode, names), *(data for _, _, data in found)]):
         for each, path, data in found:
             _inspect_path(path, each.place, gate)
             gate.inspect(data, each.place)
@@ -177,14 +180,22 @@ def _place_of(commit: Commit) -> str:
     return "the root" if is_root(commit) else f"{MESSAGE_PLACE}{header_of(commit).id}"
 
 
-def _inspect_commits(repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce) -> None:
-    """Search the names, lines and subjects of commits: all at once, because they are short, and most have no secret."""
-    stored = reader.read_commits([commit.oid for commit in commits])
-    texts = [data.decode("utf-8", "replace") for data in stored]
-    if _may_hold("\n".join(texts).encode()):
-        for commit, text in zip(commits, texts, strict=True):
+def _inspect_commits(repository: Repository, sent: Sequence[_Sent], gate: Gate, reader: ReadOnce) -> None:
+    """Search the names, lines and subjects of commits whose messages were searched; nearly all are in these."""
+    usual = [each for each in sent if is_written_so(each.commit)]
+    texts = (_encode(text) for each in usual for text in walk_texts(each.commit, each.body))
+    suspicious = [*sent] if _CLEAN.may_hold(texts) else _without(sent, usual)
+    stored = reader.read_commits([each.commit.oid for each in suspicious])
+    lines = [data.decode("utf-8", "replace") for data in stored]
+    if _may_hold("\n".join(lines).encode()):
+        for each, text in zip(suspicious, lines, strict=True):
             if _may_hold(text.encode()):
-                _inspect_commit(repository, commit, text, gate)
+                _inspect_commit(repository, each.commit, text, gate)
+
+
+def _without(sent: Sequence[_Sent], others: Sequence[_Sent]) -> list[_Sent]:
+    left = {each.commit.oid for each in others}
+    return [each for each in sent if each.commit.oid not in left]
 
 
 def _inspect_commit(repository: Repository, commit: Commit, text: str, gate: Gate) -> None:

@@ -24,10 +24,11 @@ from scopes.sync.exact_commits import read_exact_manifest
 from scopes.sync.family import learn_members, list_members
 from scopes.sync.git_transport import GitTransport, is_bundle
 from scopes.sync.local_conversations import Selection
+from scopes.sync.manifest import StoredManifest
 from scopes.sync.manifest_list import (
     ListedConversation,
     ManifestList,
-    describe,
+    describe_all,
     read_manifest_list,
     write_manifest_list,
 )
@@ -172,17 +173,19 @@ class _Refused(NamedTuple):
 def _read_all(
     received: ReceivedObjects, manifests: Sequence[tuple[RemoteName, Oid]]
 ) -> list[ListedConversation | _Refused]:
-    return [_read(received, name, oid) for name, oid in manifests]
+    read = [(name, _read(received, name, oid)) for name, oid in manifests]
+    described = describe_all([(name, each) for name, each in read if isinstance(each, StoredManifest)])
+    return [*described, *(each for _, each in read if isinstance(each, _Refused))]
 
 
-def _read(received: ReceivedObjects, name: RemoteName, oid: Oid) -> ListedConversation | _Refused:
+def _read(received: ReceivedObjects, name: RemoteName, oid: Oid) -> StoredManifest | _Refused:
     try:
         stored, _ = read_exact_manifest(received, oid)
     except (Corrupt, NotFound) as error:
         return _Refused(name.root, error.message)
     if stored.manifest.project != name.project:
         return _Refused(name.root, "its manifest names another project")
-    return describe(name, stored)
+    return stored
 
 
 def _notes(refused: Mapping[Oid, str]) -> tuple[Note, ...]:

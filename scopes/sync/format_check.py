@@ -20,7 +20,7 @@ from scopes.history.messages import (
 )
 from scopes.history.purged import Purged, read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.model.codec import decode_document, read_head
+from scopes.model.codec import decode_document
 from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.tombstone import purge_message
@@ -218,14 +218,14 @@ class FormatCheck:
             decode_root(data)
             check_exact(commit.oid, stored, format_root_commit(commit.tree, commit.time))
             return
-        head = read_head(document)
-        email = identity_of(*head.author).email
-        same = (head.id, head.kind, email) == (commit.message_id, commit.kind, commit.author.email)
-        if not same or not is_message_id(head.id):
+        message = decode_document(document)
+        email = identity_of(message.author.name, message.author.kind).email
+        same = (message.id, message.kind, email) == (commit.message_id, commit.kind, commit.author.email)
+        if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
-        if self._purged.has_message(head.id) and purge_message(data, self._purged.parts_of(head.id)) != data:
-            raise Corrupt(f"message {head.id[:8]} in it was purged here; {_PURGED}")
-        check_message_commit(commit, stored, decode_document(document))
+        if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
+            raise Corrupt(f"message {message.id[:8]} in it was purged here; {_PURGED}")
+        check_message_commit(commit, stored, message)
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.regular_file import read_regular
+from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import without_store
 from scopes.store.error_translation import translated
 from scopes.sync.manifest import StoredManifest
@@ -25,6 +26,7 @@ from scopes.sync.remotes import Remote
 
 _VERSION: Final = 2
 _MAX_BYTES: Final = 1 << 30
+_TITLES_AT_ONCE: Final = 200
 
 
 class ListedConversation(NamedTuple):
@@ -50,12 +52,31 @@ class ManifestList(NamedTuple):
     conversations: Mapping[Oid, ListedConversation]
 
 
-def describe(name: RemoteName, stored: StoredManifest) -> ListedConversation:
-    """Return what a list says of a conversation."""
-    branches, title = stored.manifest.branches.values(), stored.manifest.title
+def describe_all(manifests: Sequence[tuple[RemoteName, StoredManifest]]) -> list[ListedConversation]:
+    """Return what a list says of conversations; their titles have no secrets.
+
+    Many titles are searched at once: one after the other takes ten times as long.
+    """
+    found: list[ListedConversation] = []
+    for start in range(0, len(manifests), _TITLES_AT_ONCE):
+        part = manifests[start : start + _TITLES_AT_ONCE]
+        titles = [stored.manifest.title for _, stored in part]
+        if _may_hold_secret("\n".join([title for title in titles if title is not None])):
+            titles = [None if title is None else _without_secrets(title) for title in titles]
+        found += [_describe(name, stored, title) for (name, stored), title in zip(part, titles, strict=True)]
+    return found
+
+
+def _describe(name: RemoteName, stored: StoredManifest, title: str | None) -> ListedConversation:
+    branches = stored.manifest.branches.values()
     longest = max(branch.messages for branch in branches)
-    cleared = None if title is None else _without_secrets(title)
-    return ListedConversation(name, stored.oid, cleared, stored.time, len(branches), longest)
+    return ListedConversation(name, stored.oid, title, stored.time, len(branches), longest)
+
+
+def _may_hold_secret(titles: str) -> bool:
+    """Return False if nothing in titles looks like a secret, or like the beginning of one that a limit has cut."""
+    data = titles.encode("utf-8", "surrogatepass")
+    return prefilter.may_hold_secret(data) or prefilter.may_hold_beginning(data)
 
 
 def _without_secrets(title: str) -> str:

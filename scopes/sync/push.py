@@ -18,7 +18,7 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.secret_scan.clearance import Cleared, Mode
-from scopes.secrets.gates import gate_of
+from scopes.secrets.gates import gate_maker
 from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import META, REMOTES
@@ -234,6 +234,7 @@ class _Push:
         self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
         self._reader = ReadOnce(run.repository)
         self._searched = ClearedTips(run.repository)
+        self._new_gate = gate_maker(run.repository, run.mode)
         self._find_ref: Callable[[str], str | None] = run.repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self.deleted_branches: dict[str, None] = {}
@@ -380,9 +381,8 @@ class _Push:
             self._unsent[outgoing.name] = outgoing
             return None
         try:
-            gate = gate_of(self._repository, self._of.mode)
             cleared = clear_for_push(
-                self._repository, objects, outgoing, gate, reader=self._reader, before=self._searched
+                self._repository, objects, outgoing, self._new_gate(), reader=self._reader, before=self._searched
             )
             return _Planned(outgoing._replace(new=()), cleared)
         except SecretsFound as error:

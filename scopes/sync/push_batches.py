@@ -11,7 +11,7 @@ from typing import Final
 
 from scopes.sync.git_transport import GitTransport, PushStatus, RefUpdate
 
-FIRST_BATCH: Final = 200
+FIRST_BATCH: Final = 400
 MAX_BATCH: Final = 3200  # each ref is 260 bytes of the words of a command, which may be 2 MiB on Linux
 
 

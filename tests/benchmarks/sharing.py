@@ -6,7 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from scopes.history.revisions import conversation_ids
 from scopes.secret_scan.clearance import Gate
@@ -14,7 +14,7 @@ from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.sync.outgoing import plan_push
 from tests.benchmarks.stores import write_refs
-from tests.benchmarks.timing import Row, Samples, by_turns, process_cpu, process_wall, run
+from tests.benchmarks.timing import Action, Row, Samples, by_turns, process_cpu, process_wall, run, wall
 from tests.benchmarks.workspace import Workspace
 from tests.support.git_servers import serve_http
 from tests.support.history import say
@@ -28,9 +28,9 @@ _BUDGET = 1.3
 def measure(work: Workspace) -> Iterator[Row]:
     """Yield what is shared in bulk, one new message, the list of a large remote, and one conversation of it."""
     shared = _Shared(work)
-    yield shared.race("push", "git push", shared.push, shared.push_by_git)
-    yield shared.race("clone", "git clone --mirror", shared.clone, shared.clone_by_git)
-    yield shared.race("fetch one new message", "git fetch", shared.fetch, shared.fetch_by_git)
+    yield from shared.race("push", "git push", shared.push, shared.push_by_git)
+    yield from shared.race("clone", "git clone --mirror", shared.clone, shared.clone_by_git)
+    yield from shared.race("fetch one new message", "git fetch", shared.fetch, shared.fetch_by_git)
     yield from _measure_manifests(work)
 
 
@@ -39,6 +39,7 @@ class _Shared:
 
     def __init__(self, work: Workspace) -> None:
         self._work = work
+        self._last = 0.0  # seconds of the last process
         self._store = work.store_of(250, 32)
         self._remote = make_remote(work, self._store)
         self._mirror = work.new_path("mirror")
@@ -46,45 +47,56 @@ class _Shared:
         self._clone = work.new_path("clone")
         self._scopes(self._clone, "clone", self._remote, self._clone)
         self._newer = ""
+        self._elapsed: list[float] = []
 
-    def race(self, what: str, against: str, ours: object, reference: object) -> Row:
-        """Measure both sides by turns."""
-        samples = by_turns(self._work.repetitions(5), ours, reference)  # type: ignore[arg-type]
+    def race(self, what: str, against: str, ours: Action, by_git: Callable[[str], float]) -> Iterator[Row]:
+        """Measure all sides by turns: processor time, also against git without a check, and the time that passes."""
+        self._elapsed.clear()
+        sides = [self._timed(each) for each in (ours, lambda: by_git("true"), lambda: by_git("false"))]
+        samples = by_turns(self._work.repetitions(5), *sides)
+        passed = [Samples(tuple(self._elapsed[start + len(sides) :: len(sides)])) for start in range(len(sides))]
         number = self._work.amount(250)
-        return Row(
-            operation=f"{what} ({number} conversations, {32 * number:,} messages)",
-            ours=samples[0],
-            reference=samples[1],
-            against=f"{against} with transfer.fsckObjects",
-            budget=_BUDGET,
-        )
+        operation, checked = f"{what} ({number} conversations, {32 * number:,} messages)", "with transfer.fsckObjects"
+        yield _compare(operation, samples[:2], f"{against} {checked}", _BUDGET)
+        yield _compare(f"{what}, against git that checks nothing", samples[::2], against)
+        yield _compare(f"{what}, elapsed time", passed[:2], f"{against} {checked}")
+
+    def _timed(self, side: Action) -> Action:
+        """Return a side that also keeps the elapsed time of its last process, which is the one that is measured."""
+
+        def act() -> float:
+            used = side()
+            self._elapsed.append(self._last)
+            return used
+
+        return act
 
     def push(self) -> float:
         store, target = self._work.copy(self._store), _make_bare(self._work)
         self._scopes(store, "remote", "add", "origin", target, "--no-probe")
         return self._scopes(store, "push", "--all")
 
-    def push_by_git(self) -> float:
-        words = ["git", f"--git-dir={self._mirror}", "push", "--quiet", _make_bare(self._work), _SPEC]
-        return process_cpu(words, self._work.environment)
+    def push_by_git(self, check: str) -> float:
+        target = _make_bare(self._work, check)
+        return self._run(["git", f"--git-dir={self._mirror}", "push", "--quiet", target, _SPEC], self._work.environment)
 
     def clone(self) -> float:
         target = self._work.new_path("clone")
         return self._scopes(target, "clone", self._remote, target)
 
-    def clone_by_git(self) -> float:
-        options = ["--quiet", "--mirror", "--no-local", "-c", "transfer.fsckObjects=true"]
+    def clone_by_git(self, check: str) -> float:
+        options = ["--quiet", "--mirror", "--no-local", "-c", f"transfer.fsckObjects={check}"]
         words = ["git", "clone", *options, self._remote, self._work.new_path("mirror")]
-        return process_cpu(words, self._work.environment)
+        return self._run(words, self._work.environment)
 
     def fetch(self) -> float:
         self._say()
         return self._scopes(self._work.copy(self._clone), "fetch")
 
-    def fetch_by_git(self) -> float:
+    def fetch_by_git(self, check: str) -> float:
         copy = self._work.copy(self._mirror)
-        words = ["git", f"--git-dir={copy}", "-c", "transfer.fsckObjects=true", "fetch", "--quiet", "origin"]
-        return process_cpu(words, self._work.environment)
+        words = ["git", f"--git-dir={copy}", "-c", f"transfer.fsckObjects={check}", "fetch", "--quiet", "origin"]
+        return self._run(words, self._work.environment)
 
     def _say(self) -> None:
         """Push one message, once."""
@@ -94,13 +106,23 @@ class _Shared:
             self._scopes(self._newer, "push", "conv-001")
 
     def _scopes(self, store: str, *words: str) -> float:
-        return process_cpu([sys.executable, "-m", "scopes", *words], self._work.using(store))
+        return self._run([sys.executable, "-m", "scopes", *words], self._work.using(store))
+
+    def _run(self, words: Sequence[str], environment: Mapping[str, str]) -> float:
+        """Run a process and return its processor time; the time that passes is kept."""
+        used: list[float] = []
+        self._last = wall(lambda: used.append(process_cpu(words, environment)))
+        return used[0]
 
 
-def _make_bare(work: Workspace) -> str:
+def _compare(operation: str, samples: Sequence[Samples], against: str, budget: float | None = None) -> Row:
+    return Row(operation=operation, ours=samples[0], reference=samples[1], against=against, budget=budget)
+
+
+def _make_bare(work: Workspace, check: str = "true") -> str:
     path = work.new_path("remote")
     run(["git", "init", "--quiet", "--bare", path], work.environment)
-    run(["git", f"--git-dir={path}", "config", "transfer.fsckObjects", "true"], work.environment)
+    run(["git", f"--git-dir={path}", "config", "transfer.fsckObjects", check], work.environment)
     return path
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
 from scopes.model import codec, encoding
-from scopes.model.codec import MAX_MESSAGE_BYTES, decode, decode_document, encode, read_head
+from scopes.model.codec import MAX_MESSAGE_BYTES, decode, decode_document, encode
 from scopes.model.message import Author, FileTouch, Message, Part, text_parts
 from tests.support.documents import json_values, messages, texts
 
@@ -286,30 +286,6 @@ def test_a_message_with_the_usual_fields_is_decoded_as_one_with_more(field, valu
     usual = decode(json.dumps(document).encode())
     other = decode(json.dumps(document | {"unknown": 1}).encode())
     assert usual == replace(other, extra={key: kept for key, kept in other.extra.items() if key != "unknown"})
-
-
-@given(st.dictionaries(known_fields, json_values), st.booleans())
-def test_the_head_of_a_message_is_that_of_the_decoded_message(fields, has_id):
-    """A fetch compares only the head with the commit."""
-    document = {"id": ID, **fields} if has_id else {**fields, "author": {"name": "dave", "kind": fields.get("kind")}}
-    data = encoding.dump(document)
-    try:
-        message = decode(data)
-    except Corrupt:
-        with pytest.raises(Corrupt):
-            read_head(encoding.load(data))
-        return
-    assert read_head(encoding.load(data)) == (message.id, message.kind, message.author)
-
-
-@pytest.mark.parametrize(
-    "author", [None, "carol", {}, {"name": 7}, {"name": "c"}, {"name": "c", "kind": 1}, {**CAROL, "x": 1}]
-)
-@pytest.mark.parametrize("kind", [None, "", 7, "plain", "later"])
-def test_a_head_that_is_damaged_is_read_as_by_decoding(author, kind):
-    data = stored(author=author, kind=kind)
-    message = decode(data)
-    assert read_head(encoding.load(data)) == (message.id, message.kind, message.author)
 
 
 # A message of one text is decoded without its document

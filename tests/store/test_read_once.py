@@ -66,30 +66,36 @@ def test_an_object_can_be_written(repository):
     assert once.read(once.write("blob", b"text")) == ("blob", b"text")
 
 
+def read_each(once, oids):
+    """Read blobs one by one."""
+    return [once.read_blob(oid) for oid in oids]
+
+
 KIND_OF = {"commit": ReadOnce.read_commits, "tree": ReadOnce.read_trees, "blob": ReadOnce.read_blobs}
+READERS = [*KIND_OF.items(), ("blob", read_each)]
 
 
-@pytest.mark.parametrize("wanted", KIND_OF)
-def test_an_object_of_a_known_kind_is_read_and_one_of_another_kind_is_corrupt(objects, wanted):
+@pytest.mark.parametrize(("wanted", "read"), READERS)
+def test_an_object_of_a_known_kind_is_read_and_one_of_another_kind_is_corrupt(objects, wanted, read):
     repository, oids = objects
     once = ReadOnce(repository)
     for oid in oids:
         kind, data = once.read(oid)
         if kind == wanted:
-            assert KIND_OF[wanted](once, [oid, oid]) == [data, data]
+            assert read(once, [oid, oid]) == [data, data]
         else:
             with pytest.raises(Corrupt, match=f"{oid} is not a {wanted}"):
-                KIND_OF[wanted](once, [oid])
+                read(once, [oid])
 
 
-@pytest.mark.parametrize("wanted", KIND_OF)
-def test_many_objects_are_read_in_the_order_of_their_ids_loose_ones_too(objects, wanted):
+@pytest.mark.parametrize(("wanted", "read"), READERS)
+def test_many_objects_are_read_in_the_order_of_their_ids_loose_ones_too(objects, wanted, read):
     repository, oids = objects
     loose = repository.write("blob", b"not in a pack")
     once = ReadOnce(make_store(repository.path))
     chosen = [oid for oid in (*oids, loose, *reversed(oids)) if once.read(oid)[0] == wanted]
-    assert KIND_OF[wanted](once, chosen) == [once.read(oid)[1] for oid in chosen]
-    assert KIND_OF[wanted](once, []) == []
+    assert read(once, chosen) == [once.read(oid)[1] for oid in chosen]
+    assert read(once, []) == []
 
 
 def test_the_one_of_many_objects_that_is_missing_is_named(objects):
@@ -103,7 +109,7 @@ def test_the_one_of_many_objects_that_is_missing_is_named(objects):
 def test_what_is_no_id_or_missing_raises_for_every_kind(objects, name):
     """The object database takes the beginning of an id for the id."""
     repository, oids = objects
-    for read in (*KIND_OF.values(), ReadOnce.read_trees_of):
+    for read in (*KIND_OF.values(), read_each, ReadOnce.read_trees_of):
         for wrong in (name, oids[0][:20]):
             with pytest.raises((NotFound, Corrupt)):
                 read(ReadOnce(repository, commits=100), [wrong])
@@ -130,7 +136,7 @@ def test_another_object_in_the_place_of_the_wanted_one_is_not_taken_for_it(objec
         once = ReadOnce(make_store(repository.path), commits=100)
         with pytest.raises((NotFound, Corrupt)):
             once.read(oid)
-        for read in KIND_OF.values():
+        for read in (*KIND_OF.values(), read_each):
             with pytest.raises((NotFound, Corrupt)):
                 read(once, [oid])
 

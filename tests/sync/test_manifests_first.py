@@ -18,7 +18,7 @@ from scopes.sync.change_remotes import add_remote
 from scopes.sync.clone import clone_manifests
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.manifest_list import describe, read_manifest_list
+from scopes.sync.manifest_list import describe_all, read_manifest_list
 from scopes.sync.names import RemoteName
 from scopes.sync.remote_conversations import FoundElsewhere, fetch_found, find_by_root, list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
@@ -324,10 +324,29 @@ TOKEN = KINDS[1][1]
 def test_a_remote_title_is_searched_for_secrets_before_it_is_cut(offset):
     """The beginning of a token would be shown where the list cuts a title."""
     title = f"{'word ' * 80}"[:offset] + f" {TOKEN} end"
-    manifest = SimpleNamespace(branches={"main": SimpleNamespace(messages=1)}, title=title)
-    listed = describe(RemoteName("p", "2026-01", "a" * 40), SimpleNamespace(manifest=manifest, oid="b" * 40, time=0))
-    assert leaked_parts("github-token", TOKEN, listed.title) == []
-    assert listed.title == title.replace(TOKEN, "[redacted:github-token]")
+    (shown,) = shown_titles([title])
+    assert leaked_parts("github-token", TOKEN, shown) == []
+    assert shown == title.replace(TOKEN, "[redacted:github-token]")
+
+
+def shown_titles(titles):
+    """Return what a list shows for titles."""
+    manifests = [SimpleNamespace(branches={"main": SimpleNamespace(messages=1)}, title=title) for title in titles]
+    name = RemoteName("p", "2026-01", "a" * 40)
+    listed = describe_all([(name, SimpleNamespace(manifest=each, oid="b" * 40, time=0)) for each in manifests])
+    return [each.title for each in listed]
+
+
+@pytest.mark.parametrize("number", [0, 1, 199, 200, 401])
+def test_a_secret_in_one_of_many_titles_is_replaced_in_that_one_alone(number):
+    """Titles are searched together; a beginning of a secret at the end of one is not joined with the next one."""
+    titles = [f"title {each}" for each in range(number)] + [None, f"use {TOKEN}", "after it", TOKEN[:20], "end"]
+    shown = shown_titles(titles)
+    assert [old == new for old, new in zip(titles, shown, strict=True)] == [True] * (number + 1) + [
+        False, True, False, True,
+    ]  # fmt: skip
+    assert shown[number + 1] == "use [redacted:github-token]"
+    assert TOKEN[:20] not in repr(shown)
 
 
 def test_words_behind_the_place_where_a_title_is_cut_are_found(other, pushed, index):

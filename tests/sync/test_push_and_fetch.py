@@ -425,10 +425,10 @@ def _updates(number):
     ("number", "sizes"),
     [
         (1, [1]),
-        (200, [200]),
-        (201, [200, 1]),
-        (1000, [200, 400, 400]),
-        (10_000, [200, 400, 800, 1600, 3200, 3200, 600]),
+        (400, [400]),
+        (401, [400, 1]),
+        (1000, [400, 600]),
+        (10_000, [400, 800, 1600, 3200, 3200, 800]),
     ],
 )
 def test_batches_grow_because_each_push_looks_at_all_refs_of_the_remote(number, sizes):
@@ -438,10 +438,10 @@ def test_batches_grow_because_each_push_looks_at_all_refs_of_the_remote(number, 
 
 
 def test_after_a_refusal_batches_are_small_again():
-    transport = _Batches(refused=[300])
-    statuses = [each for batch in send(transport, _updates(900)) for each in batch]
-    assert transport.sizes == [200, 400, 200, 100]
-    assert [each.update.ref for each in statuses if each.reason] == ["refs/x/300"]
+    transport = _Batches(refused=[500])
+    statuses = [each for batch in send(transport, _updates(1800)) for each in batch]
+    assert transport.sizes == [400, 800, 400, 200]
+    assert [each.update.ref for each in statuses if each.reason] == ["refs/x/500"]
 
 
 def test_the_words_of_the_largest_batch_fit_into_a_command():
