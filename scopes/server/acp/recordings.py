@@ -19,7 +19,7 @@ from scopes.errors import Busy, Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
 from scopes.history.latest import list_latest
-from scopes.history.messages import read_body, write_root_commit
+from scopes.history.messages import message_id_of, read_body, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
@@ -368,12 +368,13 @@ class SessionWriter:
 
     def _find_written(self, message: Message) -> RecordedBranch | None:
         """Return the branch at a message that was written, although the disk failed then; None if it was not."""
-        branches = list_session_branches(self.repository, self.identity.agent, self.session)
-        for branch in [*branches, *([self._recorded] if self._recorded is not None else [])]:
-            tip = branch.find_tip(self.repository)
-            for commit in islice(walk_first_parents(self.repository, tip), _MAX_NEWER) if tip is not None else ():
-                with suppress(NotFound, Corrupt):
-                    if read_body(self.repository, read_commit(self.repository, commit)).id == message.id:
+        known = [self._recorded] if self._recorded is not None else []
+        with suppress(NotFound, Corrupt):  # of a branch that cannot be read
+            branches = list_session_branches(self.repository, self.identity.agent, self.session)
+            for branch in [*branches, *known]:
+                tip = branch.find_tip(self.repository)
+                for commit in islice(walk_first_parents(self.repository, tip), _MAX_NEWER) if tip is not None else ():
+                    if message_id_of(read_commit(self.repository, commit)) == message.id:
                         return branch._replace(tip=commit)
         return None
 
@@ -457,7 +458,9 @@ class SessionWriter:
     def set_title(self, title: str) -> None:
         """Set the title of the conversation, unless it has one."""
         recorded, repository = self._recorded, self.repository
-        if recorded is None or not title.strip() or read_metadata(repository, recorded.conversation).title is not None:
+        if recorded is None or not title.strip() or recorded.find_tip(repository) is None:
+            return
+        if read_metadata(repository, recorded.conversation).title is not None:
             return
         with exclusive_write(repository):
             tx = Transaction(repository, recorded.conversation)
