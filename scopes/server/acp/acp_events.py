@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from scopes.clock import now
 from scopes.live.event_log import Event, read_events
 from scopes.result import Note, Result
 
@@ -17,10 +18,12 @@ FAILURES: Final = (  # an agent that gave no session, a way that it was asked fo
 PROBLEMS: Final = (  # of sessions that began, and of their recording
     "fork-not-offered", "replay-differs",
     "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "spool-not-taken",
-    "message-shortened", "store-busy", "read-failed", "bug",
+    "branch-left", "not-done", "message-shortened", "store-busy", "read-failed", "bug",
 )  # fmt: skip
 
-_FAILED, _OFF = "store-failed", "recording-off"
+_FAILED, _SLOW, _OFF = "store-failed", "recording-slow", "recording-off"
+_ON_DISK = "it goes on when the store can be written; what waits is on disk meanwhile: nothing is lost"
+_IN_MEMORY = "what waits may be in memory only, and is lost with the process: mend that before the agent ends"
 _KEPT, _NOT_KEPT = "spooled", "spool-failed"
 _OVER = {"store-recovered", "caught-up", "spool-left", "end", "start", _OFF}
 
@@ -75,7 +78,15 @@ def acp_stats(directory: str) -> AcpStats:
         found.setdefault(event.agent, Counter())[key] += 1
     rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
     used = [row for row in rows if row.sessions or row.failures or row.problems]
-    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))), notes=events.notes)
+    agents = tuple(sorted(used, key=lambda row: (-row.sessions, row.agent)))
+    return AcpStats(agents=agents, notes=(*events.notes, *_waiting_notes(directory)))
+
+
+def _waiting_notes(directory: str) -> Iterator[Note]:
+    """Yield a warning for each recording that waits for its store now."""
+    for found in recording_problems(directory, now()):
+        if not found.has_ended:
+            yield Note(found.detail, found.cure)
 
 
 def _sessions_of(agent: str, counts: Counter[str]) -> AgentSessions:
@@ -154,6 +165,20 @@ class RecordingProblem(NamedTuple):
     error: str
     is_on_disk: bool = False
 
+    @property
+    def detail(self) -> str:
+        """What a user reads."""
+        if self.has_ended:
+            return f"the recording of {self.agent} ended at {self.time}: {self.error}"
+        return f"the recording of {self.agent} (process {self.pid}) waits for its store: {self.error}"
+
+    @property
+    def cure(self) -> str:
+        """What to do about it."""
+        if self.has_ended:
+            return "what followed is not recorded; see scopes acp log"
+        return _ON_DISK if self.is_on_disk else _IN_MEMORY
+
 
 def recording_problems(directory: str, since: str) -> list[RecordingProblem]:
     """Return what the log of a directory says about recordings: those that ended since a time, and those that wait."""
@@ -165,7 +190,7 @@ def recording_problems(directory: str, since: str) -> list[RecordingProblem]:
         problem = RecordingProblem(event.time, event.agent, event.pid, has_ended=event.name == _OFF, error=error)
         if event.name in {_KEPT, _NOT_KEPT}:
             kept[event.pid] = event.name == _KEPT
-        if event.name == _FAILED:
+        if event.name in {_FAILED, _SLOW}:  # a store that is locked is only slow
             waiting[event.pid] = problem
         elif event.name == _NOT_KEPT:  # the store may be locked only: what it takes is in memory until then
             waiting.setdefault(event.pid, problem)
