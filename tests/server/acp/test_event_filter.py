@@ -79,7 +79,7 @@ def test_stats_count_the_sessions_of_a_store(log):
     assert row.sessions == 3
 
 
-def test_events_from_a_time_on_keep_the_name_that_an_agent_said_before(tmp_path):
+def test_events_from_a_time_on_have_the_name_of_the_agent_from_before(tmp_path):
     log = EventLog(str(tmp_path), agent="program")
     log.write("start", store=OURS)
     log.set_fields(agent="Stub")
