@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -63,7 +64,8 @@ def run_acp(
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:
         log = load("scopes.live.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
-        log.write("start-failed", program=target.program, command=target.command, error=error.message)
+        store = os.path.realpath(target.store_path)
+        log.write("start-failed", program=target.program, command=target.command, store=store, error=error.message)
         raise
     process.pass_on_signals()
     code: int = load("scopes.server.acp.run:run_proxy")(

@@ -24,6 +24,6 @@ def take_waiting(invocation: Invocation) -> int:
         repository = invocation.open_again(create=False, actor=ACP)
     except (FileNotFoundError, NotFound):
         return 0
-    log = load("scopes.live.event_log:EventLog")(invocation.state_directory)
+    log = load("scopes.live.event_log:EventLog")(invocation.state_directory, store=os.path.realpath(repository.path))
     taken: int = load("scopes.server.acp.take_spool:take_spooled")(invocation.state_directory, repository, log)
     return taken

@@ -24,6 +24,7 @@ from scopes.context.history_entries import (
     format_entry,
 )
 from scopes.context.lanes import FittedLaneTexts, bracket_marks
+from scopes.context.long_texts import reading_beginnings
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.errors import Invalid
 from scopes.fence import check_mark, draw_mark, fenced
@@ -36,7 +37,7 @@ from scopes.memory.prompt_preface import build_preface
 from scopes.result import Note, Result
 from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
-from scopes.secrets.gates import gate_of, redacting
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
@@ -179,7 +180,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         SecretsFound: there are possible secrets, and they are refused.
     """
     gate = gate_of(repository, request.secrets)
-    with redacting(repository, gate):
+    with reading_beginnings(repository, gate):
         block, entries = _build_block(repository, request, choice)
     if gate.mode == "refuse":
         texts = ((entry.turn.head.id, entry.text) for entry in entries)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from scopes import __version__
-from scopes.errors import Busy, Inaccessible, ScopesError
+from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.result import Result
 from scopes.store.containment import list_program_keys
 from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import library_versions
-from scopes.store.locks import StoreLock
+from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.loose_writer import try_write
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.recovery import list_leftovers, list_orphans
@@ -26,6 +26,7 @@ from scopes.store.refs import PENDING
 from scopes.store.repository import Repository
 
 _TRIED_BYTES: Final = 16 << 10
+_LOCK_SECONDS: Final = 1
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -103,7 +104,7 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
 
 
 def _check_writing(repository: Repository) -> Check:
-    """Write what a message may need, where git writes objects, and take it away again."""
+    """Write what a message may need, where git writes objects, and take it away again; then lock as an append does."""
     try:
         try_write(os.path.join(repository.path, "objects"), _TRIED_BYTES)
     except OSError as error:
@@ -111,7 +112,15 @@ def _check_writing(repository: Repository) -> Check:
             cure = f"free some space on the disk of {repository.path}"
             return Check("writing", "failed", f"impossible: {os.strerror(error.errno).lower()}", cure)
         return Check("writing", "warning", "reading only", "check the permissions and the mount of the disk")
-    return Check("writing", "ok", "possible")
+    if not os.path.exists(os.path.join(repository.path, LOCK_FILE)):
+        return Check("writing", "ok", "possible")  # nobody has locked it, and doctor creates nothing
+    try:
+        with StoreLock(repository.path, timeout_seconds=_LOCK_SECONDS).shared():
+            return Check("writing", "ok", "possible")
+    except Busy as error:
+        return Check("writing", "warning", error.message, error.hint)
+    except (Corrupt, Inaccessible) as error:
+        return Check("writing", "warning", f"reading only: {error.message}", error.hint)
 
 
 def _find_leftovers(repository: Repository) -> tuple[bool, int]:

@@ -19,8 +19,6 @@ from scopes.server.acp.acp_events import protocol_versions, recording_problems
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
 _RECENT_NANOSECONDS = 7 * 86_400 * 1_000_000_000
-_ON_DISK = "it goes on when the store can be written; what waits is on disk meanwhile: nothing is lost"
-_IN_MEMORY = "what waits may be in memory only, and is lost with the process: mend that before the agent ends"
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 
 
@@ -47,13 +45,7 @@ def _check_recordings(state_directory: str) -> Iterator[Check]:
     """Yield a warning for each recording that waits for its store, and for each that ended in the last days."""
     since = format_time(now_nanoseconds() - _RECENT_NANOSECONDS)
     for found in recording_problems(state_directory, since):
-        if found.has_ended:
-            detail = f"the recording of {found.agent} ended at {found.time}: {found.error}"
-            yield Check("acp recording", "warning", detail, "what followed is not recorded; see scopes acp log")
-        else:
-            detail = f"the recording of {found.agent} (process {found.pid}) waits for its store: {found.error}"
-            cure = _ON_DISK if found.is_on_disk else _IN_MEMORY
-            yield Check("acp recording", "warning", detail, cure)
+        yield Check("acp recording", "warning", found.detail, found.cure)
 
 
 def _check_spool(state_directory: str) -> Iterator[Check]:

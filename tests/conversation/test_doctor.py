@@ -12,6 +12,7 @@ from scopes.conversation import doctor as module
 from scopes.conversation.doctor import doctor
 from scopes.errors import Corrupt, NotFound
 from scopes.store.init import create_store
+from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.open_repository import open_repository
 from tests.server.acp.test_recording_off import fill, small_disk
 from tests.support.history import history
@@ -125,6 +126,29 @@ def test_writing_is_tried_on_the_disk_of_the_store(tmp_path):
         assert files_of(path) == before, "nothing is left of what was tried"
     assert (found["writing"].state, found["writing"].detail) == ("failed", "impossible: no space left on device")
     assert (found["free space"].state, found["free space"].detail) == ("warning", "0 MiB")
+
+
+def test_a_store_that_another_process_has_locked_is_a_warning_with_the_process(repository, monkeypatch):
+    """It said that writing was possible, while every append ended with "the store is busy"."""
+    monkeypatch.setattr(module, "_LOCK_SECONDS", 0)
+    with StoreLock(repository.path).exclusive():
+        check = checks(repository)["writing"]
+    assert (check.state, check.detail) == ("warning", f"the store is busy: process {os.getpid()} holds it")
+    assert checks(repository)["writing"].state == "ok"
+
+
+def test_appends_of_others_do_not_make_a_store_busy(repository):
+    with StoreLock(repository.path).shared():
+        assert checks(repository)["writing"].state == "ok"
+
+
+def test_a_lock_that_is_no_file_is_a_warning(repository):
+    path = os.path.join(repository.path, LOCK_FILE)
+    if os.path.exists(path):
+        os.unlink(path)
+    os.mkdir(path)
+    check = checks(repository)["writing"]
+    assert (check.state, check.detail.startswith("reading only: cannot lock the store")) == ("warning", True)
 
 
 def test_a_missing_git_program_is_a_warning(repository, monkeypatch):

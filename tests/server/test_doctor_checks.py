@@ -10,6 +10,7 @@ import pytest
 
 from scopes.clock import now_nanoseconds
 from scopes.live.event_log import EventLog
+from scopes.server.acp.acp_events import acp_stats
 from scopes.server.doctor_checks import ACP_VERSION, check_agents
 from tests.cli.running import PRODUCT, PROGRAM, scopes
 
@@ -73,6 +74,22 @@ def test_a_locked_store_without_a_spool_is_a_warning_until_the_store_has_caught_
     assert (found.detail.rpartition(": ")[2], "memory" in found.cure) == ("no space left", True)
     log.write("caught-up")
     assert "acp recording" not in checks(tmp_path)
+
+
+def test_a_locked_store_is_a_warning_until_the_store_has_caught_up(tmp_path):
+    """The turns wait in the spool, and the store has not failed: it was no warning."""
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("recording-slow", error="not in the store after 2 seconds")
+    log.write("spooled", messages=2)
+    log.write("store-busy")
+    found = checks(tmp_path)["acp recording"]
+    assert found.detail.endswith(f"(process {os.getpid()}) waits for its store: not in the store after 2 seconds")
+    assert "nothing is lost" in found.cure
+    [note] = acp_stats(str(tmp_path / "state")).notes
+    assert (note.text, note.hint) == (found.detail, found.cure)
+    log.write("caught-up")
+    assert "acp recording" not in checks(tmp_path)
+    assert acp_stats(str(tmp_path / "state")).notes == ()
 
 
 def test_what_a_process_that_has_ended_waited_for_is_no_warning(tmp_path, monkeypatch):

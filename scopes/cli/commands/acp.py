@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, TypeAlias, TypeVar
 
 from scopes.cli import usage
 from scopes.cli.acp_runner import HistoryOptions, run_acp
+from scopes.cli.arguments import OptionalConversationArgument, Since
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
+from scopes.clock import format_time, now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.ids import parse_agent_name
 from scopes.loading import load
@@ -22,6 +25,10 @@ from scopes.server.acp.options import (
     ContinueOptions,
     RecordOptions,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.server.acp.event_filter import EventFilter
 
 Chosen = TypeVar("Chosen", bound=str)
 Words: TypeAlias = Annotated[
@@ -70,6 +77,7 @@ Redact: TypeAlias = Annotated[bool, usage.Option("--redact", help="Record no key
 Timeout: TypeAlias = Annotated[
     float, usage.Option("--timeout", metavar="SECONDS", help="Seconds to wait for each attempt to continue")
 ]
+AllStores: TypeAlias = Annotated[bool, usage.Option("--all-stores", help="All stores of this user, not only this one")]
 MaxLine: TypeAlias = Annotated[
     int, usage.Option("--max-line-mb", metavar="N", help="The longest message, in megabytes")
 ]
@@ -156,45 +164,71 @@ def acp(
     )
 
 
-def acp_stats(context: usage.Context) -> int:
+def acp_stats(context: usage.Context, since: Since = None, all_stores: AllStores = False) -> int:
     """Count the sessions behind scopes acp by agent.
 
-    For each agent, in all stores of this user together, as the log has it, which keeps the last megabytes:
+    For each agent, in this store or with --all-stores in all stores of this user together, as the log has it, which
+    keeps the last megabytes:
     Sessions: those that the agent opened, also for an editor that asked for them itself: New + Resumed + Loaded +
     Forked. Injected: prompts that got the history. Failed: what was tried and did not work: an agent that did not start
     (start-failed) or gave no session (refused), each way to continue one (resume-failed, load-failed, fork-failed), a
     conversation that could not be read (continue-failed, history-failed). The next way may have worked then.
     Problems: what went wrong in sessions that began: an agent that replayed other messages than are recorded
     (replay-differs), a fork that it does not offer, so that --fork began a new session (fork-not-offered), and what the
-    recording met, such as a store that was locked (recording-slow). See scopes acp log.
+    recording met, such as a store that was locked (recording-slow). A note says which recording waits for its store
+    now. See scopes acp log.
 
     Examples:
       scopes acp stats
-      scopes acp stats --json
+      scopes acp stats --all-stores --since 'last week' --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(load("scopes.server.acp.acp_events:acp_stats")(invocation.state_directory))
+    wanted = _wanted_events(invocation, None, since, all_stores=all_stores)
+    return invocation.show(load("scopes.server.acp.acp_events:acp_stats")(invocation.state_directory, wanted))
 
 
 def acp_log(
     context: usage.Context,
+    conversation: OptionalConversationArgument = None,
     count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N events")] = None,
     agent: Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only events of this agent")] = None,
+    since: Since = None,
+    all_stores: AllStores = False,
 ) -> int:
     """Show what happened to sessions behind scopes acp.
 
     Newest first: when an agent began and ended or could not be started, which sessions it refused, which ways to
     continue one were tried and why one failed, lines of the agent that were not messages, and why a recording stopped.
-    The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores.
+    The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores;
+    shown are the events of this store, and those of older versions, which do not say of which store they are. With a
+    conversation: what happened to its sessions and to the processes that had one.
 
     Examples:
       scopes acp log -n 20
-      scopes acp log --agent opencode --json
+      scopes acp log conv-001 --since '2 hours ago'
+      scopes acp log --agent opencode --all-stores --json
     """
     invocation: Invocation = context.obj
+    wanted = _wanted_events(invocation, conversation, since, all_stores=all_stores)
     return invocation.show(
-        load("scopes.server.acp.acp_events:acp_log")(invocation.state_directory, limit=count, agent=agent)
+        load("scopes.server.acp.acp_events:acp_log")(invocation.state_directory, wanted, limit=count, agent=agent)
     )
+
+
+def _wanted_events(
+    invocation: Invocation, conversation: str | None, since: str | None, *, all_stores: bool
+) -> EventFilter:
+    if conversation is not None and all_stores:
+        raise Invalid("a conversation cannot be combined with --all-stores", hint="it is in one store; leave one out")
+    of = None
+    if conversation is not None:
+        of = load("scopes.server.acp.event_filter:of_conversation")(invocation.repository(), conversation)
+    wanted: EventFilter = load("scopes.server.acp.event_filter:EventFilter")(
+        None if all_stores else os.path.realpath(invocation.store_path),
+        of,
+        None if since is None else format_time(parse_date(since, now_nanoseconds())),
+    )
+    return wanted
 
 
 def _agent_command(invocation: Invocation, words: list[str] | None) -> list[str]:

@@ -52,7 +52,7 @@ def render_acp_stats(result: AcpStats, view: View) -> None:
     view.rows(
         _NUMBERS,
         ((row.agent, *map(str, row[1:7])) for row in result.agents),
-        title="Agents behind scopes acp, in all stores",
+        title="Agents behind scopes acp",
     )
     for row in result.agents:
         for word, counts in (("failed", row.failures), ("problems", row.problems)):

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from scopes.live.event_log import Event, read_events
+from scopes.clock import now
+from scopes.live.event_log import Event, Events, read_events
 from scopes.result import Note, Result
+from scopes.server.acp.event_filter import STARTS, STORE, EventFilter
 
+ALL: Final = EventFilter()
 FAILURES: Final = (  # an agent that gave no session, a way that it was asked for, a conversation that is not readable
     "start-failed", "refused", "fork-failed", "resume-failed", "load-failed", "continue-failed", "history-failed",
 )  # fmt: skip
 PROBLEMS: Final = (  # of sessions that began, and of their recording
     "fork-not-offered", "replay-differs",
     "recording-off", "recording-slow", "store-failed", "spool-failed", "spool-left", "spool-not-taken",
-    "message-shortened", "store-busy", "read-failed", "bug",
+    "branch-left", "not-done", "message-shortened", "store-busy", "read-failed", "bug",
 )  # fmt: skip
 
-_FAILED, _OFF = "store-failed", "recording-off"
+_FAILED, _SLOW, _OFF = "store-failed", "recording-slow", "recording-off"
+_ON_DISK = "it goes on when the store can be written; what waits is on disk meanwhile: nothing is lost"
+_IN_MEMORY = "what waits may be in memory only, and is lost with the process: mend that before the agent ends"
 _KEPT, _NOT_KEPT = "spooled", "spool-failed"
 _OVER = {"store-recovered", "caught-up", "spool-left", "end", "start", _OFF}
 
@@ -44,7 +49,7 @@ class AgentSessions(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpStats(Result):
-    """The sessions of each agent in all stores, the agent with the most sessions first."""
+    """The sessions of each agent, the agent with the most sessions first."""
 
     agents: tuple[AgentSessions, ...]
 
@@ -66,16 +71,29 @@ class AcpLog(Result):
     events: tuple[LoggedEvent, ...]
 
 
-def acp_stats(directory: str) -> AcpStats:
+def acp_stats(directory: str, wanted: EventFilter = ALL) -> AcpStats:
     """Count the sessions of each agent in the log of a directory; one that only failed has a row too."""
-    events = read_events(directory)
+    events = _read(directory, wanted)
     found: dict[str, Counter[str]] = {}
-    for event in _with_names(events.events):
+    for event in events.events:
         key = f"session {event.details.get('way')}" if event.name == "session" else event.name
         found.setdefault(event.agent, Counter())[key] += 1
     rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
     used = [row for row in rows if row.sessions or row.failures or row.problems]
-    return AcpStats(agents=tuple(sorted(used, key=lambda row: (-row.sessions, row.agent))), notes=events.notes)
+    agents = tuple(sorted(used, key=lambda row: (-row.sessions, row.agent)))
+    return AcpStats(agents=agents, notes=(*events.notes, *_waiting_notes(events.events)))
+
+
+def _read(directory: str, wanted: EventFilter) -> Events:
+    events = read_events(directory)
+    return events._replace(events=wanted.choose(_with_names(events.events)))
+
+
+def _waiting_notes(events: Sequence[Event]) -> Iterator[Note]:
+    """Yield a warning for each recording that waits for its store now."""
+    for found in _list_problems(events, now()):
+        if not found.has_ended:
+            yield Note(found.detail, found.cure)
 
 
 def _sessions_of(agent: str, counts: Counter[str]) -> AgentSessions:
@@ -97,24 +115,27 @@ def _known(counts: Counter[str], names: Iterable[str]) -> dict[str, int]:
     return {name: counts[name] for name in names if counts[name]}
 
 
-def acp_log(directory: str, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
+def acp_log(directory: str, wanted: EventFilter = ALL, *, limit: int | None = None, agent: str | None = None) -> AcpLog:
     """Return the events of the log of a directory, newest first; of one agent, if it is given, in any case.
 
     An agent says its name after its start: the events before that have it too. What could not be started has the name
     that the same command had before, or else that of its program.
     """
-    found = read_events(directory)
-    known_events = events = _with_names(found.events)
+    found = _read(directory, wanted)
+    known_events = events = found.events
     if agent is not None:
-        wanted = agent.casefold()
-        events = tuple(event for event in events if event.agent.casefold() == wanted)
+        events = tuple(event for event in events if event.agent.casefold() == agent.casefold())
     newest = events[::-1] if limit is None else events[::-1][:limit]
     notes = found.notes
     if agent is not None and not events and found.events:
         known = ", ".join(sorted({event.agent for event in known_events}))
         notes = (*notes, Note(f"the log has no event of an agent {agent!a}", f"it has: {known}"))
-    logged = (LoggedEvent(event.time, event.name, event.agent, event.pid, event.details) for event in newest)
-    return AcpLog(events=tuple(logged), notes=notes)
+    return AcpLog(events=tuple(map(_logged, newest)), notes=notes)
+
+
+def _logged(event: Event) -> LoggedEvent:
+    details = {name: value for name, value in event.details.items() if name != STORE}
+    return LoggedEvent(event.time, event.name, event.agent, event.pid, details)
 
 
 def _with_names(events: Sequence[Event]) -> tuple[Event, ...]:
@@ -124,7 +145,7 @@ def _with_names(events: Sequence[Event]) -> tuple[Event, ...]:
     by_command: dict[str, str] = {}
     latest: dict[int, int] = {}
     for place, event in enumerate(events):
-        if event.name in {"start", "start-failed"}:
+        if event.name in STARTS:
             latest[event.pid] = place
         runs.append(latest.setdefault(event.pid, place))
         if event.name == "initialize":
@@ -154,18 +175,36 @@ class RecordingProblem(NamedTuple):
     error: str
     is_on_disk: bool = False
 
+    @property
+    def detail(self) -> str:
+        """What a user reads."""
+        if self.has_ended:
+            return f"the recording of {self.agent} ended at {self.time}: {self.error}"
+        return f"the recording of {self.agent} (process {self.pid}) waits for its store: {self.error}"
+
+    @property
+    def cure(self) -> str:
+        """What to do about it."""
+        if self.has_ended:
+            return "what followed is not recorded; see scopes acp log"
+        return _ON_DISK if self.is_on_disk else _IN_MEMORY
+
 
 def recording_problems(directory: str, since: str) -> list[RecordingProblem]:
     """Return what the log of a directory says about recordings: those that ended since a time, and those that wait."""
+    return _list_problems(read_events(directory).events, since)
+
+
+def _list_problems(events: Sequence[Event], since: str) -> list[RecordingProblem]:
     waiting: dict[int, RecordingProblem] = {}
     ended = []
     kept: dict[int, bool] = {}
-    for event in read_events(directory).events:
+    for event in events:
         error = str(event.details.get("error") or "")
         problem = RecordingProblem(event.time, event.agent, event.pid, has_ended=event.name == _OFF, error=error)
         if event.name in {_KEPT, _NOT_KEPT}:
             kept[event.pid] = event.name == _KEPT
-        if event.name == _FAILED:
+        if event.name in {_FAILED, _SLOW}:  # a store that is locked is only slow
             waiting[event.pid] = problem
         elif event.name == _NOT_KEPT:  # the store may be locked only: what it takes is in memory until then
             waiting.setdefault(event.pid, problem)

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from scopes.errors import ScopesError
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
+from scopes.history.revisions import MAIN
 from scopes.history.titles import read_heading
 from scopes.live.event_log import EventLog
 from scopes.model.message import Message, Part
@@ -75,14 +76,21 @@ def list_result(repository: Repository, agent: str, params: Mapping[str, Any]) -
 
 
 def _session_info(repository: Repository, recorded: RecordedBranch) -> dict[str, Any]:
-    heading = read_heading(repository, recorded.conversation)
     info = {
         "sessionId": recorded.session,
         "cwd": recorded.cwd or "/",
-        "title": f"{recorded.conversation}/{recorded.branch}" if heading is None else heading.text,
+        "title": _title_of(repository, recorded),
         "updatedAt": read_message(repository, recorded.tip).time,
     }
     return {name: value for name, value in info.items() if value is not None}
+
+
+def _title_of(repository: Repository, recorded: RecordedBranch) -> str:
+    """Return the title of a conversation, with the name of a branch that is not main: an editor shows nothing else."""
+    heading = read_heading(repository, recorded.conversation)
+    if heading is None:
+        return f"{recorded.conversation}/{recorded.branch}"
+    return heading.text if recorded.branch == MAIN else f"{heading.text} ({recorded.branch})"
 
 
 def replay_lines(repository: Repository, recorded: RecordedBranch, session: str) -> Iterator[bytes]:

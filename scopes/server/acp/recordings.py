@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import new_uuid, now, parse_time
 from scopes.conversation.append import keep_digests, message_writers
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Busy, Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
 from scopes.history.latest import list_latest
-from scopes.history.messages import read_body, write_root_commit
+from scopes.history.messages import message_id_of, read_body, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
@@ -27,6 +27,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, sl
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.model.conversation import ACP, BranchEntry, Root
 from scopes.model.message import Message
+from scopes.server.acp.branch_position import find_position
 from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.store import refs
 from scopes.store.graph import walk_first_parents
@@ -36,7 +37,7 @@ from scopes.store.transactions import exclusive_write
 _BRANCH_REASONS = {"session": "second live session", "fork": "fork of a session"}
 _MAX_STALE = 20
 _MAX_NEWER = 50  # commits that others may have written since a failed try
-_MAX_STEPS = 1000  # commits that are searched for another session
+_TRIES = 5  # while other processes move the branch
 
 
 class Identity(NamedTuple):
@@ -69,8 +70,19 @@ class RecordedBranch(NamedTuple):
 _Found: TypeAlias = tuple[RecordedBranch, Mapping[str, Any]]  # a branch, and its entry
 
 
-class TipMoved(Exception):
-    """Another session of an agent has written to the branch since."""
+class CurrentBranch(NamedTuple):
+    """A recorded branch as it is now.
+
+    recorded: its name now, at the newest commit that the session knows. is_other: another session has written since.
+    """
+
+    recorded: RecordedBranch
+    tip: Oid
+    is_other: bool
+
+
+class _BranchMoved(Exception):
+    """Another process has moved the branch in this moment."""
 
 
 def identity_of(agent: str, cwd: object) -> Identity:
@@ -221,6 +233,30 @@ def _matches(entry: Mapping[str, Any], identity: Identity) -> bool:
     return entry.get("agent") == identity.agent and entry.get("cwd") == identity.cwd
 
 
+def find_current(
+    repository: Repository, identity: Identity, session: str, recorded: RecordedBranch, run: str
+) -> CurrentBranch | None:
+    """Return where a recorded branch is now, also if it was renamed or moved; None if it was deleted.
+
+    session: the one in the entry of the branch, if `recorded` does not say it; a branch that was renamed keeps it.
+    """
+    found = _at_position(repository, recorded, recorded.tip, run)
+    if found is not None:
+        return found
+    noted = recorded.session or session
+    branches = (each for each in list_session_branches(repository, identity.agent, noted) if each.session == noted)
+    positions = (_at_position(repository, branch, recorded.tip, run) for branch in branches)
+    return next(filter(None, positions), None)
+
+
+def _at_position(repository: Repository, branch: RecordedBranch, last: Oid, run: str) -> CurrentBranch | None:
+    tip = branch.find_tip(repository)
+    position = None if tip is None else find_position(repository, tip, last, run)
+    if tip is None or position is None:
+        return None
+    return CurrentBranch(branch._replace(tip=position.known), tip, position.is_other)
+
+
 class SessionWriter:
     """Writes the messages of one session to its branch; the first one creates the conversation if there is none.
 
@@ -248,6 +284,7 @@ class SessionWriter:
         self.forked = forked  # the session that this one is a fork of, until it has a branch of its own
         self._recorded = recorded
         self._is_noted = is_noted  # in the entry of the branch
+        self.is_unreadable = False  # the branch, when the last message was to be written
         self._tried: str | None = None  # the last message; it may be written although an error says that it is not
 
     @property
@@ -279,61 +316,80 @@ class SessionWriter:
         if self._live is not None:  # before other proxies can find the session in the entry of a branch
             with suppress(Holder):  # the editor has opened it twice: each proxy has a branch
                 self._live.hold(self.repository.path, self.identity.agent, self.session)
-        is_repeated, self._tried = self._tried == message.id, message.id
+        is_repeated, self._tried, self.is_unreadable = self._tried == message.id, message.id, False
         written = self._find_written(message) if is_repeated else None
         if written is not None:
             self._recorded, self._is_noted = written, True
             return written
-        if self._recorded is None:
+        for _ in range(_TRIES):
+            with suppress(_BranchMoved, NotFound):
+                return self._append_now(message)
+        try:
+            return self._append_now(message)
+        except _BranchMoved as error:
+            raise Busy("other processes move the branch of the session", hint="try again in a moment") from error
+
+    def leave_branch(self) -> None:
+        """Go on in a conversation of its own: the branch cannot be read."""
+        self._recorded, self.forked, self._is_noted, self.is_unreadable = None, None, False, False
+
+    @contextmanager
+    def _reading_branch(self) -> Iterator[None]:
+        try:
+            yield
+        except (Corrupt, NotFound):
+            self.is_unreadable = True
+            raise
+
+    def _append_now(self, message: Message) -> RecordedBranch:
+        """Write a message where the branch is now, or on a branch of its own if another session has written there.
+
+        Raises:
+            _BranchMoved, NotFound: it was moved or deleted meanwhile; nothing was written.
+        """
+        current = None
+        if self._recorded is not None:
+            with self._reading_branch():
+                current = find_current(self.repository, self.identity, self.session, self._recorded, self.run)
+        if current is None:
             self._recorded = self._create(message)
             return self._recorded
-        try:
-            if self.forked is not None:
-                self._begin_fork(self._recorded)
-            if not self._is_noted:
-                self._note_session(self._recorded)
-            self._recorded = self._append(self._recorded, message)
-        except TipMoved:
-            self._recorded = self._append(self._branch_off(self._recorded, "session"), message)
-        except NotFound:  # the branch was deleted meanwhile
-            if not is_deleted(self.repository, self._recorded):
-                raise
-            self._recorded = self._create(message)
+        where, tip = current.recorded, current.tip
+        reason = "fork" if self.forked is not None else "session" if current.is_other else None
+        if reason is not None:
+            where = self._branch_off(where, reason)
+            tip = where.tip
+        elif not self._is_noted:
+            self._note_session(where)
+            where = where._replace(session=self.session)
+        self._recorded, self._is_noted, self.forked = where, True, None
+        self._recorded = self._append(where, tip, message)
         return self._recorded
 
     def _find_written(self, message: Message) -> RecordedBranch | None:
         """Return the branch at a message that was written, although the disk failed then; None if it was not."""
-        branches = list_session_branches(self.repository, self.identity.agent, self.session)
-        for branch in [*branches, *([self._recorded] if self._recorded is not None else [])]:
-            tip = branch.find_tip(self.repository)
-            for commit in islice(walk_first_parents(self.repository, tip), _MAX_NEWER) if tip is not None else ():
-                with suppress(NotFound, Corrupt):
-                    if read_body(self.repository, read_commit(self.repository, commit)).id == message.id:
+        known = [self._recorded] if self._recorded is not None else []
+        with suppress(NotFound, Corrupt):  # of a branch that cannot be read
+            branches = list_session_branches(self.repository, self.identity.agent, self.session)
+            for branch in [*branches, *known]:
+                tip = branch.find_tip(self.repository)
+                for commit in islice(walk_first_parents(self.repository, tip), _MAX_NEWER) if tip is not None else ():
+                    if message_id_of(read_commit(self.repository, commit)) == message.id:
                         return branch._replace(tip=commit)
         return None
 
-    def _append(self, recorded: RecordedBranch, message: Message) -> RecordedBranch:
+    def _append(self, recorded: RecordedBranch, expected: Oid, message: Message) -> RecordedBranch:
         [write] = message_writers(self.repository, recorded.conversation, [message])
 
         def write_on(tip: Oid) -> Oid:
-            if tip != recorded.tip and self._has_other_session(tip, recorded.tip):
-                raise TipMoved
-            return write(tip)
+            if tip != expected:
+                raise _BranchMoved
+            with self._reading_branch():
+                return write(tip)
 
         oid = append_commit(self.repository, recorded.conversation, recorded.branch, message.id, write_on)
         keep_digests(self.repository, recorded.conversation, [oid])
         return recorded._replace(tip=oid)
-
-    def _has_other_session(self, tip: Oid, last: Oid) -> bool:
-        """Return True if another session has written a message between `last` and a tip."""
-        for commit in islice(walk_first_parents(self.repository, tip), _MAX_STEPS):
-            if commit == last:
-                return False
-            found = read_body(self.repository, read_commit(self.repository, commit)).extra.get(ACP)
-            run = found.get("run") if isinstance(found, dict) else None
-            if isinstance(run, str) and run != self.run:
-                return True
-        return False
 
     def _create(self, message: Message) -> RecordedBranch:
         """Create the conversation with its first message, as one operation."""
@@ -351,7 +407,7 @@ class SessionWriter:
             tx.set_directory(identity.cwd)
             tx.activate(MAIN)
             tx.commit("acp", f"record a session of {identity.agent} as {conversation}")
-        self._is_noted = True
+        self._is_noted, self.forked = True, None
         return RecordedBranch(conversation, MAIN, tip, self.session, identity.cwd)
 
     def _entry(self, entry: BranchEntry) -> BranchEntry:
@@ -370,9 +426,6 @@ class SessionWriter:
     def _note_session(self, recorded: RecordedBranch) -> None:
         """Write into the entry of the branch that this session continues it; another one may have done so already."""
         repository = self.repository
-        tip = recorded.find_tip(repository)
-        if tip is not None and tip != recorded.tip and self._has_other_session(tip, recorded.tip):
-            raise TipMoved
         before = read_metadata(repository, recorded.conversation).branches.get(
             recorded.branch, BranchEntry(created=now())
         )
@@ -383,13 +436,6 @@ class SessionWriter:
                 tx = Transaction(repository, recorded.conversation)
                 tx.set_branch_entry(recorded.branch, self._entry(before))
                 tx.commit("acp", f"continue {recorded.conversation}/{recorded.branch} with {self.identity.agent}")
-        self._is_noted = True
-
-    def _begin_fork(self, recorded: RecordedBranch) -> None:
-        """Go on on a branch of its own: the session that was forked stays on its branch, and may go on there."""
-        self._recorded = self._branch_off(recorded, "fork")
-        self.forked = None
-        self._is_noted = True
 
     def _branch_off(self, recorded: RecordedBranch, prefix: str) -> RecordedBranch:
         """Create a branch of this session at its last message: another session goes on from there, or has already."""
@@ -402,7 +448,7 @@ class SessionWriter:
             tx.create_branch(branch, recorded.tip)
             tx.set_branch_entry(branch, self._entry(entry))
             tx.commit("acp", f"continue a {_BRANCH_REASONS[prefix]} as {conversation}/{branch}")
-        return recorded._replace(branch=branch)
+        return recorded._replace(branch=branch, session=self.session)
 
     def follow(self, end: RecordedBranch) -> None:
         """Go on where an earlier run of this session ended, unless a message was written already."""
@@ -412,14 +458,11 @@ class SessionWriter:
     def set_title(self, title: str) -> None:
         """Set the title of the conversation, unless it has one."""
         recorded, repository = self._recorded, self.repository
-        if recorded is None or not title.strip() or read_metadata(repository, recorded.conversation).title is not None:
+        if recorded is None or not title.strip() or recorded.find_tip(repository) is None:
+            return
+        if read_metadata(repository, recorded.conversation).title is not None:
             return
         with exclusive_write(repository):
             tx = Transaction(repository, recorded.conversation)
             tx.set_title(" ".join(title.split()))
             tx.commit("acp", f"title of {recorded.conversation} from {self.identity.agent}")
-
-
-def is_deleted(repository: Repository, recorded: RecordedBranch) -> bool:
-    """Return True if a branch no longer exists."""
-    return repository.find_ref(refs.branch_ref(recorded.conversation, recorded.branch)) is None

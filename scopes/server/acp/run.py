@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -38,7 +39,7 @@ def run_proxy(
     sys.setswitchinterval(SWITCH_SECONDS)
     log = EventLog(connection.log_directory, agent=target.agent or target.program)
     threading.excepthook = lambda failure: log.write("bug", error=f"{failure.exc_type.__name__}: {failure.exc_value}")
-    log.write("start", program=target.program, command=target.command)
+    log.write("start", program=target.program, command=target.command, store=os.path.realpath(target.store_path))
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
     left = LeftInSpool(target, connection.log_directory, log)
     live = LiveSessions(log)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scopes.code_links.record_commits import has_commits, record_turn
-from scopes.errors import Busy, Invalid, ScopesError
+from scopes.errors import Busy, Corrupt, Invalid, NotFound, ScopesError
 from scopes.history.conversations import read_uuid
 from scopes.live.event_log import EventLog
 from scopes.model.codec import encode
@@ -27,6 +27,7 @@ MAX_WAITING_BYTES = 64 << 20  # of messages that are neither in the store nor in
 _RETRY_SECONDS = 0.1  # between two waits for a lock, each of which takes long
 _FIRST_FAILURE_SECONDS = 1.0  # until the next try of a store that cannot be written; twice as long after each one
 _MAX_FAILURE_SECONDS = 30.0
+_FAILURES_OF_BRANCH = 2  # after which a session leaves a branch that cannot be read
 _LAST_TRIES = 3  # after the end of the agent
 _LAST_TRY_SECONDS = 0.5
 
@@ -171,11 +172,23 @@ class StoreWriter:
             except (ScopesError, OSError) as error:
                 failures += 1
                 self._delay = error
+                if isinstance(error, (NotFound, Corrupt)) and self._go_on_without(work, error, failures):
+                    return
                 self._wait_for_store(error, failures)
             else:
                 self._delay = None
                 self._recover()
                 return
+
+    def _go_on_without(self, work: _Work, error: ScopesError, failures: int) -> bool:
+        """Leave a branch that cannot be read; return True if nothing is left to do: a retry would end the same way."""
+        if work.message is None:
+            self._log.write("not-done", error=error.message)
+            return True
+        if failures >= _FAILURES_OF_BRANCH and work.writer is not None and work.writer.is_unreadable:
+            self._log.write("branch-left", session=work.writer.session, error=error.message, hint=error.hint)
+            work.writer.leave_branch()
+        return False
 
     def _wait_for_store(self, error: Exception, failures: int) -> None:
         """Wait before the next try of a store that cannot be written, which is in the spool meanwhile."""

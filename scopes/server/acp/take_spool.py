@@ -13,8 +13,10 @@ from scopes.ids import Oid
 from scopes.live.event_log import EventLog
 from scopes.model.conversation import ACP
 from scopes.server.acp.recordings import (
+    CurrentBranch,
     RecordedBranch,
     SessionWriter,
+    find_current,
     find_session,
     list_session_branches,
 )
@@ -116,19 +118,16 @@ def _find_written(repository: Repository, first: SpooledMessage) -> tuple[set[st
 def _candidates(repository: Repository, first: SpooledMessage) -> Iterator[RecordedBranch]:
     """Yield the branches of a session: the one it was on, and others, if the proxy has changed to one."""
     yield from list_session_branches(repository, first.identity.agent, first.session)
-    current = _current(repository, first.recorded)
+    current = _find_current(repository, first)
     if current is not None:
-        yield current
+        yield current.recorded._replace(tip=current.tip)
 
 
-def _current(repository: Repository, recorded: RecordedBranch | None) -> RecordedBranch | None:
-    """Return a branch where it is now; None if it is gone, or another one by that name."""
-    if recorded is None:
+def _find_current(repository: Repository, first: SpooledMessage) -> CurrentBranch | None:
+    """Return where the branch is now that the session was on; None if it is gone, or there was none."""
+    if first.recorded is None:
         return None
-    tip = recorded.find_tip(repository)
-    if tip is None or recorded.tip not in walk_first_parents(repository, tip):
-        return None
-    return recorded._replace(tip=tip)
+    return find_current(repository, first.identity, first.session, first.recorded, first.run)
 
 
 def _walk_run(repository: Repository, branch: RecordedBranch, first: SpooledMessage) -> Iterator[tuple[Oid, str]]:
@@ -156,7 +155,7 @@ def _find_start(repository: Repository, first: SpooledMessage, ends: Ends) -> Re
     """Return where the session began; None if it is a new conversation."""
     notes = first.message.extra.get(ACP)
     is_continued = isinstance(notes, dict) and notes.get("start") in {"load", "resume"}
-    if first.recorded is not None and _current(repository, first.recorded) is not None:
+    if first.recorded is not None and _find_current(repository, first) is not None:
         end = ends.get((first.identity.agent, first.session)) if is_continued else None
         return first.recorded if end is None else first.recorded.moved_on(repository, end)
     session = first.session if is_continued else first.forked

@@ -52,6 +52,14 @@ def test_sessions_are_listed_newest_first_and_by_directory(desk, tmp_path):
     assert here["updatedAt"].endswith("Z")
 
 
+def test_a_fork_has_the_name_of_its_branch_in_its_title(desk):
+    """The list of an editor had the same title for all branches of a conversation."""
+    desk.run("settings")
+    desk.run("aside", options=["--fork"])
+    editor = desk.editor("--emulate")
+    assert {each["title"] for each in listed(editor)} == {"Login fix", "Login fix (fork/stub)"}
+
+
 def test_a_session_without_a_title_is_called_as_in_the_list_of_conversations(desk):
     desk.run("repair the  login page\nand the footer")
     editor = desk.editor("--emulate")

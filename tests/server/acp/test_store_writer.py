@@ -7,14 +7,19 @@ import threading
 
 import pytest
 
+from scopes.conversation.delete import delete
 from scopes.errors import Inaccessible
 from scopes.history.handles import StoreHandle
+from scopes.history.messages import read_message
+from scopes.history.metadata import read_metadata
+from scopes.ids import Oid
 from scopes.live.event_log import EventLog, read_events
 from scopes.model.message import Author, Message, text_parts
 from scopes.server.acp import recordings, store_writer
 from scopes.server.acp.recordings import SessionWriter, identity_of
 from scopes.server.acp.spool import Spool, abandoned_file, list_spooled
 from scopes.server.acp.store_writer import StoreWriter
+from scopes.store.open_repository import open_repository
 
 FULL = Inaccessible("the disk is full")
 
@@ -179,3 +184,43 @@ def test_a_message_that_was_written_although_the_disk_failed_is_not_written_agai
     bench.run()
     assert failed
     assert bench.texts() == ["one", "two", "three"]
+
+
+def damage_tip(repository, recorded):
+    """Delete the commit at the tip of a branch, as a broken disk may."""
+    SessionWriter(repository, identity_of("other", "/other"), "o", "o", None).append(
+        message(99)
+    )  # what was read is kept
+    os.unlink(os.path.join(repository.path, "objects", recorded.tip[:2], recorded.tip[2:]))
+    return open_repository(repository.path)
+
+
+def test_a_session_whose_branch_is_damaged_goes_on_in_a_conversation_of_its_own(bench, repository):
+    recorded = bench.session.append(message(1, "one"))
+    bench.repository = damage_tip(repository, recorded)
+    bench.put(message(2, "two"), message(3, "three"))
+    bench.run()
+    assert bench.session.recorded.conversation == "conv-003"
+    texts = [m.text for m in StoreHandle(bench.repository).conversation("conv-003").branch().messages()]
+    assert texts == ["three", "two"]
+    [event] = bench.events("branch-left")
+    assert event.details["session"] == "s"
+    assert list_spooled(bench.directory) == []
+
+
+def test_a_title_of_a_conversation_that_was_deleted_meanwhile_holds_up_nothing(bench, repository):
+    bench.session.append(message(1, "one"))
+    delete(repository, "conv-001")
+    bench.writer.then(lambda: bench.session.set_title("a title"))
+    bench.put(message(2, "two"))
+    bench.run()
+    assert bench.texts() == ["two"]
+    assert read_metadata(repository, "conv-001").title is None
+
+
+def test_what_cannot_be_done_because_something_is_gone_holds_up_nothing(bench):
+    bench.writer.then(lambda: read_message(bench.repository, Oid("0" * 40)))
+    bench.put(message(1, "one"))
+    bench.run()
+    assert [event.name for event in bench.events("not-done", "store-failed")] == ["not-done"]
+    assert bench.texts() == ["one"]

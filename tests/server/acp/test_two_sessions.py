@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from scopes.conversation.append import append
+from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
@@ -72,6 +73,18 @@ def test_a_message_that_a_person_adds_meanwhile_stays_on_the_branch(desk):
     editor.close()
     assert desk.texts() == ["first", "echo: first", "a remark", "second", "echo: second"]
     assert desk.branches() == ["conv-001/main"]
+
+
+def test_a_turn_that_is_taken_back_meanwhile_stays_so_and_the_next_one_is_recorded(desk):
+    """The recording ended: the store was said to be damaged, and turns waited in the spool until the end."""
+    editor = desk.editor()
+    session = editor.open(desk.project)
+    editor.prompt(session, "first")
+    undo(desk.store, any_actor=True)
+    editor.prompt(session, "second")
+    assert desk.texts() == ["first", "second", "echo: second"], "before the end of the proxy"
+    editor.close()
+    assert desk.events("store-failed") == desk.events("recording-slow") == []
 
 
 def test_a_conversation_that_is_deleted_meanwhile_goes_on_as_a_new_one(desk):

@@ -1,0 +1,105 @@
+"""Which events of `acp.log` a user asks for: those of a store, of a conversation, from a time on.
+
+The start of a proxy says which store it writes to; the other events of its process are of the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import resolve_conversation
+from scopes.ids import ConversationId
+from scopes.live.event_log import Event
+from scopes.model.conversation import ACP
+from scopes.store.repository import Repository
+
+STORE: Final = "store"
+STARTS: Final = frozenset({"start", "start-failed"})
+
+
+class OfConversation(NamedTuple):
+    """A conversation, and the sessions of agents that were recorded in it."""
+
+    conversation: ConversationId
+    sessions: Collection[str]
+
+    def has(self, event: Event) -> bool:
+        """Return True if an event is about one of its sessions."""
+        where = str(event.details.get("where") or "")
+        return event.details.get("session") in self.sessions or where.partition("/")[0] == self.conversation
+
+
+class EventFilter(NamedTuple):
+    """What is wanted; None: everything.
+
+    store: the real path of a store; an event of an older version that names none counts as its own
+    conversation: what happened to its sessions, and to the processes that had one
+    since: a time as events have it
+    """
+
+    store: str | None = None
+    conversation: OfConversation | None = None
+    since: str | None = None
+
+    def choose(self, events: Iterable[Event]) -> tuple[Event, ...]:
+        """Return the events that are wanted, in their order."""
+        chosen = [each for run in _runs_of(events) if self._has_store(run) for each in self._of_conversation(run)]
+        return tuple(event for _, event in sorted(chosen, key=itemgetter(0)) if self._has_time(event))
+
+    def _has_store(self, run: _Run) -> bool:
+        return self.store is None or run.store in {None, self.store}
+
+    def _has_time(self, event: Event) -> bool:
+        return self.since is None or event.time >= self.since
+
+    def _of_conversation(self, run: _Run) -> list[tuple[int, Event]]:
+        of = self.conversation
+        if of is None or not any(of.has(event) for _, event in run.events):
+            return run.events if of is None else []
+        return [each for each in run.events if of.has(each[1]) or not each[1].details.keys() & {"session", "where"}]
+
+
+class _Run:
+    """The events of one process, with their numbers in the log."""
+
+    def __init__(self) -> None:
+        self.store: str | None = None
+        self.events: list[tuple[int, Event]] = []
+
+
+def _runs_of(events: Iterable[Event]) -> list[_Run]:
+    found: list[_Run] = []
+    latest: dict[int, _Run] = {}
+    for number, event in enumerate(events):
+        if event.name in STARTS or event.pid not in latest:
+            latest[event.pid] = _Run()
+            found.append(latest[event.pid])
+        run = latest[event.pid]
+        run.store = _text(event.details, STORE) or run.store
+        run.events.append((number, event))
+    return found
+
+
+def _text(details: Mapping[str, Any], name: str) -> str | None:
+    value = details.get(name)
+    return value if isinstance(value, str) else None
+
+
+def of_conversation(repository: Repository, text: str) -> OfConversation:
+    """Return the sessions that were recorded in a conversation, those that later ones continued too.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: the conversation cannot be resolved.
+    """
+    conversation = resolve_conversation(repository, text)
+    sessions: set[str] = set()
+    for entry in read_metadata(repository, conversation).branches.values():
+        found = entry.extra.get(ACP)
+        if isinstance(found, dict):
+            stale = found.get("stale")
+            each = [found.get("session"), *(stale if isinstance(stale, list) else [])]
+            sessions.update(session for session in each if isinstance(session, str))
+    return OfConversation(conversation, frozenset(sessions))
