@@ -36,13 +36,16 @@ class Node:
 def walk_tree(nodes: Sequence[Node], current: str | None) -> Iterator[Event]:
     """Yield the drafts of all nodes and an Ending; `current` is the node that the conversation is at."""
     places = _places_by_name(nodes)
+    parents = [places.get(node.parent) if node.parent is not None else None for node in nodes]
+    at = places.get(current) if current is not None else None
     keys: dict[int, str | None] = {}  # of the message of each node, or of its next ancestor with one
-    for place, parent in _parents_first(nodes, places):
+    last: str | None = None
+    for place, parent in _parents_first(parents, _path_to(at, parents)):
         node = nodes[place]
         above = None if parent is None else keys[parent]
         keys[place] = above
         if node.message is not None:
-            keys[place] = node.message.key
+            keys[place] = last = node.message.key
             node.message.parent = above
             node.message.reply_to = None if node.message.reply_to == above else node.message.reply_to
             node.message.spans |= dict.fromkeys(sorted(record.span for record in [*node.records, node.record]))
@@ -54,9 +57,13 @@ def walk_tree(nodes: Sequence[Node], current: str | None) -> Iterator[Event]:
         spans = tuple(record.span for record in [*nodes[place].records, nodes[place].record])
         if not nodes[place].taken:
             yield Unparsed(spans=spans, reason="a message that is its own ancestor")
-    at = places.get(current) if current is not None else None
-    last = next((keys[place] for place in reversed(range(len(nodes))) if keys.get(place) is not None), None)
-    yield Ending(active=(None if at is None else keys.get(at)) or last)
+    active = None if at is None else keys.get(at)
+    yield Ending(active=active if active is not None else _last_message(nodes), open=last)
+
+
+def _last_message(nodes: Sequence[Node]) -> str | None:
+    """Return the last message in the order of the source that is in the tree."""
+    return next((node.message.key for node in reversed(nodes) if node.message is not None and node.message.spans), None)
 
 
 def _places_by_name(nodes: Sequence[Node]) -> dict[str, int]:
@@ -68,20 +75,28 @@ def _places_by_name(nodes: Sequence[Node]) -> dict[str, int]:
     return places
 
 
-def _parents_first(nodes: Sequence[Node], places: dict[str, int]) -> Iterator[tuple[int, int | None]]:
-    """Yield the place of each node and of its parent, in the order of the source but after the parent.
+def _path_to(place: int | None, parents: Sequence[int | None]) -> set[int]:
+    """Return the places of a node and its ancestors."""
+    path: set[int] = set()
+    while place is not None and place not in path:
+        path.add(place)
+        place = parents[place]
+    return path
+
+
+def _parents_first(parents: Sequence[int | None], active: set[int]) -> Iterator[tuple[int, int | None]]:
+    """Yield the place of each node and of its parent, after the parent: in the order of the source, the active last.
 
     Nodes that are among their own ancestors are left out.
     """
     children: dict[int | None, list[int]] = {}
-    for place, node in enumerate(nodes):
-        parent = places.get(node.parent) if node.parent is not None else None
-        children.setdefault(parent, []).append(place)
-    waiting: list[tuple[int, int | None]] = [(place, None) for place in reversed(children.get(None, []))]
+    for place in sorted(range(len(parents)), key=lambda place: place in active):
+        children.setdefault(parents[place], []).append(place)
+    waiting = children.get(None, [])[::-1]
     while waiting:
-        place, parent = waiting.pop()
-        yield place, parent
-        waiting += [(child, place) for child in reversed(children.get(place, []))]
+        place = waiting.pop()
+        yield place, parents[place]
+        waiting += reversed(children.get(place, []))
 
 
 def _without_message(node: Node) -> Event:
