@@ -63,7 +63,7 @@ def _read_message(record: Record, message: Mapping[str, Any], role: str, agent: 
         parts += _read_attachments(metadata, parts)
     if not parts:
         return None
-    is_context = metadata.get("is_user_system_message") is True or content.get("content_type") in _CONTEXT
+    is_context = metadata.get("is_user_system_message") is True or text_field(content, "content_type") in _CONTEXT
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
     author, kind = _author_of(role, agent, injected=is_context or is_hidden)
     found = OpenMessage(key=str(record.span.offset), parent=None, author=author, kind=kind, parts=parts)

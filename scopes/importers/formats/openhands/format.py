@@ -7,6 +7,8 @@ and are read as UTC. Token counts are running totals in events of the state, whi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
+from itertools import islice
 from typing import Any
 
 from scopes.clock import parse_time
@@ -64,7 +66,7 @@ class OpenHands:
         with source.open() as stream:
             data = stream.read(min(SNIFF_BYTES, source.size))
         head = first_records(data)
-        if source.size <= SNIFF_BYTES and len(head) == 1 and not data.endswith(b"\n") and _is_event(head[0]):
+        if source.size == len(data) and len(head) == 1 and _is_event_file(data):
             hint = "join the events of the conversation, and import that: cat events/event-*.json > conversation.jsonl"
             raise CannotImport(f"{source.path}: one event of a conversation of OpenHands", hint=hint)
         reader = _Reader(head)
@@ -79,6 +81,14 @@ def _is_event(value: Mapping[str, Any]) -> bool:
     kind = text_field(value, "kind")
     named = text_field(value, "id") is not None and text_field(value, "timestamp") is not None
     return kind is not None and named and text_field(value, "source") in _SOURCES
+
+
+def _is_event_file(data: bytes) -> bool:
+    """Return True if a source is one object without an end of line, as the SDK writes the file of an event."""
+    if not data.startswith(b"{") or data.endswith(b"\n"):
+        return False
+    records = list(islice(walk_stream(BytesIO(data), len(data)), 2))
+    return len(records) == 1 and _is_event(records[0].value or {})
 
 
 class _Reader:
