@@ -137,7 +137,7 @@ class _Reader:
         elif kind in {"ObservationEvent", "UserRejectObservation", "AgentErrorEvent"}:
             self._read_result(record, value, kind)
         elif kind in _STATES:
-            if value.get("key") in {"stats", "full_state"}:
+            if text_field(value, "key") in {"stats", "full_state"}:
                 self._usage.update(object_field(value, "value"))
             self._builder.add_state(record, kind)
         else:
