@@ -155,7 +155,7 @@ def test_a_time_without_a_zone_is_utc():
     assert drafts(read(*EVENTS))[1].time == "2026-06-16T05:39:03.5Z"
 
 
-def test_what_another_agent_or_a_hook_said_for_the_user_is_injected():
+def test_messages_in_the_name_of_the_user_are_injected():
     sent = event(4, "MessageEvent", "user", sender="other", llm_message={"role": "user", "content": [text("Hi")]})
     hook = event(5, "MessageEvent", "environment", llm_message={"role": "user", "content": [text("Goal")]})
     assert [draft.author.kind for draft in drafts(read(TASK, sent, hook))] == ["human", "injected", "injected"]
