@@ -25,6 +25,7 @@ class AgentTools(NamedTuple):
     running: regular expression (MULTILINE) of an output whose process still runs
     durations: fields of a structured result, with their units per second
     file_tools: operations on files, by the name of the tool
+    file_commands: operations of a tool that does several, by its argument `command`
     file_paths: arguments, and fields of a structured result, that hold a path
     whole_texts: arguments with the whole new text of a file
     replacements: arguments with the old text, the new text, and whether to replace all occurrences
@@ -50,6 +51,7 @@ class AgentTools(NamedTuple):
     running: str = ""
     durations: Mapping[str, int] = {}
     file_tools: Mapping[str, str] = {}
+    file_commands: Mapping[str, str] = {}
     file_paths: tuple[str, ...] = ()
     whole_texts: tuple[str, ...] = ()
     replacements: tuple[tuple[str, str, str], ...] = ()
@@ -144,6 +146,24 @@ AGENT_TOOLS = {  # by format name
         shells=("bash",),
         commands=("command",),
     ),
+    "swe-agent": AgentTools(
+        file_tools={"str_replace_editor": "edit"},
+        file_commands={"view": "read"},
+        file_paths=("path",),
+        whole_texts=("file_text",),
+        replacements=(("old_str", "new_str", ""),),
+        shells=("bash",),
+        commands=("command",),
+    ),
+    "openhands": AgentTools(
+        file_tools={"file_editor": "edit", "str_replace_editor": "edit"},
+        file_commands={"view": "read"},
+        file_paths=("path",),
+        whole_texts=("file_text",),
+        replacements=(("old_str", "new_str", ""),),
+        shells=("terminal", "execute_bash"),
+        commands=("command",),
+    ),
 }
 
 DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command
@@ -158,6 +178,7 @@ PREAMBLES = tuple(tools.preamble for tools in _ALL if tools.preamble)  # one pat
 MARKUPS = tuple(tools.markup for tools in _ALL if tools.markup)
 RUNNING = tuple(tools.running for tools in _ALL if tools.running)
 FILE_TOOLS = {name: operation for tools in _ALL for name, operation in tools.file_tools.items()}
+FILE_COMMANDS = {name: operation for tools in _ALL for name, operation in tools.file_commands.items()}
 FILE_PATHS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.file_paths))
 WHOLE_TEXTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.whole_texts))
 REPLACEMENTS = tuple(dict.fromkeys(names for tools in _ALL for names in tools.replacements))

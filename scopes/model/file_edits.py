@@ -21,6 +21,7 @@ from scopes.model.agent_tools import (
     DIFFS,
     DIRECTORIES,
     EDIT_LISTS,
+    FILE_COMMANDS,
     FILE_PATHS,
     FILE_TOOLS,
     HUNK_LISTS,
@@ -134,6 +135,7 @@ def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> lis
         return []
     path = next((text for name in FILE_PATHS if (text := _text(arguments.get(name)))), None)
     operation = FILE_TOOLS.get(_text(call.fields.get("name")) or "")
+    operation = operation and FILE_COMMANDS.get(_text(arguments.get("command")) or "", operation)
     if operation is None or path is None:
         return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
     if operation == "read":

@@ -58,6 +58,7 @@ def import_(
     Without a path, imports the histories of Claude Code, Codex, Gemini CLI, Qwen Code and pi from their standard
     directories (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME and PI_CODING_AGENT_DIR are respected). The format is
     detected from the content: session files of Claude Code, Codex, Gemini CLI, Qwen Code and Pi, exports of OpenCode,
+    ChatGPT and Claude.ai (conversations.json), trajectories of SWE-agent, mini-swe-agent and ATIF, events of OpenHands,
     OpenAI message lists, and what these agents print when they run headless (claude -p, codex exec --json, gemini -p,
     opencode run, qwen -p, pi --mode json). Such a stream and the session file of the same run are one conversation, in
     any order, and each call counts once. A record that cannot be read is kept and counted. Nothing is imported twice:

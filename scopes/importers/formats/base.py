@@ -17,6 +17,7 @@ from scopes.regular_file import open_descriptor
 SNIFF_BYTES = 1 << 18
 _BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
+_ZIP = b"PK\x03\x04"  # the exports of ChatGPT and Claude.ai come as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,10 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
     for candidate in formats:
         if candidate.sniff(head):
             return candidate
+    if head.startswith(_ZIP):
+        raise CannotImport(
+            f"{source.path}: {UNKNOWN_FORMAT}: a zip archive", hint="unpack it, and import what is in it"
+        )
     if _is_agent_trace(head):
         hint = "put them into .agent-trace/traces.jsonl of the project, where scopes why reads them"
         raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: records of Agent Trace", hint=hint)

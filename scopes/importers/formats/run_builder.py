@@ -213,3 +213,8 @@ class RunBuilder:
 def time_of_milliseconds(value: object) -> str | None:
     """Return a time given in milliseconds since 1970; None if it is none."""
     return format_time(value * 1_000_000) if type(value) is int and 0 < value < _MAX_MILLISECONDS else None
+
+
+def time_of_seconds(value: float | None) -> str | None:
+    """Return a time given in seconds since 1970; None if it is none."""
+    return None if value is None else time_of_milliseconds(int(value * 1000))

@@ -78,7 +78,7 @@ def _read_object(text: str, position: int, result: MessageList) -> None:
             if text[position] not in "[{" and end - position < MAX_MEMBER:
                 result.members[key] = decode(text[position:end])
             position = end
-        position = _skip_comma(text, position, "}")
+        position = skip_comma(text, position, "}")
 
 
 def _read_array(text: str, position: int, result: MessageList) -> int:
@@ -86,13 +86,13 @@ def _read_array(text: str, position: int, result: MessageList) -> int:
     result.found = True
     position = skip_blanks(text, position)
     while text[position] != "]":
-        element = _read_element(text, position)
+        element = read_element(text, position)
         result.elements.append(element)
-        position = _skip_comma(text, element.end, "]")
+        position = skip_comma(text, element.end, "]")
     return position + 1
 
 
-def _read_element(text: str, start: int) -> Element:
+def read_element(text: str, start: int) -> Element:
     """Parse one element; an element that is well-formed but cannot be decoded gets a problem."""
     try:
         value, end = decode_first(text, start)
@@ -111,7 +111,12 @@ def _has_foreign_bytes(text: str) -> bool:
     return False
 
 
-def _skip_comma(text: str, position: int, closing: str) -> int:
+def skip_comma(text: str, position: int, closing: str) -> int:
+    """Return where the next element begins, or the closing bracket.
+
+    Raises:
+        ValueError: something else is there.
+    """
     position = skip_blanks(text, position)
     if text[position] == ",":
         return skip_blanks(text, position + 1)

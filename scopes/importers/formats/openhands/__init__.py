@@ -1,0 +1,1 @@
+"""Events of the OpenHands Software Agent SDK."""
