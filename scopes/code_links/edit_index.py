@@ -55,7 +55,7 @@ _ACTIVE: Final = """
 _LAST_MESSAGE: Final = """
     SELECT conversation.last, max(min(turn.ended, ?))
     FROM turn JOIN conversation ON conversation.number = turn.conversation
-    WHERE conversation.id = ? AND began <= ?"""
+    WHERE conversation.id = ? AND began <= ? AND ended > 0"""
 _BATCH: Final = 500  # parameters of one statement
 
 
