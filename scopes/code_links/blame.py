@@ -17,7 +17,7 @@ from scopes.code_links.project_git import ProjectGit, ProjectGitFailed, read_set
 from scopes.regular_file import UnusableFile, check_regular
 
 _OPTIONS: Final = ("blame", "-w", "-M", "-C", "--porcelain")
-_FIELDS: Final = (b"filename", b"author", b"author-time", b"summary")
+_FIELDS: Final = (b"filename", b"author", b"author-time", b"committer-time", b"summary")
 _MAX_IGNORED: Final = 1 << 20  # bytes of the file with commits to skip
 
 
@@ -30,6 +30,7 @@ class BlamedLine(NamedTuple):
     origin: int
     author: str = ""
     author_time: float = 0.0
+    commit_time: float = 0.0
     subject: str = ""
 
 
@@ -81,7 +82,6 @@ def _parse(output: bytes) -> Iterator[BlamedLine]:
 
 
 def _blamed(number: int, commit: str, origin: int, fields: Mapping[bytes, bytes]) -> BlamedLine:
-    author, time, subject = (fields.get(name, b"").decode("utf-8", "replace") for name in _FIELDS[1:])
-    return BlamedLine(
-        number, CommitId(commit), unquote_path(fields[b"filename"]), origin, author, read_seconds(time), subject
-    )
+    author, time, commit_time, subject = (fields.get(name, b"").decode("utf-8", "replace") for name in _FIELDS[1:])
+    times = read_seconds(time), read_seconds(commit_time)
+    return BlamedLine(number, CommitId(commit), unquote_path(fields[b"filename"]), origin, author, *times, subject)

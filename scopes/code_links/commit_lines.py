@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scopes.code_links.edit_index import EditIndex, IndexedEdit
 from scopes.code_links.line_hash import hash_line, hash_short
-from scopes.code_links.line_match import ANSWERED, LineMatch, context_of, hash_neighbours, match_line
+from scopes.code_links.line_match import ANSWERED, LineMatch, context_of, hash_neighbours, is_changed_line, match_line
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import AddedLine, ProjectCommit
 from scopes.ids import ConversationId
@@ -63,8 +63,7 @@ def lines_of(matched: Iterable[MatchedLine], conversation: ConversationId) -> It
     last = 0
     for each in matched:
         is_own = each.edit is not None and each.edit.conversation == conversation
-        is_changed = each.match.level == "near" and hash_short(each.line.text) is not None
-        is_short = hash_line(each.line.text) is None and not is_changed
+        is_short = hash_line(each.line.text) is None and not is_changed_line(each.line.text, each.match)
         if is_own or (last and last == each.line.number - 1 and is_short):
             last = each.line.number
             yield each.line

@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from scopes.code_links.commit_calls import made_commit
-from scopes.code_links.content_match import AFTER_SECONDS, ContentShare, match_content
+from scopes.code_links.content_match import ContentShare, match_content
 from scopes.code_links.edit_index import EditIndex, IndexedCall
+from scopes.code_links.edit_times import AFTER_SECONDS, times_of
 from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -36,14 +37,16 @@ def link_commit(
 
     recorded: links of this commit that were recorded when it was made
     """
-    shares = match_content(index, commit)
+    times = times_of(commit.author_time, recorded)
+    shares = match_content(index, commit, times)
     links = list(recorded)
     for call in index.find_commit_calls(commit.author_time):
         how = made_commit(call.call, commit.id, commit.author_time, commit.subject)
         if how is not None:
             _add_made(links, _made(index, commit, repository, call, how))
     for conversation, share in shares.items():
-        links.append(_wrote(index, commit, repository, conversation, share))
+        at = times.of(conversation)
+        links.append(_wrote(index, replace(commit, author_time=at), repository, conversation, share))
     return tuple(sorted(links, key=_order))
 
 
@@ -95,8 +98,8 @@ def _wrote(
     edits = len(share.calls)
     text = f"{share.lines:,} {plural(share.lines, 'line')} of {edits:,} {plural(edits, 'edit')}"
     quiet = index.quiet_seconds(conversation, commit.author_time, LIKELY_SECONDS)
-    is_later = quiet > AFTER_SECONDS
-    if is_later:
+    is_later = quiet is None or quiet > AFTER_SECONDS
+    if quiet is not None and is_later:
         text += f", {in_words(quiet)} after the session was last active"
     return CodeLink(
         commit=commit.id,

@@ -12,12 +12,12 @@ from math import log
 from typing import Final
 
 from scopes.code_links.edit_index import EditIndex, IndexedEdit
+from scopes.code_links.edit_times import EditTimes
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
 
-AFTER_SECONDS: Final = 5.0  # an edit may be recorded a moment after the commit
 OLDER_EDIT: Final = 0.5
 
 
@@ -31,15 +31,19 @@ class ContentShare:
     calls: set[str] = field(default_factory=set)
 
 
-def match_content(index: EditIndex, commit: ProjectCommit) -> dict[ConversationId, ContentShare]:
+def match_content(
+    index: EditIndex, commit: ProjectCommit, times: EditTimes | None = None
+) -> dict[ConversationId, ContentShare]:
     """Return the shares of all conversations that wrote lines of a commit, the largest first.
 
     Only edits of files with the same name count. Lines too short to have a hash do not count.
     """
+    if times is None:
+        times = EditTimes(commit.author_time)
     total = 0.0
     found: dict[ConversationId, ContentShare] = {}
     for name, hashes in _lines_by_name(commit).items():
-        edits = index.find_edits(hashes, name, commit.author_time + AFTER_SECONDS)
+        edits = times.find_edits(index, hashes, name)
         for value in hashes:
             by_conversation = _last_by_conversation(edits.get(value, ()))
             weight = 1 / (1 + log(max(1, len(by_conversation))))

@@ -53,9 +53,9 @@ _ACTIVE: Final = """
     SELECT 1 FROM turn JOIN conversation ON conversation.number = turn.conversation
     WHERE conversation.id = ? AND turn.turn > 0 AND began <= ? AND ended >= ? LIMIT 1"""
 _LAST_MESSAGE: Final = """
-    SELECT conversation.last, coalesce(max(min(turn.ended, ?)), 0.0)
+    SELECT conversation.last, max(min(turn.ended, ?))
     FROM turn JOIN conversation ON conversation.number = turn.conversation
-    WHERE conversation.id = ? AND began <= ?"""
+    WHERE conversation.id = ? AND began <= ? AND ended > 0"""
 _BATCH: Final = 500  # parameters of one statement
 
 
@@ -186,9 +186,14 @@ class EditIndex:
         found = self._connection.execute(_ACTIVE, (conversation, time + TOLERANCE, time - slack)).fetchone()
         return found is not None
 
-    def quiet_seconds(self, conversation: ConversationId, time: float, rest: float) -> float:
-        """Return how long a conversation had no message at a time; 0 if it went on, after not more than `rest`."""
+    def quiet_seconds(self, conversation: ConversationId, time: float, rest: float) -> float | None:
+        """Return how long a conversation had no message at a time; 0 if it went on, after not more than `rest`.
+
+        None if it had no message before.
+        """
         last, before = self._connection.execute(_LAST_MESSAGE, (time, conversation, time + TOLERANCE)).fetchone()
+        if before is None:
+            return None
         quiet = time - float(before)
         has_ended = last is None or float(last) <= time
         return quiet if has_ended or quiet > rest else 0.0

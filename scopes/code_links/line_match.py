@@ -6,13 +6,13 @@ up to six above and below it that the same commit added to the file and that hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.code_links.commit_links import LIKELY_SHARE, main_link
-from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import IndexedEdit
+from scopes.code_links.edit_times import AFTER_SECONDS, NOT_RECORDED, EditSource, EditTimes, times_of
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CodeLink
@@ -27,13 +27,6 @@ FEW_EDITS: Final = 4  # a line that at most so many edits have is evidence witho
 RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made; most older edits are not its source
 OTHER_SECONDS: Final = 48 * 3600.0  # before a commit that another conversation made
 MAX_CANDIDATES: Final = 20
-
-
-class EditSource(Protocol):
-    """What edits are looked up in: the index, or what was read from it for all lines of a file."""
-
-    def find_edits(self, hashes: Iterable[int], base_name: str, before: float) -> dict[int, list[IndexedEdit]]:
-        """Return edits by the hashes of their lines, see `EditIndex.find_edits`."""
 
 
 class LineHashes(NamedTuple):
@@ -100,6 +93,8 @@ class CommitContext(NamedTuple):
     writers: of a commit that no conversation made, such as a squash by a person: all that surely wrote lines of it
     likely_writers: of such a commit: those that likely wrote lines of it
     is_made: a call of the conversation that it belongs to made the commit
+    recorded: when each conversation was last seen making or amending it (`EditTimes`)
+    makers: those of them that are more than candidates: who amended a commit is linked to it, too
     """
 
     author_time: float
@@ -110,11 +105,18 @@ class CommitContext(NamedTuple):
     writers: frozenset[ConversationId] = frozenset()
     likely_writers: frozenset[ConversationId] = frozenset()
     is_made: bool = False
+    recorded: Mapping[ConversationId, float] = NOT_RECORDED
+    makers: frozenset[ConversationId] = frozenset()
+
+    @property
+    def times(self) -> EditTimes:
+        """Until when edits count."""
+        return EditTimes(self.author_time, self.recorded)
 
     def agrees(self, match: EditMatch) -> bool:
         """Return True if nothing contradicts an edit: it is of a linked conversation; if there is none, recent."""
         if self.linked is not None:
-            return match.edit.conversation == self.linked or match.edit.conversation in self.writers
+            return match.edit.conversation in {self.linked, *self.writers, *self.makers}
         since = self.author_time - RECENT_SECONDS if self.since is None else self.since
         return match.edit.time >= since
 
@@ -142,15 +144,23 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
         frozenset(each.conversation for each in links if not is_made and (each.role, each.level) == ("wrote", level))
         for level in ("certain", "likely")
     )
+    makers = frozenset(each.conversation for each in links if each.recorded_at and each.level != "candidate")
     return CommitContext(
-        commit.author_time, linked, contributors, rewritten=rewritten,
-        writers=writers, likely_writers=likely_writers, is_made=is_made,
+        commit.author_time, linked, contributors, rewritten=rewritten, writers=writers, likely_writers=likely_writers,
+        is_made=is_made, recorded=times_of(commit.author_time, links).recorded, makers=makers,
     )  # fmt: skip
+
+
+def is_changed_line(text: str, match: LineMatch) -> bool:
+    """Return True if a line is too short to be looked up, and edits have the lines around it, but not this one."""
+    short = hash_short(text)
+    is_near = hash_line(text) is None and match.level == "near" and short is not None
+    return is_near and not any(short in each.edit.shorts for each in match.matches)
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
     """Find the edits of a line of a file that a commit added."""
-    matches = find_matches(index, path, hashes, commit.author_time)
+    matches = find_matches(index, path, hashes, commit.times)
     level = judge(matches, commit)
     if level not in ANSWERED and commit.rewritten is not None and commit.linked is not None:
         amended = _find_amended(index, path, hashes, commit)
@@ -169,7 +179,8 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
 
 def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
     """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
-    matches = find_matches(index, path, hashes, commit.rewritten or commit.author_time)
+    times = EditTimes(commit.rewritten or commit.author_time, commit.recorded)
+    matches = find_matches(index, path, hashes, times)
     return tuple(match for match in matches if match.has_line and commit.agrees(match))
 
 
@@ -205,11 +216,11 @@ def _with_together(match: EditMatch, matches: Sequence[EditMatch], hashes: LineH
     return match._replace(together=len(hashes.neighbours & own))
 
 
-def find_matches(index: EditSource, path: str, hashes: LineHashes, author_time: float) -> list[EditMatch]:
+def find_matches(index: EditSource, path: str, hashes: LineHashes, times: EditTimes) -> list[EditMatch]:
     """Return the edits that have the line or one of its neighbours, the last one first."""
     own = (value for value in (hashes.line, hashes.short) if value is not None)
     wanted = hashes.neighbours.union(own)
-    found = index.find_edits(wanted, base_name_of(path), author_time + AFTER_SECONDS)
+    found = times.find_edits(index, wanted, base_name_of(path))
     edits = {edit.number: edit for each in found.values() for edit in each}
     matches = [_compare(edit, hashes) for edit in edits.values()]
     return sorted(matches, key=lambda match: (-match.edit.time, match.edit.number))

@@ -64,6 +64,8 @@ class CodeLink:
         role: Whether the message made the commit or wrote lines of it.
         level: How sure the link is.
         evidence: The reasons, the strongest first.
+        recorded_at: When the conversation was last seen making or amending the commit, RFC 3339; None if that is not
+            recorded, or if it only rebased or picked it.
     """
 
     commit: CommitId
@@ -75,3 +77,4 @@ class CodeLink:
     turn: int | None = None
     evidence: tuple[Evidence, ...] = ()
     turns: tuple[LinkedTurn, ...] = ()
+    recorded_at: str | None = None

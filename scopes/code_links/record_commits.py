@@ -50,7 +50,10 @@ def record_pending(repository: Repository, worktree: Worktree) -> OperationId | 
 def pending_records(worktree: Worktree, pending: Sequence[PendingCommit]) -> Iterator[CommitRecord]:
     """Yield the records of what hooks have left."""
     tail = read_tail(worktree)
-    actions = {move.new: move.action for move in tail.moves} if tail is not None else {}
+    actions: dict[str, str] = {}  # what made each commit, not what moved HEAD to it later
+    for move in () if tail is None else tail.moves:
+        if makes_commit(move.action):
+            actions.setdefault(move.new, move.action)
     facts = find_commit_facts(worktree, [each.commit for each in pending if each.commit is not None])
     for each in pending:
         for agent in each.sessions if each.commit is not None else ():

@@ -6,14 +6,14 @@ long after its commits. Time chooses only the message inside of a session that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from scopes.clock import parse_time
-from scopes.code_links.commit_record import CommitRecord
+from scopes.code_links.commit_record import CommitRecord, is_amended
 from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.link import LINK_LEVELS, CodeLink, CommitId, Evidence, LinkLevel
 from scopes.code_links.pending_commits import list_pending
@@ -80,6 +80,7 @@ class RecordedCommits:
         hooked = [each.record for each in found if each.record.recorded_by == "hook"]
         by_hook = {each.commit for each in hooked if each.session_key and self._resolve(each.session_key)}
         links: dict[ConversationId, CodeLink] = {}
+        amended: set[ConversationId] = set()
         facts: dict[ConversationId, list[RecordedFact]] = {}
         unknown: dict[str, CommitRecord] = {}
         for each in found:
@@ -92,8 +93,10 @@ class RecordedCommits:
             is_shell, call_id = each.record.recorded_by == "hook", link.evidence[0].call_id
             fact = RecordedFact(each.record.commit, each.detour, is_shell, link.turn, link.message, call_id)
             facts.setdefault(link.conversation, []).append(fact)
+            if _is_own_amend(each):
+                amended.add(link.conversation)
         worded = [with_evidence(link, facts[name]) for name, link in links.items()]
-        return RecordedLinks(_lower_rivals(worded), tuple(unknown.values()), self._records.notes)
+        return RecordedLinks(_lower_rivals(worded, amended), tuple(unknown.values()), self._records.notes)
 
     def commits_of(self, conversation: ConversationId) -> dict[CommitId, CommitRecord]:
         """Return the recorded commits of a conversation, each with its earliest record, in the order of time."""
@@ -172,6 +175,7 @@ class RecordedCommits:
             role="made",
             level=_level(record, has_hook=has_hook, has_call=has_call),
             evidence=(Evidence("recorded", call_id=call_id),),
+            recorded_at=record.at if record.is_new_commit or is_amended(record.action) else None,
         )
 
     def _resolve(self, key: str) -> tuple[ConversationId, tuple[Oid, ...]] | None:
@@ -283,12 +287,25 @@ def _join(one: CodeLink, other: CodeLink) -> CodeLink:
     """Return the surer of two links of one conversation, with the message of the other one if it has none."""
     first, second = sorted((one, other), key=lambda link: LINK_LEVELS.index(link.level))
     known = first if first.message is not None else second
-    return replace(first, message=known.message, turn=known.turn)
+    times = [link.recorded_at for link in (one, other) if link.recorded_at is not None]
+    at = max(times, key=lambda time: parse_time(time) or 0, default=None)
+    return replace(first, message=known.message, turn=known.turn, recorded_at=at)
 
 
-def _lower_rivals(links: Iterable[CodeLink]) -> tuple[CodeLink, ...]:
-    """Return links, the surest first; if several conversations are merely likely, nobody knows which one it was."""
+def _is_own_amend(found: _Found) -> bool:
+    """Return True if a hook saw a session amend the commit: others that made it before or after are no rivals."""
+    record = found.record
+    is_own = record.recorded_by == "hook" and not record.is_shared and found.detour != "same"
+    return is_own and is_amended(record.action)
+
+
+def _lower_rivals(links: Iterable[CodeLink], amended: Container[ConversationId]) -> tuple[CodeLink, ...]:
+    """Return links, the surest first; if several conversations are merely likely, nobody knows which one it was.
+
+    Those that surely amended the commit stay as they are.
+    """
     found = sorted(links, key=lambda link: (LINK_LEVELS.index(link.level), link.conversation))
-    if sum(link.level == "likely" for link in found) < 2 and not (found and found[0].level == "certain"):
+    rivals = [link for link in found if link.level == "likely" and link.conversation not in amended]
+    if len(rivals) < 2 and not (found and (found[0].level == "certain" or found[0].conversation in amended)):
         return tuple(found)
-    return tuple(replace(link, level="candidate") if link.level == "likely" else link for link in found)
+    return tuple(replace(link, level="candidate") if link in rivals else link for link in found)

@@ -12,16 +12,17 @@ from scopes.clock import format_seconds, now_nanoseconds
 from scopes.code_links.blame import BlamedLine, blame
 from scopes.code_links.commit_facts import find_commit
 from scopes.code_links.commit_links import link_commit
-from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
+from scopes.code_links.edit_times import AFTER_SECONDS
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.known_links import KnownLinks
-from scopes.code_links.line_hash import hash_line, hash_short
+from scopes.code_links.line_hash import hash_line
 from scopes.code_links.line_match import (
     CommitContext,
     context_of,
     hash_neighbours,
+    is_changed_line,
     match_line,
 )
 from scopes.code_links.link import CodeLink, CommitId
@@ -213,8 +214,7 @@ class _Explainer:
             else:
                 lines = self._explain_committed(number, each, commits.get(each.commit))
             text = self.source.lines[number - 1]
-            is_changed = lines.match.level == "near" and hash_short(text) is not None
-            found.append((lines, hash_line(text) is None and not is_changed))
+            found.append((lines, hash_line(text) is None and not is_changed_line(text, lines.match)))
         return _group(found)
 
     def _blame(self, numbers: Sequence[int]) -> dict[int, BlamedLine]:
@@ -260,7 +260,7 @@ class _Explainer:
 
     def _may_be_linked(self, line: BlamedLine) -> bool:
         """Return False for a commit before the first message: the beginnings of projects are large to read."""
-        return line.author_time + AFTER_SECONDS >= self.index.begin
+        return max(line.author_time, line.commit_time) + AFTER_SECONDS >= self.index.begin
 
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
         if commit.id not in self._contexts:

@@ -9,8 +9,8 @@ from typing import Final
 
 from scopes.code_links.commit_commands import CommitCommands, call_of
 from scopes.code_links.commit_links import main_link
-from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex, IndexedTurn
+from scopes.code_links.edit_times import AFTER_SECONDS, times_of
 from scopes.code_links.line_match import ANSWERED, EditMatch
 from scopes.code_links.link import CodeLink
 from scopes.code_links.prompts import Request, read_request
@@ -83,6 +83,7 @@ class AnswerWriter:
     def _of_edits(self, found: FoundLines, matches: Sequence[EditMatch]) -> Iterator[WhyAnswer]:
         """Yield an answer for each turn that one of the edits belongs to."""
         made = {link.conversation for link in found.links if link.role == "made"}
+        times = times_of(found.author_time, found.links)
         is_likely = found.match.level == "likely"
         seen: set[int] = set()
         for match in matches:
@@ -102,7 +103,7 @@ class AnswerWriter:
                 how=f"{_lines_in_words(match)}, {edit.tool}{_committed_by(made, match) if is_likely else ''}",
                 share=round(match.shared / match.neighbours, 3) if match.neighbours else 1.0,
                 call_id=edit.call_id,
-                seconds_before=_seconds_before(found.author_time, edit.time),
+                seconds_before=_seconds_before(times.of(edit.conversation), edit.time),
                 made=edit.conversation in made,
             )
 
@@ -152,9 +153,9 @@ class AnswerWriter:
         return self._requests[number]
 
 
-def _seconds_before(author_time: float, edit_time: float) -> float | None:
+def _seconds_before(commit_time: float, edit_time: float) -> float | None:
     """Return how long before the commit an edit was made; None if the commit was amended with it later."""
-    return max(0.0, round(author_time - edit_time, 1)) if edit_time < author_time + AFTER_SECONDS else None
+    return max(0.0, round(commit_time - edit_time, 1)) if edit_time < commit_time + AFTER_SECONDS else None
 
 
 def _wrote_too(link: CodeLink, main: CodeLink) -> bool:
@@ -166,7 +167,9 @@ def _turn_of(index: EditIndex, found: FoundLines, link: CodeLink) -> int | None:
     call = call_of(index, found.author_time, link)
     number = index.turn_of_call(link.conversation, link.evidence[0].call_id) if call is None else call.turn
     if number is None and link.turn:
-        number = index.turn_at(link.conversation, link.turn, found.author_time)
+        number = index.turn_at(
+            link.conversation, link.turn, times_of(found.author_time, found.links).of(link.conversation)
+        )
     return number
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from scopes.clock import parse_time
 from scopes.code_links.commit_lines import lines_by_path
-from scopes.code_links.content_match import AFTER_SECONDS
 from scopes.code_links.edit_index import EditIndex
+from scopes.code_links.edit_times import times_of
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CommitId
@@ -93,7 +93,7 @@ def _account(
     shorts = {line.number: hash_short(line.text) for line in lines}
     authored = parse_time(linked.facts.authored or "") or 0
     wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
-    edits = index.find_edits(wanted, base_name_of(path), authored / _SECOND + AFTER_SECONDS)
+    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, base_name_of(path))
     known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
     known_shorts = {
         value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts

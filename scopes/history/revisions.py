@@ -17,13 +17,14 @@ User text is never passed to the revision parser of libgit2: that has had memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.earlier_tips import find_tip_at, step_back
 from scopes.history.latest import list_latest
+from scopes.history.message_ids import walk_candidates
 from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.name_syntax import (
@@ -316,14 +317,15 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
     An exact branch of the latest conversation comes first, then any name in the store, then other names in the latest
     conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
     """
-    latest = find_latest_with_branch(repository, text)
+    find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
+    latest = _find_latest_with_branch(repository, text, find_latest)
     if latest is not None:
         return resolve_revision(repository, text, latest)
     try:
         return resolve_revision(repository, text)
     except NotFound as error:
         try:
-            return resolve_revision(repository, text, _resolve_latest(repository, 0))
+            return resolve_revision(repository, text, find_latest())
         except NotFound:
             raise error from None
 
@@ -337,15 +339,23 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
     Raises:
         Ambiguous: it is a prefix of several ids.
     """
-    known = _latest_first(repository, conversation_ids(repository))
+    known = conversation_ids(repository)
     if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
         return []
-    if find_latest_with_branch(repository, text) is not None:
+    candidates = _list_candidates(repository, text, known)
+    if not candidates or find_latest_with_branch(repository, text) is not None:
         return []
     try:
-        return _resolve_ids(repository, text, known)
+        return _resolve_ids(repository, text, candidates)
     except NotFound:
         return []
+
+
+def _list_candidates(repository: Repository, prefix: str, known: Sequence[ConversationId]) -> Sequence[ConversationId]:
+    """Return the conversations that may have a message, the latest first; that is looked for if there are several."""
+    if not is_message_id(prefix):
+        known = list(walk_candidates(repository, prefix, known, _tips_by_conversation(repository)))
+    return known if len(known) <= 1 else _latest_first(repository, known)
 
 
 def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> list[ConversationId]:
@@ -356,6 +366,12 @@ def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> li
 
 def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
     """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
+    return _find_latest_with_branch(repository, text, partial(_resolve_latest, repository, 0))
+
+
+def _find_latest_with_branch(
+    repository: Repository, text: str, find_latest: Callable[[], ConversationId]
+) -> ConversationId | None:
     name, _ = split_steps(text)
     head = name.partition("/")[0]
     if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
@@ -363,7 +379,7 @@ def find_latest_with_branch(repository: Repository, text: str) -> ConversationId
     if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
         return None
     try:
-        latest = _resolve_latest(repository, 0)
+        latest = find_latest()
     except NotFound:
         return None
     return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
@@ -379,7 +395,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     known = conversation_ids(repository) if not slash and could_be_id(name) else None
     if known is not None and not any(each.startswith(name) for each in known):
         try:
-            return _resolve_id(repository, name, _latest_first(repository, known))
+            return _resolve_id(repository, name, _list_candidates(repository, name, known))
         except NotFound:
             found = _find_by_other_name(repository, name, known)
             if found is not None:
@@ -445,16 +461,16 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
     return any(inside.startswith(name) for inside in known)
 
 
-def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
+def _resolve_id(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> Revision:
     """Resolve the message whose id, or the commit whose object id, has the prefix: in the first that has it."""
     return _resolve_ids(repository, prefix, conversations)[0]
 
 
-def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> list[Revision]:
+def _resolve_ids(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> list[Revision]:
     """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
     found: dict[str, list[Revision]] = {}
-    tips = _tips_by_conversation(repository)
-    for conversation in conversations:
+    tips = _tips_by_conversation(repository) if conversations else {}
+    for conversation in walk_candidates(repository, prefix, conversations, tips):
         for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:

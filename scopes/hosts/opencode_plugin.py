@@ -1,7 +1,8 @@
 """The hooks of OpenCode: a plugin of a few lines that gives the session to this program whenever it becomes idle.
 
 OpenCode keeps its sessions in a database, which only it should read, so the plugin asks it for the session and passes
-that on, in the shape of `opencode export`. Source: opencode.ai/docs/plugins (run with 1.18).
+that on, in the shape of `opencode export`. A long one goes through a file, because a pipe takes it slowly, and
+OpenCode may end at once. Source: opencode.ai/docs/plugins (run with 1.18).
 """
 
 from __future__ import annotations
@@ -26,29 +27,67 @@ _PLUGIN = Template(
     """\
 $mark
 import { spawn, spawnSync } from "node:child_process"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
+import { homedir } from "node:os"
+import { isAbsolute, join } from "node:path"
 
 const command = $command
-const waiting = new Set()
+const waiting = new Map()
+const pipeable = 1 << 20
+const state = process.env.XDG_STATE_HOME ?? ""
+const folder = join(isAbsolute(state) ? state : join(homedir(), ".local", "state"), "scopes", "hooks")
+const ours = { mode: 0o600, flag: "wx" }
+let files = 0
+
+const nextFile = () => join(folder, `opencode-$${process.pid}-$${Date.now()}-$${files++}.json`)
+
+const inputOf = (turn, file, text) => {
+  if (file) return JSON.stringify({ ...turn, export_file: file })
+  return text ? `$${JSON.stringify(turn).slice(0, -1)},"export":$${text}}` : JSON.stringify(turn)
+}
 
 process.on("exit", () => {
-  for (const turn of waiting) {
-    const stdio = ["pipe", "ignore", "ignore"]
-    spawnSync(command[0], command.slice(1), { cwd: turn.cwd, input: JSON.stringify(turn), stdio, timeout: 2000 })
+  for (const [turn, text] of waiting) {
+    let file
+    try {
+      if (text && text.length > pipeable) {
+        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        writeFileSync((file = nextFile()), text, ours)
+      }
+    } catch {
+      file = undefined
+    }
+    const options = { cwd: turn.cwd, stdio: ["pipe", "ignore", "ignore"], timeout: 2000 }
+    spawnSync(command[0], command.slice(1), { ...options, input: inputOf(turn, file, text) })
   }
 })
+
+const saveLong = async (text) => {
+  if (text.length <= pipeable) return
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const file = nextFile()
+    await writeFile(file, text, ours)
+    return file
+  } catch {}
+}
 
 export const ScopesRecorder = async ({ client, directory }) => ({
   event: async ({ event }) => {
     if (event.type !== "session.idle") return
     const id = event.properties.sessionID
     const turn = { hook_event_name: event.type, session_id: id, cwd: directory }
-    waiting.add(turn)
+    waiting.set(turn, undefined)
     try {
       const [info, messages] = await Promise.all([
         client.session.get({ path: { id } }),
         client.session.messages({ path: { id } }),
       ])
       if (!info.data || !messages.data) return
+      const text = JSON.stringify({ info: info.data, messages: messages.data })
+      waiting.set(turn, text)
+      const file = await saveLong(text)
       const child = spawn(command[0], command.slice(1), {
         cwd: directory,
         detached: true,
@@ -56,8 +95,7 @@ export const ScopesRecorder = async ({ client, directory }) => ({
       })
       child.on("error", () => {})
       child.stdin.on("error", () => {})
-      const exported = { info: info.data, messages: messages.data }
-      await new Promise((done) => child.stdin.end(JSON.stringify({ ...turn, export: exported }), done))
+      await new Promise((done) => child.stdin.end(inputOf(turn, file, text), done))
       child.unref()
     } catch {
     } finally {

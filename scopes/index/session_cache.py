@@ -2,9 +2,10 @@
 
 A new session is compared with all others: it may begin like one, or be in the store already. `@` is the conversation
 with the newest tip, perhaps among those of a project. What that needs of a conversation depends on the commit of its
-metadata alone, what it needs of a tip on that commit, and of a source on the commit of its record; so a row has one of
-these as its key, the bytes that were made of it, and a checksum of both. A row never is outdated. Rows of commits that
-no ref has any more are deleted when others are added.
+metadata alone, what it needs of a tip on that commit, and of a source on the commit of its record; the ids of its
+messages depend on all its tips, of which they have a hash. So a row has one of these as its key, the bytes that were
+made of it, and a checksum of both. A row never is outdated. Rows of commits that no ref has any more are deleted when
+others are added.
 
 Nothing here raises: if the file is missing, locked, damaged or of another store, the objects are read again.
 """
@@ -30,10 +31,10 @@ from scopes.index.database import (
     remove_unusable,
 )
 
-TABLES: Final = ("conversation", "source", "origin", "tip")
+TABLES: Final = ("conversation", "source", "origin", "tip", "ids")
 LAYOUT: Final = Layout(
     "sessions.sqlite",
-    version=2,
+    version=3,
     tables=";".join(
         f"CREATE TABLE {name} (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT"
         for name in TABLES

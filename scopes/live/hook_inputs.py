@@ -3,7 +3,8 @@
 Shapes, all JSON on standard input: Claude Code and Codex `{session_id, transcript_path, cwd, hook_event_name, ...}`,
 with `agent_transcript_path` for a sub-agent (code.claude.com/docs/en/hooks, developers.openai.com/codex/hooks, and
 codex-rs/hooks/schema/generated; `transcript_path` may be null); Gemini CLI the same with `timestamp`
-(docs/hooks/reference.md); our plugin for OpenCode `{session_id, cwd, hook_event_name, export}`. Codex gives the program
+(docs/hooks/reference.md); our plugin for OpenCode `{session_id, cwd, hook_event_name, export}`, or `export_file`
+with the path of a file that has the export. Codex gives the program
 of its older setting `notify` one argument: `{"type": "agent-turn-complete", "thread-id", "cwd", ...}`. Cursor
 `{conversation_id, generation_id, workspace_roots, hook_event_name, ...}` (cursor.com/docs/agent/hooks, documented and
 not run): the inputs of its hooks are in the file of `cursor_journal`.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
@@ -21,6 +23,7 @@ from scopes.importers.discovery import find_session_file
 from scopes.importers.formats.base import list_entries
 from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.registry import FORMATS
+from scopes.live.exported_sessions import take_session
 
 _SUB_AGENTS = "subagents"
 _OPENCODE_HINT = "opencode export {} > FILE, and then: scopes import FILE"
@@ -80,11 +83,15 @@ def _read_codex(document: Mapping[str, Any], environ: Mapping[str, str], home: s
     return turn._replace(session=thread, paths=() if found is None else (found,))
 
 
-def _read_opencode(document: Mapping[str, Any], _environ: Mapping[str, str], _home: str) -> HookTurn:
+def _read_opencode(document: Mapping[str, Any], environ: Mapping[str, str], _home: str) -> HookTurn:
     exported = document.get("export")
     turn = _turn(document, ())
+    hint = _OPENCODE_HINT.format(turn.session or "SESSION")
+    path = _path(document, "export_file")
+    if path is not None:
+        with suppress(ValueError, RecursionError):  # it ended while it wrote
+            exported = json.loads(take_session(path, environ, hint))
     if not isinstance(exported, dict):
-        hint = _OPENCODE_HINT.format(turn.session or "SESSION")
         raise Invalid(f"OpenCode ended before it had given the session {turn.session!a} to its hook", hint=hint)
     return turn._replace(exported=json.dumps(exported).encode("ascii"))
 

@@ -1,7 +1,7 @@
 """What each agent waits for at the end of a turn of a long session: its hook, with a store of many conversations.
 
 The session has 50 MB and grows by a turn before each hook. Three agents give their hook the path of a file, the plugin
-of OpenCode gives the whole session, and the hooks of Cursor keep one themselves. The limit is a tenth of a second,
+of OpenCode writes the whole session into one, and the hooks of Cursor keep one themselves. The limit is a tenth of a second,
 which people do not notice.
 """
 
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from scopes.hosts.program import program_words
 from scopes.importers.formats.cursor.names import MARK, NAME
 from scopes.live.event_log import HOOK_LOG, read_events
+from scopes.live.exported_sessions import FOLDER
 from scopes.store.discovery import state_directory
 from tests.benchmarks.stores import Speech
 from tests.benchmarks.timing import Row, Samples, by_turns, children_cpu
@@ -61,6 +62,9 @@ class _Session:
         """Return what the hook reads."""
         document = {"session_id": _NUMBER, "transcript_path": self.path, "hook_event_name": "Stop"}
         return json.dumps({**document, "cwd": self._directory}).encode()
+
+    def hand_over(self) -> None:
+        """Write what the hook reads elsewhere, if the agent has not written it before."""
 
     def _place(self, work: Workspace) -> str:
         return f"{work.new_path('session')}.jsonl"
@@ -143,11 +147,21 @@ class _Cursor(_Session):
 
 
 class _OpenCode(_Session):
-    """Only it reads its database: its plugin gives the session itself."""
+    """Only it reads its database: its plugin writes the session itself."""
 
     def __init__(self, work: Workspace, text: str) -> None:
         self._messages: list[bytes] = []
+        self._export = b""
         super().__init__(work, text)
+
+    def hand_over(self) -> None:
+        with open(self.path, "wb") as file:
+            file.write(self._export)
+
+    def _place(self, work: Workspace) -> str:
+        folder = os.path.join(_state(work), "scopes", FOLDER)
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, "opencode-1-1-1.json")
 
     def _write(self, records: list[Document]) -> None:
         self._messages += [json.dumps(record).encode() for record in records]
@@ -155,8 +169,9 @@ class _OpenCode(_Session):
     def given(self) -> bytes:
         info = {"id": "ses_1", "directory": self._directory, "title": "x", "time": {"created": 1767225600000}}
         turn = {"hook_event_name": "session.idle", "session_id": "ses_1", "cwd": self._directory}
-        head = json.dumps({**turn, "export": {"info": info}}).encode().removesuffix(b"}}")
-        return head + b', "messages": [' + b",".join(self._messages) + b"]}}"
+        head = json.dumps({"info": info}).encode().removesuffix(b"}")
+        self._export = head + b', "messages": [' + b",".join(self._messages) + b"]}"
+        return json.dumps({**turn, "export_file": self.path}).encode()
 
     def _turn(self, number: str, time_of: str, answer: str) -> list[Document]:
         texts = {"user": f"prompt {number}", "assistant": answer}
@@ -209,6 +224,7 @@ def _end_turn(session: _Session, command: list[str], environment: Mapping[str, s
     given, log = session.given(), state_directory(environment)
     before = len(read_events(log, HOOK_LOG).events)
     used, begin = children_cpu(), time.perf_counter()
+    session.hand_over()
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

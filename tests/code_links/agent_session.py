@@ -36,6 +36,15 @@ class ClaudeSession:
             "Write", {"file_path": full, "content": text}, "done", {"type": "create", "filePath": full, "content": text}
         )
 
+    def add(self, path, text):
+        """Add lines at the end of a file with the tool Edit."""
+        with open(f"{self.project.directory}/{path}", encoding="utf-8") as file:
+            old = file.read()
+        full = self.project.write(path, old + text)
+        last = old.splitlines(keepends=True)[-1]
+        given = {"file_path": full, "old_string": last, "new_string": last + text}
+        self._call("Edit", given, "done", {"filePath": full, "oldString": last, "newString": last + text})
+
     def shell(self, command):
         """Run a command in the project, and return what it printed."""
         name = f"toolu_{self.session[:4]}_{next(self.number)}"

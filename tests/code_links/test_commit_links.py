@@ -160,6 +160,13 @@ def test_after_the_end_of_a_session_its_lines_are_likely_at_most(world, project,
     assert (link.level, link.evidence[0].text) == (level, words)
 
 
+def test_before_its_first_message_a_session_was_not_quiet_since_1970(world):
+    """Its evidence then says nothing of a time, instead of 20,000 days."""
+    with world.index(write(world, "one", *range(6))) as index:
+        assert index.quiet_seconds(ConversationId("conv-001"), 1_000_000.0, 60) is None
+        assert index.quiet_seconds(ConversationId("conv-001"), 4_000_000_000.0, 60) > 0
+
+
 def test_in_a_rest_of_a_session_its_lines_are_likely_only(world, project):
     """That somebody goes on with the session on the next day does not tell who made the commit in the night."""
     session = write(world, "one", *range(6))

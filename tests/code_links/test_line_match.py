@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from scopes.code_links.edit_index import IndexedEdit
-from scopes.code_links.line_hash import hash_line
+from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.line_match import (
     FEW_EDITS,
     CommitContext,
     EditMatch,
+    LineMatch,
     context_of,
     hash_neighbours,
+    is_changed_line,
     judge,
 )
 from scopes.code_links.link import CodeLink, CommitId, Evidence
@@ -185,3 +187,34 @@ def test_a_commit_that_was_rewritten_has_the_time_of_that():
     amended = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW + HOUR, "Add")
     assert context_of(at_once, []).rewritten is None
     assert context_of(amended, []).rewritten == NOW + HOUR
+
+
+def test_a_short_line_that_no_edit_around_it_has_was_changed():
+    """`SIZE = 8`, where the session wrote `SIZE = 40`; another short line of the edit is its own."""
+    around = EditMatch(edit()._replace(shorts=frozenset({hash_short("pass")})), has_line=False, shared=3, neighbours=4)
+    near = LineMatch("near", (around,))
+    assert is_changed_line("SIZE = 8", near)
+    assert not is_changed_line("    pass", near)
+    assert not is_changed_line("SIZE = 8", LineMatch("certain", (around,)))
+
+
+@pytest.mark.parametrize("text", ["", "}", "    ", line(1)])
+def test_only_short_lines_with_a_letter_or_digit_are_called_changed(text):
+    assert not is_changed_line(text, LineMatch("near", (match(),)))
+
+
+def test_who_amended_a_commit_is_linked_to_it_as_who_made_it():
+    def made(conversation, level, recorded_at):
+        return CodeLink(
+            commit=CommitId("a" * 40), conversation=ConversationId(conversation), role="made", level=level,
+            evidence=(Evidence("recorded"),), recorded_at=recorded_at,
+        )  # fmt: skip
+
+    commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Values")
+    at = "2026-01-01T00:00:00Z"
+    links = [made("conv-001", "certain", at), made("conv-002", "likely", at), made("conv-003", "candidate", at)]
+    context = context_of(commit, links)
+    assert context.makers == {"conv-001", "conv-002"}
+    assert [judge([match(name)], context) for name in ("conv-001", "conv-002", "conv-003")] == [
+        "certain", "certain", "commit-only",
+    ]  # fmt: skip

@@ -132,6 +132,45 @@ def test_a_commit_that_an_agent_only_amended_is_likely_its_own(project, session)
     assert link.level == "likely"
 
 
+def rewrite_by_another(project, session, tmp_path, command):
+    """Let a session make a commit, and another one rewrite it; return level and time of each conversation."""
+    other = ClaudeSession(project, tmp_path / f"{OTHER}.jsonl", OTHER)
+    session.prompt("Add one")
+    session.commit("one function")
+    other.prompt("Say it better")
+    other.shell(command)
+    for each in (session, other):
+        each.import_now(project.repository)
+    project.record()
+    return {link.conversation: (link.level, link.recorded_at) for link in links_of(project, project.head()).links}
+
+
+def test_a_session_that_amended_the_commit_of_another_is_linked_too(project, session, tmp_path):
+    """Both are recorded: who made it first is no reason against who amended it."""
+    found = rewrite_by_another(project, session, tmp_path, "git commit -q --amend -m 'better words'")
+    assert {name: level for name, (level, _) in found.items()} == {"conv-001": "certain", "conv-002": "likely"}
+    assert found["conv-001"][1] <= found["conv-002"][1]
+
+
+def test_a_session_that_only_picked_the_commit_of_another_is_a_candidate(project, session, tmp_path):
+    pick = "git switch -q -c other HEAD~1 && git commit -q --allow-empty -m Empty && git cherry-pick main"
+    found = rewrite_by_another(project, session, tmp_path, pick)
+    assert found["conv-001"][0] == "certain"
+    assert found["conv-002"] == ("candidate", None)
+
+
+def test_moving_head_to_a_commit_later_does_not_hide_that_it_was_made(project, session):
+    """The last entry of the reflog with the commit is `reset: moving to`; the first one says what made it."""
+    session.prompt("Add one")
+    _, made = session.commit("one function")
+    project.commit("elsewhere")
+    project.git("reset", "-q", "--hard", made)
+    session.import_now(project.repository)
+    project.record()
+    (link,) = links_of(project, made).links
+    assert (link.level, link.recorded_at is None) == ("certain", False)
+
+
 def test_a_shell_inside_of_two_agents_makes_both_candidates(project, session, tmp_path):
     session.environment |= CODEX
     session.prompt("Add one")

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.name_syntax import could_be_id, is_short_prefix, match_prefix, parse_latest, split_steps, split_time
+from scopes.history.name_syntax import (
+    _most_similar,
+    could_be_id,
+    is_short_prefix,
+    match_prefix,
+    may_name_message,
+    parse_latest,
+    split_steps,
+    split_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +175,27 @@ def test_an_unknown_name_has_the_nearest_ones_as_its_hint(text, known, hint):
     with pytest.raises(NotFound, match=f"there is no branch '{text}'") as refusal:
         match_prefix(text, known, "branch", "the general hint")
     assert refusal.value.hint == hint
+
+
+@pytest.mark.parametrize("text", ["abcd", "k3x9", "@", "@-", "main~2", "conv-001^", "conv-001@{1}", "@{1}"])
+def test_an_id_steps_and_a_time_may_name_a_message(text):
+    assert may_name_message(text)
+
+
+@pytest.mark.parametrize("text", ["conv-00001x", "nothing-like-it", "conv-99999", "abc", "Title of it", "Abcdef", ""])
+def test_another_text_names_no_message_without_a_conversation(text):
+    assert not may_name_message(text)
+
+
+@pytest.mark.parametrize("text", ["conv-00001x", "conv-99999", "conv-12", "con-0123", "nothing-like-it", ""])
+def test_the_most_similar_of_many_numbered_names_are_those_of_difflib(text):
+    known = [f"conv-{number:03}" for number in range(1, 1200)]
+    assert _most_similar(text, known) == difflib.get_close_matches(text, known, n=3)
+
+
+NAMES = st.text("abc-01", max_size=8)
+
+
+@given(NAMES, st.lists(NAMES, max_size=20, unique=True))
+def test_the_most_similar_names_are_those_of_difflib(text, known):
+    assert _most_similar(text, known) == difflib.get_close_matches(text, known, n=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import time
 
@@ -19,7 +20,7 @@ CALL = """
 import { ScopesRecorder } from "%s"
 const client = { session: {
   get: async ({ path }) => ({ data: %s }),
-  messages: async () => ({ data: [{ info: { id: "m" }, parts: [] }] }),
+  messages: async () => ({ data: [{ info: { id: "m" }, parts: [] }, ...(%s)] }),
 } }
 const { event } = await ScopesRecorder({ client, directory: "%s" })
 await event({ event: { type: "message.updated", properties: {} } })
@@ -95,14 +96,21 @@ def test_the_configuration_directory_can_be_moved(place, tmp_path):
     assert path_of(place._replace(environ={"XDG_CONFIG_HOME": "relative"})) == path_of(place)
 
 
-def run_plugin(place, tmp_path, *words, info="{ id: path.id }"):
+WRITE = "cd '%s' && cat > $$ && mv $$ turn"
+LONG = '[{ text: "\u20ac".repeat(3000000) }]'
+
+
+def run_plugin(place, tmp_path, *words, info="{ id: path.id }", more="[]"):
     """Run the plugin in node with a session that becomes idle, and a program of ours."""
     TARGET.install(place._replace(command=words, store=None))
-    (tmp_path / "call.mjs").write_text(CALL % (path_of(place), info, tmp_path))
+    (tmp_path / "call.mjs").write_text(CALL % (path_of(place), info, more, tmp_path))
     shutil.copy(path_of(place), tmp_path / "plugin.mjs")
     text = (tmp_path / "call.mjs").read_text().replace(path_of(place), "./plugin.mjs")
     (tmp_path / "call.mjs").write_text(text)
-    return subprocess.run(["node", "call.mjs"], cwd=tmp_path, timeout=60, check=False, capture_output=True, text=True)
+    return subprocess.run(
+        ["node", "call.mjs"], cwd=tmp_path, timeout=60, check=False, capture_output=True, text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
+    )  # fmt: skip
 
 
 def wait_for(path):
@@ -115,8 +123,7 @@ def wait_for(path):
 @pytest.mark.needs_node
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_an_idle_session_is_given_to_the_program_in_the_shape_of_an_export(place, tmp_path):
-    script = f"cat > {tmp_path}/part && mv {tmp_path}/part {tmp_path}/turn"
-    done = run_plugin(place, tmp_path, "/bin/sh", "-c", script)
+    done = run_plugin(place, tmp_path, "/bin/sh", "-c", WRITE % tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     wait_for(tmp_path / "turn")
     turn = json.loads((tmp_path / "turn").read_text())
@@ -133,6 +140,32 @@ def test_a_turn_that_opencode_does_not_wait_for_is_given_without_its_session(pla
     run_plugin(place, tmp_path, "/bin/sh", "-c", f"cat > {tmp_path}/turn", info=info)
     turn = json.loads((tmp_path / "turn").read_text())
     assert turn == {"hook_event_name": "session.idle", "session_id": "ses_1", "cwd": str(tmp_path)}
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.parametrize("last", ["{}", "setImmediate(() => process.exit()) && {}"])
+def test_a_long_session_is_given_in_a_file_also_if_opencode_ends_at_once(place, tmp_path, last):
+    """The file is complete before the program is started; a pipe would be cut off when OpenCode ends."""
+    run_plugin(place, tmp_path, "/bin/sh", "-c", WRITE % tmp_path, more=f"({last}, {LONG})")
+    wait_for(tmp_path / "turn")
+    turn = json.loads((tmp_path / "turn").read_text())
+    assert (turn["session_id"], turn.get("export")) == ("ses_1", None)
+    assert os.path.dirname(turn["export_file"]) == str(tmp_path / "state" / "scopes" / "hooks")
+    assert stat.S_IMODE(os.stat(turn["export_file"]).st_mode) == 0o600
+    with open(turn["export_file"], encoding="utf-8") as file:
+        assert json.load(file)["messages"][1]["text"] == "\u20ac" * 3000000
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_a_long_session_goes_through_the_pipe_if_its_file_cannot_be_written(place, tmp_path):
+    (tmp_path / "state").write_text("no directory")
+    run_plugin(place, tmp_path, "/bin/sh", "-c", WRITE % tmp_path, more=LONG)
+    wait_for(tmp_path / "turn")
+    turn = json.loads((tmp_path / "turn").read_text())
+    assert turn["export"]["messages"][1]["text"] == "\u20ac" * 3000000
+    assert "export_file" not in turn
 
 
 @pytest.mark.needs_node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -131,6 +132,63 @@ def test_the_plugin_gives_the_session_itself():
     turn = read("opencode", OPENCODE)
     assert json.loads(turn.exported) == OPENCODE["export"]
     assert (turn.session, turn.cwd, turn.paths) == (OPENCODE["session_id"], "/work/shop", ())
+
+
+@pytest.fixture
+def handed(tmp_path):
+    """Return how to write what the plugin leaves in the directory of the hooks, and the environment of the hook."""
+    folder = tmp_path / "scopes" / "hooks"
+    folder.mkdir(parents=True)
+
+    def write(data, name="opencode-1-2-0.json"):
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    return write, {"XDG_STATE_HOME": str(tmp_path)}
+
+
+def in_file(path):
+    return {**{key: value for key, value in OPENCODE.items() if key != "export"}, "export_file": str(path)}
+
+
+def test_a_long_session_is_read_from_the_file_of_the_plugin_which_is_deleted(handed):
+    write, environ = handed
+    path = write(json.dumps(OPENCODE["export"]).encode())
+    turn = read("opencode", in_file(path), environ)
+    assert turn.exported == read("opencode", OPENCODE).exported
+    assert not path.exists()
+
+
+def test_a_file_that_the_plugin_did_not_write_is_not_deleted(handed, tmp_path):
+    write, environ = handed
+    kept = [write(b"{}", "opencode-mine.json"), tmp_path / "opencode-1-2-0.json"]
+    kept[1].write_bytes(b"{}")
+    for path in kept:
+        assert read("opencode", in_file(path), environ).exported == b"{}"
+        assert path.exists()
+
+
+def test_files_whose_hook_was_never_started_are_deleted_an_hour_later(handed):
+    write, environ = handed
+    old, new, other = (write(b"{}", f"opencode-{name}.json") for name in ("7-7-7", "8-8-8", "mine"))
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    read("opencode", in_file(write(b"{}")), environ)
+    assert [path.exists() for path in (old, new, other)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [(b'{"info": {', "OpenCode ended before it had given the session"), (None, "cannot be read: .*No such file")],
+)
+def test_a_file_that_is_not_complete_is_refused_with_the_way_to_import_the_session(handed, data, problem):
+    write, environ = handed
+    path = write(data or b"")
+    if data is None:
+        path.unlink()
+    with pytest.raises(Invalid, match=problem) as refused:
+        read("opencode", in_file(path), environ)
+    assert refused.value.hint == f"opencode export {OPENCODE['session_id']} > FILE, and then: scopes import FILE"
 
 
 def test_text_that_is_not_valid_unicode_passes():

@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.errors import NotFound
+from scopes.history.name_syntax import may_name_message
 from scopes.loading import load
 from scopes.render.mermaid_view import as_mermaid
 
@@ -65,7 +66,7 @@ def show(
     try:
         view = run_show(repository, where, recent=recent, include_hidden=include_hidden)
     except NotFound as error:
-        if "/" in where or not names_revision(repository, where):
+        if "/" in where or not may_name_message(where) or not names_revision(repository, where):
             raise
         raise NotFound(f"{where!a} is a message, not a conversation", hint=f"print it: scopes cat {where}") from error
     if form == "mermaid":

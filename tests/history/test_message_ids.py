@@ -1,0 +1,121 @@
+"""A message by a prefix of its id among many conversations: through the index, and the same without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.new import new
+from scopes.errors import NotFound
+from scopes.history import message_ids, revisions
+from scopes.history.message_ids import walk_candidates
+from scopes.history.messages import header_of
+from scopes.history.revisions import conversation_ids, find_copies, list_branch_tips, resolve_revision
+from scopes.store.repository import read_commit
+from tests.support.history import say
+from tests.support.store import open_store
+
+ALL = [f"conv-00{number}" for number in range(1, 6)]
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Return a list of the histories that were read for their ids."""
+    found = []
+    original = message_ids._encode
+
+    def encode(repository, tips):
+        found.append(tips)
+        return original(repository, tips)
+
+    monkeypatch.setattr(message_ids, "_encode", encode)
+    monkeypatch.setattr(message_ids, "_FEW", 2)
+    return found
+
+
+@pytest.fixture
+def store(repository, tmp_path, spread_ids):
+    """Make a store of five conversations with a message each."""
+    for name in ALL:
+        new(repository)
+        say(repository, name, f"the text of {name}")
+    repository.index_directory = str(tmp_path / "index")
+    return repository
+
+
+def id_of(store, conversation):
+    """Return the id of the last message of a conversation."""
+    return header_of(read_commit(store, resolve_revision(store, conversation).oid)).id
+
+
+def candidates(store, prefix):
+    tips = {name: list(list_branch_tips(store, name).values()) for name in conversation_ids(store)}
+    return list(walk_candidates(store, prefix, ALL, tips))
+
+
+def reopened(store):
+    again = open_store(store.path)
+    again.index_directory = store.index_directory
+    return again
+
+
+def test_a_prefix_leads_to_its_message_in_whatever_conversation(store, reads):
+    for name in ALL:
+        prefix = id_of(store, name)[:12]
+        assert resolve_revision(store, prefix).conversation == name
+        assert [each.conversation for each in find_copies(store, prefix)] == [name]
+
+
+def test_a_prefix_of_a_commit_does_too(store, reads):
+    oid = resolve_revision(store, "conv-004").oid
+    assert candidates(store, oid[:10]) == ["conv-004"]
+    assert resolve_revision(store, oid[:10]).oid == oid
+
+
+def test_the_ids_of_a_conversation_are_read_once(store, reads):
+    for _ in range(2):
+        with pytest.raises(NotFound):
+            resolve_revision(reopened(store), "nosuchthing")
+    assert len(reads) == len(ALL)
+
+
+def test_after_a_change_only_that_conversation_is_read_again(store, reads):
+    assert candidates(store, "nosuchthing") == []
+    del reads[:]
+    say(store, "conv-003", "one more")
+    prefix = id_of(store, "conv-003")[:12]
+    assert candidates(store, prefix) == ["conv-003"]
+    assert reads == [list(list_branch_tips(store, "conv-003").values())]
+
+
+def test_without_an_index_the_answers_are_the_same(store, reads):
+    store.index_directory = None
+    for name in ALL:
+        assert candidates(store, id_of(store, name)[:12]) == [name]
+    assert candidates(store, "nosuchthing") == []
+
+
+def test_a_whole_id_is_looked_for_in_the_first_ones_without_the_index(store, reads):
+    """Mostly it is one of the latest conversation."""
+    whole = id_of(store, "conv-005")
+    assert candidates(store, whole) == ["conv-001", "conv-002", "conv-005"]
+    del reads[:]
+    walk = walk_candidates(store, whole, ALL, {})
+    assert [next(walk), next(walk)] == ALL[:2]
+    assert reads == []
+
+
+def test_a_conversation_that_cannot_be_read_is_a_candidate(store, reads):
+    """Reading it says then what is wrong with it."""
+    tips = {name: list(list_branch_tips(store, name).values()) for name in ALL}
+    tips["conv-002"] = ["0" * 39 + "1"]
+    assert list(walk_candidates(store, "nosuchthing", ALL, tips)) == ["conv-002"]
+
+
+def test_the_latest_conversation_is_looked_for_once(store, monkeypatch):
+    """In a project it may be necessary to look at where all of ten thousand began."""
+    calls = []
+    original = revisions._resolve_latest
+    monkeypatch.setattr(revisions, "_resolve_latest", lambda *words: calls.append(words) or original(*words))
+    with pytest.raises(NotFound):
+        revisions.resolve_with_latest(store, "no-such-name")
+    assert len(calls) == 1
