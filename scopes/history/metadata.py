@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 TITLE = "title"
 ARCHIVED = "archived"
+DIRECTORY = "directory"  # where the conversation was started; it stays on this machine
 _HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
-_DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
 _MAIN = encode_component("main")
@@ -78,7 +78,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     for path, oid in walk_values(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = decode_line(read_blob(objects, oid))
-        elif path == _DIRECTORY:
+        elif path == DIRECTORY:
             directory = decode_line(read_blob(objects, oid))
         elif path == ARCHIVED:
             archived = True
@@ -103,7 +103,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
     """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
     tree = read_commit_stub(objects, commit).tree
-    directory, main = find_blob(objects, tree, _DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
+    directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork
 
@@ -206,7 +206,7 @@ def title_change(title: str | None) -> dict[str, BlobChange]:
 
 def directory_change(directory: str) -> dict[str, BlobChange]:
     """Return the change that sets the directory where the conversation was started."""
-    return {_DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
+    return {DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
 
 
 def tag_change(tag: str, oid: Oid | None) -> dict[str, BlobChange]:

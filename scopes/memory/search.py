@@ -6,6 +6,7 @@ words of the weights of the fields that contain the word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds, parse_date
@@ -53,8 +54,12 @@ class MemoryFilter:
     min_importance: int | None = None
 
 
-def search(repository: Repository, query: str, only: MemoryFilter | None = None) -> MemoryHits:
+def search(
+    repository: Repository, query: str, only: MemoryFilter | None = None, *, clear: Callable[[str], str] = str
+) -> MemoryHits:
     """Search the memory.
+
+    clear: returns a text as it is shown; nothing is found by what it hides.
 
     Raises:
         Invalid: the query has no words, or the kind, the date or the importance is not valid.
@@ -68,26 +73,29 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     if filters.min_importance is not None:
         check_importance(filters.min_importance)
     since = None if filters.since is None else parse_date(filters.since, now_nanoseconds())
-    memory = Memory(repository)
-    entries = [e for e in memory.entries if _passes(e, filters, since) and _match(e, words, filters.kind) is not None]
-    current = (e for e in walk_current_entries(repository, entries) if _passes(e, filters, since))
-    hits = [hit for hit in (_match(entry, words, filters.kind) for entry in current) if hit is not None]
+    memory, kind = Memory(repository), filters.kind
+    entries = [e for e in memory.entries if _passes(e, filters, since, clear) and _match(e, words, kind, clear)]
+    current = (e for e in walk_current_entries(repository, entries) if _passes(e, filters, since, clear))
+    hits = [hit for hit in (_match(entry, words, kind, clear) for entry in current) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 
 
-def _passes(entry: MemoryEntry, filters: MemoryFilter, since: int | None) -> bool:
+def _passes(entry: MemoryEntry, filters: MemoryFilter, since: int | None, clear: Callable[[str], str]) -> bool:
     topic = None if filters.topic is None else filters.topic.casefold()
     return (
-        filters.agent in (None, entry.agent)
-        and (topic is None or topic in map(str.casefold, entry.topics))
+        (filters.agent is None or filters.agent == clear(entry.agent))
+        and (topic is None or topic in map(str.casefold, map(clear, entry.topics)))
         and (since is None or entry.age_key[0] >= since)
         and (filters.min_importance is None or entry.importance >= filters.min_importance)
     )
 
 
-def _match(entry: MemoryEntry, words: tuple[str, ...], kind: str | None) -> MemoryHit | None:
-    fields = {name: text.casefold() for name, text in _fields(entry).items() if kind in (None, name)}
+def _match(
+    entry: MemoryEntry, words: tuple[str, ...], kind: str | None, clear: Callable[[str], str]
+) -> MemoryHit | None:
+    shown = {name: "\n".join(map(clear, texts)) for name, texts in _fields(entry).items() if kind in (None, name)}
+    fields = {name: text.casefold() for name, text in shown.items()}
     fields_by_word = [[name for name, text in fields.items() if word in text] for word in words]
     if not all(fields_by_word):
         return None
@@ -97,12 +105,12 @@ def _match(entry: MemoryEntry, words: tuple[str, ...], kind: str | None) -> Memo
     )
 
 
-def _fields(entry: MemoryEntry) -> dict[str, str]:
+def _fields(entry: MemoryEntry) -> dict[str, tuple[str, ...]]:
     return {
-        "topic": "\n".join(entry.topics),
-        "decision": "\n".join(entry.decisions),
-        "summary": entry.summary,
-        "action": "\n".join(item.text for item in entry.action_items),
-        "agent": entry.agent,
-        "conversation": f"{entry.conversation or ''}/{entry.branch or ''}",
+        "topic": entry.topics,
+        "decision": entry.decisions,
+        "summary": (entry.summary,),
+        "action": tuple(item.text for item in entry.action_items),
+        "agent": (entry.agent,),
+        "conversation": (f"{entry.conversation or ''}/{entry.branch or ''}",),
     }

@@ -49,6 +49,18 @@ def decode_component(text: str) -> str:
     return name
 
 
+def names_in_path(path: str) -> list[str]:
+    """Return the names in a path; a component that is not encoded is a name as it is."""
+    return [_decode_or_keep(component) for component in path.split("/")]
+
+
+def _decode_or_keep(component: str) -> str:
+    try:
+        return decode_component(component)
+    except Invalid:
+        return component
+
+
 def leaf(*components: str) -> str:
     """Return the path of a key from one or more names: `a/b/c=`.
 

@@ -5,12 +5,17 @@ A signature does not stay: it would be that of another commit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
+from scopes.history.messages import TO_TRAILER
 from scopes.ids import Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.store.objects import one_line
 
 _REPLACED = (b"tree ", b"parent ")
+_PERSON = compile_lazily(rb"^(author|committer) .*>(?= [0-9]+ [+-][0-9]{4}$)", re.MULTILINE)
+_RECIPIENTS = f"{TO_TRAILER}: ".encode()
 _SIGNATURES = (b"gpgsig", b"mergetag")
 
 
@@ -26,6 +31,16 @@ def edit_commit(
         lines = body.split(b"\n")
         body = b"\n".join(b"Scopes-Kind: " + kind.encode() if _is_kind(line) else line for line in lines)
     return b"\n".join([*above, *_walk_kept(head.split(b"\n"))]) + gap + body
+
+
+def edit_people(data: bytes, other: bytes) -> bytes:
+    """Return the bytes of a commit with the author, the committer and the recipients of another one; times stay."""
+    head, gap, body = data.partition(b"\n\n")
+    people = {match[1]: match[0] for match in _PERSON.finditer(other)}
+    head = _PERSON.sub(lambda match: people[match[1]], head)
+    recipients = next((line for line in other.split(b"\n") if line.startswith(_RECIPIENTS)), b"")
+    lines = (recipients if line.startswith(_RECIPIENTS) else line for line in body.split(b"\n"))
+    return head + gap + b"\n".join(lines)
 
 
 def _is_kind(line: bytes) -> bool:

@@ -6,7 +6,7 @@ machine alone, in refs/scopes/local/redacted/<root of the copy>.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,27 +14,28 @@ from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
 from scopes.history.conversations import next_conversation_id, refuse_taken
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root
-from scopes.history.metadata import read_metadata
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
+from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
 from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.transaction import Transaction
-from scopes.ids import ConversationId, MessageId, Oid, OperationId, parse_conversation_id
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, parse_conversation_id
 from scopes.model import encoding
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.message import Message
-from scopes.model.path_encoding import decode_component, encode_component
-from scopes.purge.edit_commit import edit_commit
+from scopes.model.path_encoding import decode_component, encode_component, names_in_path
+from scopes.purge.edit_commit import edit_commit, edit_people
+from scopes.purge.redacted_names import RedactedNames
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Identity, TreeEntry, format_commit, format_tree, parse_tree
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.refs import LOCAL
-from scopes.store.repository import Objects, Repository, read_data
+from scopes.store.refs import LOCAL, meta_ref
+from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import read_blob, update_tree
+from scopes.store.trees import read_blob, update_tree, walk_blobs
 
 MAPS = f"{LOCAL}redacted/"
 _MAP_FILE = "map.json"
@@ -70,15 +71,15 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
             copy = _Copy(objects, gate_of(repository, "redact"))
             for commit in walk_oldest_first(objects, source.tips.values()):
                 copy.add(commit)
-            title = read_metadata(repository, source.id).title
-            new_title = None if title is None else copy.gate.clear_name(title, "the title")
+            names = _Names(copy.gate, read_metadata(repository, source.id), source.tips)
+            _count_left_out(repository, source.id, copy.gate)
             if copy.gate.redacted == 0:
                 raise Refused(f"{source.id} has no secret that would be masked", hint="see: scopes secrets list")
             root = _root_of(repository, source.id)
             mapped = _write_map(objects, root, copy)
         name = given or next_conversation_id(repository)
         refuse_taken(repository, name)
-        tx = _Copied(repository, name, copy).build(source.id, new_title)
+        tx = _Copied(repository, name, copy, names).build(source.id)
         map_ref = f"{MAPS}{copy.commits[root]}"
         tx.move_ref(map_ref, None, mapped)
         operation = tx.commit("redact", f"redact {source.id} as {name}")
@@ -92,6 +93,17 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         operation=operation.id,
         notes=(Note("the original is as it was", f"remove it for good: scopes purge {source.id}"),),
     )
+
+
+def _count_left_out(repository: Repository, conversation: ConversationId, gate: Gate) -> None:
+    """Let the gate count the secrets in all metadata: merge requests and names of removed tags are not in the copy."""
+    metadata = repository.find_ref(meta_ref(conversation))
+    tree = None if metadata is None else read_commit_stub(repository, Oid(metadata)).tree
+    for path, oid in walk_blobs(repository, tree) if tree is not None else ():
+        if path != DIRECTORY:  # it never leaves
+            for name in names_in_path(path):
+                gate.clear_text(name, "the metadata")
+            gate.clear(read_blob(repository, oid), "the metadata")
 
 
 def _root_of(repository: Repository, conversation: ConversationId) -> Oid:
@@ -113,35 +125,51 @@ def _write_map(objects: Objects, root: Oid, copy: _Copy) -> Oid:
     )
 
 
+class _Names:
+    """What the metadata of the copy has instead of the title and the names of the source."""
+
+    def __init__(self, gate: Gate, metadata: Metadata, branches: Iterable[BranchName]) -> None:
+        self.title = None if metadata.title is None else gate.clear_name(metadata.title, "the title")
+        parents = [each.parent for each in metadata.branches.values() if each.parent is not None]
+        self.branches = RedactedNames(gate, dict.fromkeys((*branches, *parents)), "the name of a branch")
+        self.tags = RedactedNames(gate, metadata.tags, "a tag")
+        self.agents = {each.agent: gate.clear_text(each.agent or "", "an agent") for each in metadata.branches.values()}
+
+
 class _Copied:
     """The operation that makes the copy a conversation."""
 
-    def __init__(self, repository: Repository, name: ConversationId, copy: _Copy) -> None:
+    def __init__(self, repository: Repository, name: ConversationId, copy: _Copy, names: _Names) -> None:
         self._repository = repository
         self._copy = copy
+        self._names = names
         self._tx = Transaction(repository, name)
 
-    def build(self, source: ConversationId, title: str | None) -> Transaction:
+    def build(self, source: ConversationId) -> Transaction:
         """Add the branches and the metadata of the source."""
         handle, tx, commits = StoreHandle(self._repository).conversation(source), self._tx, self._copy.commits
         metadata = read_metadata(self._repository, source)
         for name, tip in handle.tips.items():
-            tx.create_branch(name, commits[tip])
-            tx.set_branch_entry(name, self._entry(metadata.branches.get(name, BranchEntry())))
+            new = self._names.branches.branch(name) or name
+            tx.create_branch(new, commits[tip])
+            tx.set_branch_entry(new, self._entry(metadata.branches.get(name, BranchEntry())))
         for tag, oid in metadata.tags.items():
             if oid in commits:
-                tx.set_tag(tag, commits[oid])
-        if title is not None:
-            tx.set_title(title)
+                tx.set_tag(self._names.tags.tag(tag), commits[oid])
+        if self._names.title is not None:
+            tx.set_title(self._names.title)
         if metadata.directory is not None:
             tx.set_directory(metadata.directory)
-        tx.activate(MAIN if MAIN in handle.tips else next(iter(handle.tips)))
+        first = MAIN if MAIN in handle.tips else next(iter(handle.tips))
+        tx.activate(self._names.branches.branch(first) or first)
         return tx
 
     def _entry(self, entry: BranchEntry) -> BranchEntry:
         """Return the entry of a branch of the copy; what is unfinished in the original is not in it."""
         fork = None if entry.fork is None else self._copy.commits.get(entry.fork)
-        return replace(entry, fork=fork, id=None, name=None, extra={})
+        agent = None if entry.agent is None else AgentName(self._names.agents[entry.agent])
+        parent = self._names.branches.branch(entry.parent)
+        return replace(entry, fork=fork, agent=agent, parent=parent, id=None, name=None, extra={})
 
 
 class _Copy:
@@ -160,21 +188,30 @@ class _Copy:
         data = read_data(self._objects, commit.oid, COMMIT)
         found = entries.get(MESSAGE_FILE)
         head = header_of(commit)
-        new, subject = b"", None
+        new, subject, message = b"", None, None
         if found is not None and not found.is_tree:
             new = self._clear_root(found.oid) if is_root(commit) else self._clear_message(head.id, found.oid)
+            message = None if is_root(commit) else decode(new)
             entries[MESSAGE_FILE] = found._replace(oid=self._objects.write(BLOB, new))
         for name, entry in entries.items():
             if entry.is_tree:
                 entries[name] = entry._replace(oid=self._clear_tree(entry.oid))
-        if head.id in self.messages:
-            subject = decode(new).text.strip() or NO_TEXT
+        if message is not None and (head.id in self.messages or self._names_secret(data, head.id)):
+            data = edit_people(data, format_message_commit(commit.tree, (), message, commit.time))
+        if message is not None and head.id in self.messages:
+            subject = message.text.strip() or NO_TEXT
             data = data.replace(f"\nScopes-Message: {head.id}\n".encode(), self._trailer(head.id), 1)
         cleared = self.gate.clear_name(subject or commit.subject, f"message {head.id}")
         tree = self._objects.write(TREE, format_tree(entries.values()))
         parents = [self.commits[parent] for parent in commit.parents]
         subject = None if cleared == commit.subject else cleared
         self.commits[commit.oid] = self._objects.write(COMMIT, edit_commit(data, tree, parents, subject=subject))
+
+    def _names_secret(self, data: bytes, name: MessageId) -> bool:
+        """Return True if there is a secret in the author or the recipients of a commit."""
+        head, _, body = data.partition(b"\n\n")
+        lines = head + b"\n" + body.partition(b"\n")[2]
+        return self.gate.clear(lines, f"message {name}").data != lines
 
     def _trailer(self, message: MessageId) -> bytes:
         return f"\nScopes-Message: {self.messages[message]}\n".encode()

@@ -55,9 +55,10 @@ _WAYS: Final = (
     rf"(?<=\^)(?:\[{_SEQUENCE}|@)",
     r"(?<=\x00)",
 )
-_BASES: Final = (
-    ("unicode", 16), ("long", 16), ("hex", 16), ("octal", 8), ("percent", 16), ("percent_u", 16), ("quoted", 16),
-)  # fmt: skip
+NO_USUAL_ESCAPE: Final = r"(?!(?<=\\)[^\\uUx0-2eE/_.-])"  # told at once of `\n` and `\"`, which are most of JSON
+_BASES: Final = {
+    "unicode": 16, "long": 16, "hex": 16, "octal": 8, "percent": 16, "percent_u": 16, "quoted": 16,
+}  # fmt: skip
 
 
 def _text_pattern() -> str:
@@ -66,7 +67,7 @@ def _text_pattern() -> str:
     others = rf"(?<={_HIDDEN}){_SHOWN_SEQUENCE}|(?<=[{invisible}{_TAGS}])|(?<=[{dashes}])(?P<dash>)"
     others += rf"|(?<=[{wide}])(?P<wide>)|(?<=\x9b){_C1_COLOR}"
     first = rf"[\\%=\x1b^\x00\x9b{_HIDDEN}{invisible}{_TAGS}{dashes}{wide}]"
-    return rf"{first}(?:{'|'.join(_WAYS)}|{others})".replace("WIDE", "\uf000-\uffff")
+    return rf"{first}{NO_USUAL_ESCAPE}(?:{'|'.join(_WAYS)}|{others})".replace("WIDE", "\uf000-\uffff")
 
 
 def _set_of(ranges: tuple[str, ...]) -> str:
@@ -81,7 +82,8 @@ def _byte_pattern() -> bytes:
     ways += [rb"(?P<%b>%b)" % (name, b"|".join(map(_range_in_bytes, each))) for name, each in _REPLACED]
     first = {each[0].encode()[0] for each in (*_INVISIBLE, *_DASHES, *_WIDE, _TAGS)}
     signs = b"".join(rb"\x%02x" % code for code in sorted(first))
-    return (rb"[\\%%=\x1b^\x00\xef%b](?:%b)" % (signs, b"|".join(ways))).replace(b"WIDE", rb"\xef")
+    start = rb"[\\%%=\x1b^\x00\xef%b]%b" % (signs, NO_USUAL_ESCAPE.encode())
+    return (rb"%b(?:%b)" % (start, b"|".join(ways))).replace(b"WIDE", rb"\xef")
 
 
 _REPLACED: Final = ((b"dash", _DASHES), (b"wide", _WIDE))
@@ -128,22 +130,30 @@ def is_decodable(text: str) -> bool:
 
 
 def character_of(match: re.Match[str]) -> str:
-    """Return the character that a match of the pattern stands for; an empty text if it is to be left out."""
-    if match["dash"] is not None or match["dash_code"]:
-        return "-"
-    if match["wide"] is not None:
+    """Return the character that a match of the pattern stands for; an empty text if it is to be left out.
+
+    A match has one group, which says what it is, or none.
+    """
+    group = match.lastgroup
+    if group is None:
+        return ""
+    if group == "wide":
         return chr(ord(match[0]) - _WIDE_SHIFT)
-    if match["wide_code"]:
-        return chr(int(match["wide_code"], 16) + 0x20)
-    return next((chr(int(match[name], base)) for name, base in _BASES if match[name]), "")
+    return _character_of_code(group, match[group])
 
 
 def byte_of(match: re.Match[bytes]) -> bytes:
     """Return the same for UTF-8."""
-    if match["dash"] or match["dash_code"]:
-        return b"-"
-    if match["wide"]:
+    group = match.lastgroup
+    if group is None:
+        return b""
+    if group == "wide":
         return chr(ord(match[0].decode()) - _WIDE_SHIFT).encode()
-    if match["wide_code"]:
-        return bytes((int(match["wide_code"], 16) + 0x20,))
-    return next((bytes((int(match[name], base),)) for name, base in _BASES if match[name]), b"")
+    return _character_of_code(group, match[group]).encode()
+
+
+def _character_of_code(group: str, code: str | bytes) -> str:
+    """Return the ASCII character of what a group has matched."""
+    if group in {"dash", "dash_code"}:
+        return "-"
+    return chr(int(code, 16) + 0x20) if group == "wide_code" else chr(int(code, _BASES[group]))

@@ -13,6 +13,7 @@ from scopes.ids import ConversationId
 from scopes.result import Result
 from scopes.secret_patterns import RULES
 from scopes.secrets.allowed import AllowedSecret, read_allowed
+from scopes.secrets.cure import cures_of, place_of
 from scopes.secrets.identity import fingerprint
 from scopes.secrets.scan import FindElsewhere, FindOutside, Progress, SecretRow, list_rows, scan
 from scopes.secrets.scan_cache import ScannedConversation, read_scans
@@ -39,7 +40,10 @@ _CHECKED: Final = {
 
 
 class SecretGroup(NamedTuple):
-    """A secret with all its places: the first one, and their number; who allowed it, if somebody did, and why."""
+    """A secret with all its places: the first one, and their number; who allowed it, if somebody did, and why.
+
+    place: what has it there, in words. cure: the commands after which that conversation leaves without it
+    """
 
     id: str
     rule: str
@@ -49,6 +53,8 @@ class SecretGroup(NamedTuple):
     message: str | None
     allowed_by: str | None = None
     reason: str | None = None
+    place: str | None = None
+    cure: tuple[str, ...] = ()
 
 
 class SecretRule(NamedTuple):
@@ -82,6 +88,14 @@ class SecretExplained(Result):
     rule: SecretRule
     places: tuple[SecretRow, ...]
     allowed: AllowedSecret | None
+
+    @property
+    def cures(self) -> tuple[str, ...]:
+        """The commands after which its conversations leave without it; none if it may leave."""
+        found: dict[ConversationId, list[SecretRow]] = {}
+        for row in self.places if self.allowed is None else ():
+            found.setdefault(row.conversation, []).append(row)
+        return tuple(cure for conversation, rows in found.items() for cure in _cures(conversation, rows))
 
 
 def list_secrets(
@@ -159,13 +173,19 @@ def _group(rows: Iterable[SecretRow], allowed: Mapping[str, AllowedSecret]) -> I
         places.setdefault(row.id, []).append(row)
     for name, found in sorted(places.items(), key=lambda item: (-len(item[1]), item[0])):
         entry, first = allowed.get(name), found[0]
+        there = [row for row in found if row.conversation == first.conversation]
         yield SecretGroup(
             name, first.rule, len(found), len({row.conversation for row in found}), first.conversation, first.message,
             None if entry is None else entry.actor, None if entry is None else entry.reason,
+            place_of(first.message, first.field), _cures(first.conversation, there) if entry is None else (),
         )  # fmt: skip
     for name, entry in sorted(allowed.items()):
         if name not in places:
             yield SecretGroup(name, entry.rule, 0, 0, None, None, entry.actor, entry.reason)
+
+
+def _cures(conversation: ConversationId, rows: Iterable[SecretRow]) -> tuple[str, ...]:
+    return cures_of(conversation, ((row.message, row.field) for row in rows))
 
 
 def _walk_rules(rows: Sequence[SecretRow]) -> Iterator[SecretRule]:

@@ -177,13 +177,9 @@ class _Scanner:
         yield from places_in(document, head.id, self.identify)
 
     def _scan_names(self, conversation: ConversationId) -> Iterable[SecretPlace]:
-        """Return what the title, the tags and the entries of branches have."""
+        """Return what the title, and the names of tags and branches have."""
         metadata = read_metadata(self._repository, conversation)
-        document = {
-            "title": metadata.title,
-            "tags": list(metadata.tags),
-            "branches": {str(name): [entry.purpose, entry.agent] for name, entry in metadata.branches.items()},
-        }
+        document = {"title": metadata.title, "tags": list(metadata.tags), "branches": list(metadata.branches)}
         return places_in(document, "", self.identify)
 
     def _scan_outside(

@@ -22,7 +22,7 @@ from scopes.secret_scan.scan import RULES_VERSION
 
 _FILE: Final = "secrets.json"
 _MAX_BYTES: Final = 256 << 20
-_VERSION: Final = 2
+_VERSION: Final = 3
 """Changed with the places that a scan looks at."""
 
 

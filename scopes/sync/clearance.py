@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from scopes.errors import Invalid, ScopesError
+from scopes.errors import ScopesError
 from scopes.history.messages import (
     MESSAGE_FILE,
     NO_TEXT,
@@ -19,10 +19,11 @@ from scopes.history.messages import (
     split_message_tree,
 )
 from scopes.history.metadata import TITLE, decode_line
+from scopes.history.registers import CLOCKS
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.manifest import Manifest
-from scopes.model.path_encoding import decode_component
+from scopes.model.path_encoding import names_in_path
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
@@ -38,13 +39,17 @@ MESSAGE_PLACE: Final = "message "
 """What the place of a leak in a message begins with."""
 _AT_ONCE: Final = 1 << 18  # bytes of messages
 _CLEAN: Final = CleanTexts()
+TITLE_PLACE: Final = "the title"
+TAG_PLACE: Final = "a tag"
+BRANCH_PLACE: Final = "the name of a branch"
+_FIRST_NAME: Final = "the first name of a branch"  # which is its id on every machine
 _PLACES: Final = {
-    "tags": "a tag",
+    "tags": TAG_PLACE,
     "branches": "the entry of a branch",
     "merge-requests": "a merge request",
     "dismissed-decisions": "a dismissed decision",
-    "clocks": "the name of a tag or of a branch",
 }
+_PLACES_OF_CLOCKS: Final = {"tags": "a removed tag, which a remote has", "branches": _FIRST_NAME}
 
 
 def clear_for_push(
@@ -82,7 +87,7 @@ def inspect_metadata(objects: Objects, outgoing: Outgoing, gate: Gate) -> None:
         if outgoing.meta is None
         else [(path, read_blob(objects, oid)) for path, oid in walk_blobs(objects, outgoing.meta)]
     )
-    names = [_decode_name(each) for path, _ in values for each in path.split("/")]
+    names = [name for path, _ in values for name in names_in_path(path)]
     texts = [*names, *_texts_of(outgoing.manifest), *(decode_line(data) for path, data in values if path == TITLE)]
     if _CLEAN.may_hold([*map(_encode, texts), *(data for _, data in values)]):
         _inspect_metadata(values, gate)
@@ -169,7 +174,7 @@ def _inspect_files(
         for each in sent
         for path, blob in _list_new_files(repository, each, states, seen)
     ]
-    names = [_decode_name(component) for _, path, _ in found for component in path.split("/")]
+    names = [name for _, path, _ in found for name in names_in_path(path)]
     if _CLEAN.may_hold([*map(_encode, names), *(data for _, _, data in found)]):
         for each, path, data in found:
             _inspect_path(path, each.place, gate)
@@ -251,16 +256,23 @@ def _list_new_files(
             yield path, blob
 
 
-def _inspect_metadata(values: Iterable[tuple[str, bytes]], gate: Gate) -> None:
-    """Search all metadata; the title may be cut, and what is in a secret of a message that may leave may leave, too."""
+def _inspect_metadata(values: Sequence[tuple[str, bytes]], gate: Gate) -> None:
+    """Search all metadata; the title may be cut, and what is in a secret of a message that may leave may leave, too.
+
+    A clock is a number and a machine; its name is searched with the value that it has.
+    """
+    paths = {path for path, _ in values}
     for path, data in values:
         if path == TITLE:
-            gate.inspect_name(decode_line(data), "the title")
+            gate.inspect_name(decode_line(data), TITLE_PLACE)
             continue
         folder, _, name = path.partition("/")
-        place = _PLACES.get(folder, "the metadata")
-        _inspect_path(name, place, gate)
-        gate.inspect(data, place)
+        if folder != CLOCKS:
+            place = _PLACES.get(folder, "the metadata")
+            _inspect_path(name, BRANCH_PLACE if folder == "branches" else place, gate)
+            gate.inspect(data, place)
+        elif name not in paths:
+            _inspect_path(name, _PLACES_OF_CLOCKS.get(name.partition("/")[0], "the metadata"), gate)
 
 
 def _texts_of(manifest: Manifest) -> Iterator[str]:
@@ -272,21 +284,14 @@ def _texts_of(manifest: Manifest) -> Iterator[str]:
 
 def _inspect_manifest(manifest: Manifest, gate: Gate) -> None:
     """Search all texts of a manifest; the others are hashes and numbers."""
-    gate.inspect_name(manifest.title or "", "the title")
+    gate.inspect_name(manifest.title or "", TITLE_PLACE)
     gate.inspect_text(f"{manifest.created} {manifest.newest}", "the root")
     for key, branch in manifest.branches.items():
-        for name in dict.fromkeys((key, branch.name)):
-            gate.inspect_text(name, "the name of a branch")
+        gate.inspect_text(key, _FIRST_NAME)
+        gate.inspect_text(branch.name, BRANCH_PLACE)
 
 
 def _inspect_path(path: str, place: str, gate: Gate) -> None:
     """Search the names in a path."""
-    for component in path.split("/"):
-        gate.inspect_text(_decode_name(component), place)
-
-
-def _decode_name(component: str) -> str:
-    try:
-        return decode_component(component)
-    except Invalid:
-        return component
+    for name in names_in_path(path):
+        gate.inspect_text(name, place)

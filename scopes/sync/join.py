@@ -6,7 +6,7 @@ A join of joins is the join of all of them, so machines that have the same commi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from scopes.clock import now_milliseconds
@@ -54,14 +54,17 @@ class JoinedMetadata(NamedTuple):
     replaced: tuple[Replaced, ...] = ()
 
 
-def shared_tree(objects: Objects, metadata: Oid) -> Oid:
+def shared_tree(
+    objects: Objects, metadata: Oid, *, choose_local: Callable[[State], Iterable[str]] = lambda _state: ()
+) -> Oid:
     """Return the metadata as it goes to other machines: without local names of branches and what is only of here.
 
-    That is the directory, `local_fields` of the entries of branches, and the branches of conflicts.
+    That is the directory, `local_fields` of the entries of branches, the branches of conflicts, and the registers that
+    `choose_local` returns of a state.
     """
     state = read_state(objects, _tree_of(objects, metadata))
     working = {each for each, change in state.items() if each.startswith(BRANCHES) and _is_working_state(change.value)}
-    return write_state(objects, without_registers(state, {*LOCAL, *working}))
+    return write_state(objects, without_registers(state, {*LOCAL, *working, *choose_local(state)}))
 
 
 def _is_working_state(entry: bytes | None) -> bool:

@@ -31,6 +31,7 @@ from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
 from scopes.sync.names import RemoteName, name_on_remote, read_root_document, tracking_ref
 from scopes.sync.registers import branch_names, read_state
+from scopes.sync.removed_names import choose_removed
 
 
 class Outgoing(NamedTuple):
@@ -118,8 +119,7 @@ def plan_push(
     tracked = None if remote is None else find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
-    meta = None if metadata is None else shared_tree(objects, Oid(metadata))
-    meta = None if meta == EMPTY_TREE else meta
+    meta = None if metadata is None else _shared_metadata(repository, objects, name.root, Oid(metadata))
     local = list_branch_tips(repository, conversation) if local is None else local
     deleted: tuple[BranchName, ...] = ()
     if previous is not None and not force:
@@ -152,6 +152,12 @@ def plan_push(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
         new, deleted,
     )  # fmt: skip
+
+
+def _shared_metadata(repository: Repository, objects: Objects, root: Oid, metadata: Oid) -> Oid | None:
+    """Return the tree of the metadata as it leaves; None if nothing of it does."""
+    tree = shared_tree(objects, metadata, choose_local=lambda state: choose_removed(repository, objects, root, state))
+    return None if tree == EMPTY_TREE else tree
 
 
 def _leave_deleted(

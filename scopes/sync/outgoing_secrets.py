@@ -10,14 +10,24 @@ from scopes.history.revisions import conversation_ids
 from scopes.ids import ConversationId
 from scopes.secret_scan.clearance import Gate, Leak
 from scopes.secrets.gates import gate_of
+from scopes.secrets.identity import identify_with
 from scopes.secrets.scan import COMMIT_FIELD, ScannedMessages, SecretRow
 from scopes.secrets.scan_cache import SecretPlace
 from scopes.store.graph import walk_newest_first
 from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Repository
 from scopes.store.unwritten_objects import UnwrittenObjects
-from scopes.sync.clearance import MESSAGE_PLACE, inspect_commits, inspect_metadata
+from scopes.sync.clearance import (
+    BRANCH_PLACE,
+    MESSAGE_PLACE,
+    TAG_PLACE,
+    TITLE_PLACE,
+    inspect_commits,
+    inspect_metadata,
+)
 from scopes.sync.outgoing import Outgoing, plan_push
+
+_NAMES = frozenset((TITLE_PLACE, TAG_PLACE, BRANCH_PLACE))  # a scan lists these itself
 
 
 def find_outside_messages(
@@ -42,7 +52,10 @@ def find_outside_messages(
     without = {head.oid for head in scanned.heads if head.id not in scanned.with_secrets}
     inspect_commits(repository, commits, gate, ReadOnce(repository), without)
     inspect_metadata(objects, outgoing, gate)
-    return [_place_of(leak) for leak in gate.leaks]
+    metadata = Gate("refuse", identify_with(repository))
+    inspect_metadata(objects, outgoing, metadata)  # also what messages have: another cure is needed for it
+    leaks = dict.fromkeys((*gate.leaks, *(leak for leak in metadata.leaks if leak.place not in _NAMES)))
+    return [_place_of(leak) for leak in leaks]
 
 
 def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:

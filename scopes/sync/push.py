@@ -50,8 +50,8 @@ TRIES: Final = 5
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
-    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: push a copy without it, "
-    "which scopes redact CONV makes; let them pass this time: the same push with --allow-secrets",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: scopes secrets list has "
+    "the command that takes it out; let them pass this time: the same push with --allow-secrets",
 )
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 

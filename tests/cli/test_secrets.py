@@ -160,8 +160,9 @@ def test_every_command_knows_a_secret_outside_messages(store):
 @pytest.mark.parametrize("verb", ["allow", "explain"])
 def test_without_a_scan_before_a_secret_outside_messages_is_found(store, verb):
     """Each command scans by itself what no scan has found, and finds what a scan lists."""
-    store.run("tag", store.id, KEY)
-    store.run("tag", store.id, KEY, "--delete")
+    store.run("branch", store.id, "idea")
+    store.append("idea", "better")
+    store.run("merge-requests", "open", store.id, "--source", "idea", "--title", f"use {KEY}")
     name = identify_with(open_store(store.store))("stripe-key", KEY)
     store.run("secrets", verb, name)
     assert store.run_main("secrets", verb, "0" * 12).returncode == 4

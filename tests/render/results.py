@@ -1511,8 +1511,13 @@ SAMPLES = {
         "nothing-found": SecretsScanned(conversations=1, unchanged=1, messages=0, size_bytes=0, secrets=()),
         "list": SecretList(
             secrets=(
-                SecretGroup(SECRET, "github-token", 2, 1, CONVERSATION, PROMPT.id),
-                SecretGroup(SECRET[::-1], "jwt", 1, 1, CONVERSATION, None, "carol", "the sample of the documentation"),
+                SecretGroup(
+                    SECRET, "github-token", 2, 1, CONVERSATION, PROMPT.id,
+                    place="message", cure=(f"scopes redact {CONVERSATION}",),
+                ),
+                SecretGroup(
+                    SECRET[::-1], "jwt", 1, 1, CONVERSATION, None, "carol", "the sample of the documentation", "title",
+                ),
                 SecretGroup("0" * 32, "stripe-key", 0, 0, None, None, "carol"),
             )
         ),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scopes.secret_scan import prefilter
+from scopes.secret_scan.escapes import BYTE_PATTERN, NO_USUAL_ESCAPE, TEXT_PATTERN, byte_of, character_of
 from scopes.secret_scan.scan import scan_document, scan_text
+from tests.support.examples import examples
 from tests.support.planted import FORMS, KINDS, MISSED, encoded, in_json
 
 ENGINES = ["re", "re2"]
@@ -88,3 +93,20 @@ def test_a_secret_is_found_behind_what_a_prompt_or_a_subject_has_for_a_control_c
         text = FORMS[form](secret).replace("\0", nul).replace("\x1b", escape)
         assert [each.rule for each in scan_text(text)] == [kind], text
         assert prefilter.may_hold_secret(json.dumps({"text": text}, ensure_ascii=False).encode()), text
+
+
+PIECES = [
+    "\\", "n", '"', "t", "u", "U", "x", "0", "002d", "2d", "e", "E", "[", "1;31m", "]8;;", "\x07", "%", "=", "^", "@",
+    "\n", "\x1b", "\x00", "\x9b", "\ufffd", "\u00ad", "\u2010", "\uff21", "\uff3f", "/", "_", ".", "-", "5F", "a",
+]  # fmt: skip
+
+
+@given(text=st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
+@settings(max_examples=examples(2400), deadline=None)
+def test_the_usual_escapes_of_json_are_left_as_they_are_before_any_other_test(text):
+    r"""That `\n` and `\"` are told at once makes decoding fast, and changes nothing of what it returns."""
+    in_text, in_bytes = TEXT_PATTERN, BYTE_PATTERN
+    assert NO_USUAL_ESCAPE in in_text
+    slow_text, slow_bytes = in_text.replace(NO_USUAL_ESCAPE, ""), in_bytes.replace(NO_USUAL_ESCAPE.encode(), b"")
+    assert re.sub(slow_text, character_of, text) == re.sub(in_text, character_of, text)
+    assert re.sub(slow_bytes, byte_of, text.encode()) == re.sub(in_bytes, byte_of, text.encode())

@@ -28,7 +28,7 @@ from scopes.store.refs import REMOTES, meta_ref
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.sync.join import join_metadata, shared_tree, write_received
-from scopes.sync.registers import join_states, read_state, write_state
+from scopes.sync.registers import join_states, read_state, without_registers, write_state
 from tests.support.examples import examples
 from tests.support.random_ids import spread_ids
 from tests.support.store import git, make_store, open_store
@@ -208,3 +208,15 @@ def test_no_branch_is_lost_and_none_has_the_name_of_another(machines, history):
     folded = [name.casefold() for name in names]
     assert len(set(folded)) == len(folded)
     assert not any(other.startswith(f"{name}/") for name in folded for other in folded)
+
+
+@SLOW
+@given(history=HISTORIES)
+def test_without_removed_names_what_leaves_is_a_part_of_the_whole(machines, history):
+    """A removed name that no remote has may stay here: whoever joins the rest and the whole has the whole."""
+    store, commits = drawn(machines, history)
+    ours, theirs, _ = (read_state(store, read_commit(store, oid).tree) for oid in commits)
+    part = without_registers(ours, [register for register, change in ours.items() if change.value is None])
+    assert join_states(part, ours) == ours
+    assert join_states(join_states(theirs, part), ours) == join_states(theirs, ours)
+    assert join_states(part, theirs).items() >= {each: theirs[each] for each in theirs.keys() - part.keys()}.items()

@@ -13,7 +13,7 @@ from scopes.conversation.tag import tag
 from scopes.errors import Invalid
 from scopes.history.messages import plain_message, read_below, write_commit_over, write_message_blob
 from scopes.history.revisions import list_branch_tips
-from scopes.history.transaction import RefTransaction, Transaction
+from scopes.history.transaction import RefTransaction
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.gates import gate_of
@@ -297,18 +297,6 @@ def test_a_secret_in_a_file_that_no_scopes_puts_there_does_not_leave(store, bare
         tx.move_ref(branch_ref("conv-001", "main"), tip.oid, store.write(COMMIT, data))
         tx.commit("test", "a file")
     assert "github-token" in push_to(store).conversations[0].reason
-    assert everything_of(bare) == ""
-
-
-def test_the_name_of_a_removed_tag_does_not_leave(store, bare):
-    """The clock of the tag, which says that it was removed, has its name."""
-    history(store, "main: a")
-    tag(store, "conv-001", TOKEN, "main")
-    with exclusive_write(store):
-        tx = Transaction(store, "conv-001")
-        tx.set_tag(TOKEN, None)
-        tx.commit("tag", "remove the tag")
-    assert push_to(store).conversations[0].status == "refused"
     assert everything_of(bare) == ""
 
 

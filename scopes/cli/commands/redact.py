@@ -18,9 +18,10 @@ def redact(
     """Copy a conversation with its secrets masked.
 
     Makes a new conversation with all branches, tags and the title, in which every secret is replaced by a placeholder,
-    also in the state. The original stays as it is: share the copy, keep the original, or purge it. Messages with a
-    secret get new ids in the copy; which commit and message became which is kept on this machine alone, in the ref
-    that is printed, and no push sends it. What is on the allow-list of scopes secrets is not masked.
+    also in the state, and in the names of authors, branches and tags. The original stays as it is: share the copy, keep
+    the original, or purge it. Messages with a secret get new ids in the copy; which commit and message became which is
+    kept on this machine alone, in the ref that is printed, and no push sends it. What is on the allow-list of scopes
+    secrets is not masked.
 
     The copy is another conversation: an import goes on in the original, and a later copy is made anew.
 

@@ -22,7 +22,7 @@ _PLACES = (
 _SECRETS = (
     Column("ID", "id"), Column("Rule"), Column("Places", align="right"), Column("Conversations", align="right"),
     Column("First in", "branch"), Column("Message", "id"), Column("Allowed by", "agent"),
-    Column("Reason", flexible=True),
+    Column("Reason", flexible=True), Column("Place"), Column("Cure"),
 )  # fmt: skip
 _TERMINAL_SECRETS = (
     Column("ID", "id"), Column("Rule"), Column("Places", align="right"), Column("First in", "branch"),
@@ -37,6 +37,7 @@ _RULES = (
 )  # fmt: skip
 _SHOWN = 8  # characters of an id on a terminal
 _MAX_ROWS = 20  # on a terminal
+_MAX_CURES = 3  # hints
 _NAMES = "title or names"
 
 
@@ -66,11 +67,13 @@ def render_secret_list(result: SecretList, view: View) -> None:
         return
     if view.terminal:
         view.rows(_TERMINAL_SECRETS, [_terminal_row(each) for each in result.secrets], title="Secrets")
+        _write_cures(view, [cure for each in result.secrets for cure in each.cure])
         return
     rows = [
         (
             each.id, each.rule, str(each.places), str(each.conversations), each.conversation or "",
             _message(each.message, view) if each.places else "", each.allowed_by or "", each.reason or "",
+            each.place or "", "; ".join(each.cure),
         )
         for each in result.secrets
     ]  # fmt: skip
@@ -98,6 +101,7 @@ def render_secret_explained(result: SecretExplained, view: View) -> None:
     write_field(view, "Places", str(len(result.places)))
     _write_places(result.places, view)
     if view.terminal and result.places and result.allowed is None:
+        _write_cures(view, result.cures)
         first = result.places[0]
         if first.message is not None:
             write_hint(view, f"see it: scopes cat {first.conversation} {first.message[:_SHOWN]}")
@@ -114,9 +118,18 @@ def render_secret_allowed(result: SecretAllowed, view: View) -> None:
 
 
 def _terminal_row(each: SecretGroup) -> tuple[str, ...]:
-    first = f"{each.conversation} {each.message[:_SHOWN] if each.message else ''}".rstrip() if each.places else ""
+    first = f"{each.conversation} {each.message[:_SHOWN] if each.message else each.place or ''}" if each.places else ""
     allowed = "no" if each.allowed_by is None else ": ".join(filter(None, (f"by {each.allowed_by}", each.reason)))
     return each.id[:_SHOWN], each.rule, str(each.places), first, allowed
+
+
+def _write_cures(view: View, cures: Iterable[str]) -> None:
+    """Write the commands after which secrets no longer leave."""
+    commands = [*dict.fromkeys(cures)]
+    for command in commands[:_MAX_CURES]:
+        write_hint(view, f"to push without it: {command}")
+    if len(commands) > _MAX_CURES:
+        write_hint(view, f"{len(commands) - _MAX_CURES:,} more: scopes secrets explain ID")
 
 
 def _write_found(rows: Sequence[SecretRow], view: View) -> None:

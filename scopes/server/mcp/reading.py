@@ -204,8 +204,8 @@ class ReadingTools:
             count = _check_rows(limit)
             hits = MemoryHits(query=query, hits=(), notes=(NO_STORE,))
             if store is not None:
-                hits = search_memory(store.repository, query, MemoryFilter(agent=agent))
-            found = replace(hits, hits=hits.hits[:count])
+                hits = search_memory(store.repository, query, MemoryFilter(agent=agent), clear=clear_text)
+            found = replace(hits, hits=hits.hits[:count], query=hidden_query(query))
             return result_answer(found, rows="hits", max_tokens=max_tokens)
 
 

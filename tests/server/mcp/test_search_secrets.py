@@ -10,6 +10,7 @@ pytest.importorskip("mcp")
 
 from scopes.conversation.branch import branch
 from scopes.conversation.tag import tag
+from scopes.memory.add import add as add_to_memory
 from scopes.secret_scan.prefilter import is_fast
 from scopes.secrets.allow import allow
 from scopes.secrets.scan import scan
@@ -125,3 +126,60 @@ def test_the_messages_of_a_file_are_listed_without_a_masked_one(names):
     uri = f"scopes://files/src%2F{TOKEN}%2Fa.py"
     text = names.do(lambda client: client.read_resource(uri)).contents[0].text
     assert json.loads(text)["messages_found"] == []
+
+
+@pytest.fixture
+def memory(agent):
+    """An agent of a store whose memory has the token in every field that is searched."""
+    agent.get("memory_add", text=f"deploy with {TOKEN} now")
+    agent.get("memory_add", text="deploy the other thing", topics=["rollout", TOKEN], importance=9)
+    store = open_store(agent.access.path)
+    add_to_memory(store, "deploy", agent="bot", decisions=[f"keep {TOKEN}"])
+    add_to_memory(store, "deploy", agent="bot", actions=[f"rotate {TOKEN}"])
+    add_to_memory(store, "by an agent", agent=TOKEN)
+    return agent
+
+
+def remembered(client, query, **options):
+    """Return what an agent reads of a search in the memory, without the query that it asked."""
+    answer = client.get("memory_search", query=query, limit=50, **options)
+    assert TOKEN not in str(answer)
+    return {name: value for name, value in answer.items() if name != "query"}
+
+
+@pytest.mark.parametrize("around", ["{}", "deploy {}", "{} deploy the"])
+def test_a_right_guess_finds_in_the_memory_what_a_wrong_one_does(memory, around):
+    """Words of the memory are found inside of other words, so a guess may be one character."""
+    for right, wrong in (
+        (TOKEN, WRONG[0]),
+        (TOKEN[:9], "dapi7fff9"),
+        (TOKEN[3:8], "zzqzz"),
+        (TOKEN[4:].upper(), "ZZQ"),
+    ):
+        assert remembered(memory, around.format(right)) == remembered(memory, around.format(wrong))
+
+
+def test_no_character_of_a_masked_text_of_the_memory_is_found(memory):
+    shown = json.dumps(remembered(memory, "deploy")["hits"]).casefold()
+    for character in "0123456789abcdef":
+        hits = remembered(memory, f"now {character}")["hits"]
+        assert all(character in hit["entry"]["summary"].casefold() for hit in hits)
+    assert "[redacted:databricks-token:" in shown
+
+
+def test_the_memory_of_a_masked_agent_is_found_by_no_guess(memory):
+    assert remembered(memory, "by", agent=TOKEN) == remembered(memory, "by", agent="dapi")
+    assert len(remembered(memory, "deploy", agent="bot")["hits"]) == 2
+
+
+def test_an_entry_of_the_memory_is_found_by_what_is_shown_of_it(memory):
+    (hit,) = remembered(memory, "with now")["hits"]
+    assert "deploy with [redacted:databricks-token:" in hit["entry"]["summary"]
+    assert "[redacted:databricks-token]" in memory.get("memory_search", query=f"x {TOKEN}")["query"]
+
+
+def test_what_is_allowed_is_found_in_the_memory(memory):
+    store = open_store(memory.access.path)
+    (secret,) = {row.id for row in scan(store, index_directory=memory.access.index).secrets}
+    allow(store, secret, index_directory=memory.access.index)
+    assert len(memory.get("memory_search", query=TOKEN[:9], limit=50)["hits"]) == 5

@@ -1,0 +1,43 @@
+"""What takes a secret out of what a push sends: a command for each place. None of them names the secret.
+
+A name with a secret is changed or deleted; of all else a copy is made without it, because messages do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scopes.ids import ConversationId
+
+_NAMES = {
+    "title": "scopes rename {conversation} --title TEXT",
+    "tags": "scopes tag {conversation} --delete TAG",
+    "branches": "scopes rename {conversation} --branch OLD NEW",
+}
+_ENTRY = "the entry of a branch"  # the entries of others have the name of a branch, and change with it
+_COPY = "scopes redact {conversation}"
+
+
+def place_of(message: str | None, field: str) -> str:
+    """Return in words where a secret is: a message, the title, a tag, the name of a branch, or other metadata."""
+    if message is not None:
+        return "message"
+    return {"title": "title", "tags": "tag", "branches": "branch"}.get(_name_of(field), field.removeprefix("the "))
+
+
+def cures_of(conversation: ConversationId, places: Iterable[tuple[str | None, str]]) -> tuple[str, ...]:
+    """Return the commands after which a conversation, or its copy, leaves without a secret.
+
+    places: the message and the field of every place of the secret in that conversation
+    """
+    fields = ["" if message is not None else field for message, field in places]
+    names = [_name_of(field) for field in fields]
+    with_branch = {_ENTRY} if "branches" in names else set()
+    found = [_NAMES.get(name) for name, field in zip(names, fields, strict=True) if field not in with_branch]
+    commands = (_COPY,) if None in found else tuple(dict.fromkeys(each for each in found if each is not None))
+    return tuple(command.format(conversation=conversation) for command in commands)
+
+
+def _name_of(field: str) -> str:
+    """Return which name of the metadata a field of a scan is; the title may be named as a push does."""
+    return "title" if field == "the title" else field.partition("[")[0]
