@@ -271,6 +271,14 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
     return (Note(text, "delete them yourself, or change them: only files of the store are changed"),)
 
 
+def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note, ...]:
+    if not found:
+        return ()
+    count, first = len(found), found[0]
+    text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} {what}"
+    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; {then}"),)
+
+
 class _Found(NamedTuple):
     """What became of a removal, beside the rewritten store."""
 
@@ -283,11 +291,10 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    if proof.copies:
-        count = len(proof.copies)
-        first = proof.copies[0]
-        text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} the same text"
-        notes.append(Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; then purge it too"))
+    notes += _note_copies(proof.copies, "the same text", "then purge it too")
+    notes += _note_copies(
+        proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
+    )
     remotes = list_copies(repository.path)
     return PurgeDone(
         messages=len(done.histories.messages),
