@@ -21,7 +21,7 @@ from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
-from scopes.purge.on_remotes import RemoteCopy, add_values, is_of_remote, list_copies
+from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
@@ -126,7 +126,8 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-    names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if is_of_remote(each.ref)}
+    still_there = still_there_of(repository)
+    names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
     return PurgePlanned(
         messages=messages,

@@ -18,10 +18,10 @@ def purged(repository, places):
 
     def run(*others):
         target = history(repository, "main: a").conversation
-        said = say(repository, target, f"{OWN}\n{COMMON}")
+        leaked = say(repository, target, f"{OWN}\n{COMMON}")
         names = [history(repository, f"main: x{number}").conversation for number in range(3)]
         spoken = [say(repository, names[number % 3], text).id for number, text in enumerate(others)]
-        done = purge(repository, PurgeRequest(conversation=target, messages=(said.id,)), places)
+        done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
         return done, spoken
 
     return run
@@ -43,10 +43,10 @@ def test_a_line_that_few_messages_have_is_the_same_text(purged):
 
 def test_a_line_in_one_conversation_alone_is_the_same_text_however_often_it_is_there(repository, places):
     target = history(repository, "main: a").conversation
-    said = say(repository, target, f"{OWN}\n{COMMON}\nand one more line of text")
+    leaked = say(repository, target, f"{OWN}\n{COMMON}\nand one more line of text")
     for number in range(10):
         say(repository, target, f"file {number}\n{COMMON}")
-    done = purge(repository, PurgeRequest(conversation=target, messages=(said.id,)), places)
+    done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
     assert len(done.copies) == 10
 
 
