@@ -76,7 +76,7 @@ def test_what_was_pushed_after_the_remote_was_asked_is_in_the_list(pushed, index
     assert listed(pushed, index)[1:] == [("conv-002", 4), (made, 1)]
 
 
-def test_what_somebody_pushed_after_it_was_seen_here_counts_as_the_remote_said(pushed, bare, tmp_path, index):
+def test_a_newer_answer_of_the_remote_replaces_what_was_seen_here(pushed, bare, tmp_path, index):
     other = machine(tmp_path / "other", bare, "dave")
     fetch_from(other)
     say(other, "conv-002/main", "theirs")
