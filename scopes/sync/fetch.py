@@ -272,8 +272,9 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
 
 
 def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
-    count = sum(row.status != "unchanged" for row in rows)
-    return f"fetch {count} {plural(count, 'conversation')} from {remote.name}"
+    count = sum(row.status not in {"unchanged", "unacceptable"} for row in rows)
+    what = f"{count} {plural(count, 'conversation')}" if count else "what others have purged"
+    return f"fetch {what} from {remote.name}"
 
 
 def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
