@@ -18,6 +18,7 @@ from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.model.codec import decode
 from scopes.model.message import Message
+from scopes.model.signature import Signature
 from scopes.result import Note, RawDocument, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
@@ -32,7 +33,8 @@ class MessageView(Result):
 
     For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
     `retracted` and `amended` tell whether a later message on that branch, or else on the first one that has the
-    message, retracted it or replaced its text.
+    message, retracted it or replaced its text. `signature` is what git says about that of its commit, if it has one and
+    that was requested.
     """
 
     conversation: ConversationId
@@ -43,6 +45,7 @@ class MessageView(Result):
     newer: int | None = None
     retracted: bool = False
     amended: bool = False
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
 from scopes.model.conversation import BranchEntry, is_hidden
 from scopes.model.message import Message
+from scopes.model.signature import Signature
 from scopes.result import Note, Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
@@ -102,6 +103,7 @@ class OpenMerge(NamedTuple):
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, with `recent_bodies` and `recent_endings` in the same order.
 
+    `recent_signatures` is what git says about those of `recent`, if that was requested.
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
@@ -122,6 +124,7 @@ class ConversationView(Result):
     recent: tuple[MessageHeader, ...]
     recent_bodies: tuple[Message, ...] = ()
     recent_endings: tuple[Ending | None, ...] = ()
+    recent_signatures: tuple[Signature | None, ...] = ()
     opening: str | None = None
     directory: str | None = None
     project: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
@@ -9,8 +10,9 @@ from scopes.history.purged import read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import OperationId
 from scopes.purge.accept import FETCH, OfferChoice, choose_offered
+from scopes.purge.offers import ACCEPT, OfferedHere
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Result
+from scopes.result import Note, Result, plural
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -56,4 +58,15 @@ def decline_purges(repository: Repository, choice: OfferChoice | None = None) ->
         conversations=len(found) - messages,
         listed=len(new.messages) + len(new.conversations),
         operation=tx.operation_id if new else None,
+        notes=_note_others(found),
     )
+
+
+def _note_others(found: Sequence[OfferedHere]) -> tuple[Note, ...]:
+    """Return a note about what those who have purged it do with a conversation that has it."""
+    if not found:
+        return ()
+    names = sorted({each.conversation for each in found})
+    what = plural(len(names), "conversation")
+    text = f"who has purged it does not take the {what} with it from you any more: {', '.join(names[:5])}"
+    return (Note(text, f"to remove it after all: {ACCEPT} {names[0]}; then: scopes push"),)

@@ -5,13 +5,14 @@ The file has ids of commits only. A push replaces exactly these values, and then
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.ids import Oid
 from scopes.model.manifest import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
+from scopes.purge.gone_there import read_gone
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
 from scopes.store.remote_file import read_addresses
@@ -57,10 +58,10 @@ def read_values(store: str) -> dict[str, dict[str, str]]:
 
 def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
     """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay."""
-    known = read_values(repository.path)
+    known, still_there = read_values(repository.path), still_there_of(repository)
     for change in changes:
         remote, _, root = change.ref.removeprefix(refs.REMOTES).removeprefix(refs.REMOTE_SOURCES).partition("/")
-        if change.old is None or not is_of_remote(change.ref):
+        if change.old is None or not still_there(change.ref):
             continue
         manifest = repository.raw_ref(f"{refs.REMOTES}{remote}/{root}")
         if manifest is not None:
@@ -71,9 +72,13 @@ def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
     _write(repository, known)
 
 
-def is_of_remote(ref: str) -> bool:
-    """Return True for a ref with what a remote had of a conversation: its manifest, or its original files."""
-    return ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES))
+def still_there_of(repository: Repository) -> Callable[[str], bool]:
+    """Return a function that is True for a ref here with what a remote has of a conversation, by all that is known.
+
+    That is its manifest, unless a fetch has seen that the conversation is gone there, or its original files.
+    """
+    gone = {f"{refs.REMOTES}{name}/{root}" for name, roots in read_gone(repository.path).items() for root in roots}
+    return lambda ref: ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)) and ref not in gone
 
 
 def roots_in(on_remote: Iterable[str]) -> set[str]:

@@ -19,6 +19,7 @@ from scopes.store.repository import Repository
 _MAX_BYTES = 1 << 31
 _OBJECT_FILES = (".pack", ".idx", ".rev")
 _GROUP = 3  # base64 encodes three bytes at once
+_MANY_MESSAGES, _MANY_CONVERSATIONS = 10, 3  # other ones that have a line: it is what agents or tools write everywhere
 
 
 class CopiedIn(NamedTuple):
@@ -33,13 +34,22 @@ class Proof(NamedTuple):
 
     objects, files: how many were searched
     left: what should be gone and is not
-    copies: messages that have the same text
+    copies: messages that have the same text, those with most of it first
+    alike: messages that share nothing else with it than lines which many messages have
     """
 
     objects: int
     files: int
     left: tuple[str, ...]
     copies: tuple[CopiedIn, ...]
+    alike: tuple[CopiedIn, ...]
+
+
+class _Sharing(NamedTuple):
+    """A message with the numbers of the lines of what was purged that it has."""
+
+    copy: CopiedIn
+    lines: frozenset[int]
 
 
 def prove(repository: Repository, removed: Collection[str], quotes: Quotes, directories: Sequence[str]) -> Proof:
@@ -58,14 +68,15 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     unreached = sorted({*present} - {*reached.split()})
     left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
-    needles = tuple(form for line in quotes.distinct() for form in _all_forms(line))
+    lines = [tuple(_all_forms(line)) for line in quotes.distinct()]
+    needles = tuple(form for forms in lines for form in forms)
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
     hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
-    copies = dict.fromkeys(_find_messages(repository, hits, needles))
-    if not copies:  # otherwise it is there as a part of these
+    sharing = list(dict.fromkeys(_find_messages(repository, hits, lines)))
+    if not sharing:  # otherwise it is there as a part of these
         left += [f"object {oid}" for oid in hits]
-    return Proof(len(present), len(files), tuple(left), tuple(copies))
+    return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 
 def _all_forms(line: str) -> Iterator[bytes]:
@@ -82,11 +93,32 @@ def _has(data: bytes, needles: Iterable[bytes]) -> bool:
     return any(needle in data for needle in needles)
 
 
-def _find_messages(repository: Repository, hits: list[Oid], needles: Sequence[bytes]) -> Iterator[CopiedIn]:
+def _find_messages(repository: Repository, hits: list[Oid], lines: Sequence[Sequence[bytes]]) -> Iterator[_Sharing]:
     if hits:
         for conversation, each in walk_named_messages(repository):
-            if _has(each.data, needles):
-                yield CopiedIn(conversation, each.head.id)
+            shared = frozenset(number for number, forms in enumerate(lines) if _has(each.data, forms))
+            if shared:
+                yield _Sharing(CopiedIn(conversation, each.head.id), shared)
+
+
+def _divide(sharing: Sequence[_Sharing], lines: int) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
+    """Return the messages that have the text of what was purged, and those that only have lines as many others have.
+
+    A message with most of the lines has the text, however many others have these lines.
+    """
+    holders: dict[int, set[CopiedIn]] = {}
+    for each in sharing:
+        for number in each.lines:
+            holders.setdefault(number, set()).add(each.copy)
+    common = {number for number, found in holders.items() if _are_many(found)}
+    most_first = sorted(sharing, key=lambda each: -len(each.lines))
+    copies = dict.fromkeys(each.copy for each in most_first if each.lines - common or 2 * len(each.lines) > lines)
+    alike = dict.fromkeys(each.copy for each in most_first if each.copy not in copies)
+    return tuple(copies), tuple(alike)
+
+
+def _are_many(found: Collection[CopiedIn]) -> bool:
+    return len(found) >= _MANY_MESSAGES and len({each.conversation for each in found}) >= _MANY_CONVERSATIONS
 
 
 def _walk_files(directories: Iterable[str]) -> Iterator[str]:

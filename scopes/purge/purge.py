@@ -21,7 +21,7 @@ from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
-from scopes.purge.on_remotes import RemoteCopy, add_values, is_of_remote, list_copies
+from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
@@ -126,7 +126,8 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-    names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if is_of_remote(each.ref)}
+    still_there = still_there_of(repository)
+    names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
     return PurgePlanned(
         messages=messages,
@@ -271,6 +272,14 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
     return (Note(text, "delete them yourself, or change them: only files of the store are changed"),)
 
 
+def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note, ...]:
+    if not found:
+        return ()
+    count, first = len(found), found[0]
+    text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} {what}"
+    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; {then}"),)
+
+
 class _Found(NamedTuple):
     """What became of a removal, beside the rewritten store."""
 
@@ -283,11 +292,10 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    if proof.copies:
-        count = len(proof.copies)
-        first = proof.copies[0]
-        text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} the same text"
-        notes.append(Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; then purge it too"))
+    notes += _note_copies(proof.copies, "the same text", "then purge it too")
+    notes += _note_copies(
+        proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
+    )
     remotes = list_copies(repository.path)
     return PurgeDone(
         messages=len(done.histories.messages),

@@ -15,7 +15,7 @@ class ViewOptions(NamedTuple):
     graph: bool = False  # log: draw the branches to the left of the messages
     oneline: bool = False  # log: one line per message
     full: bool = False  # log: fold nothing
-    signatures: bool = False  # log: a column with the state of each signature
+    signatures: bool = False  # log: a column with the state of each signature; cat: also if there is none
     lines: bool = False  # append --jsonl: no hint after each message
     raw: bool = False  # cat: the stored line of JSON, byte for byte
     stat: bool = False  # diff: counts only

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scopes.errors import Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
+from scopes.purge.gone_there import change_gone, rename_gone
 from scopes.purge.on_remotes import SOURCES_THERE, rename_values
 from scopes.result import Result
 from scopes.store.config_write import read_setting, write_setting
@@ -60,6 +61,7 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
         tx = RefTransaction(repository)
         for before, after in names.items():
             rename_values(repository, before, after)
+            rename_gone(repository, before, after)
             for prefix in (REMOTES, REMOTE_SOURCES, PURGE_OFFERS):
                 for ref, oid in repository.list_refs(f"{prefix}{before}/").items():
                     tx.rename_ref(ref, f"{prefix}{after}/{ref.rpartition('/')[2]}", oid)
@@ -114,6 +116,7 @@ def set_remote_address(
         known = {each.name: None if there is None else there[each] for each in moved}
         tx = RefTransaction(repository)
         for member in members:
+            change_gone(repository, member.name, frozenset())
             kept = known.get(member.name, set())
             tracked = repository.list_refs(f"{REMOTES}{member.name}/", f"{REMOTE_SOURCES}{member.name}/")
             for ref, oid in tracked.items():

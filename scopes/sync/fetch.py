@@ -14,6 +14,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
+from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
@@ -33,7 +34,13 @@ from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_ref
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
-from scopes.sync.remote_selection import choose_refspecs, explain_missing, keep_recent, none_of_several
+from scopes.sync.remote_selection import (
+    EVERYTHING_SPEC,
+    choose_refspecs,
+    explain_missing,
+    keep_recent,
+    none_of_several,
+)
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
 
@@ -209,6 +216,8 @@ def receive(
         roots = list_roots(repository)
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
+        seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
+        note_seen(repository, remote.name, seen, everything=refspecs == [EVERYTHING_SPEC])
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
@@ -263,8 +272,9 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
 
 
 def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
-    count = sum(row.status != "unchanged" for row in rows)
-    return f"fetch {count} {plural(count, 'conversation')} from {remote.name}"
+    count = sum(row.status not in {"unchanged", "unacceptable"} for row in rows)
+    what = f"{count} {plural(count, 'conversation')}" if count else "what others have purged"
+    return f"fetch {what} from {remote.name}"
 
 
 def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:

@@ -36,6 +36,7 @@ from scopes.sync.names import RemoteName, find_own_name
 from scopes.sync.remote_selection import list_names, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.second_check import check_packs, check_sizes
+from scopes.sync.seen_conversations import list_newer
 from scopes.sync.shared_work import work_in_parts
 
 _SECOND: Final = 1_000_000_000
@@ -127,7 +128,10 @@ def _fetch_member(
     kept = [known[name.root] for name in listed if name.root in known and name not in changed]
     others = {} if selection.is_everything else {root: each for root, each in known.items() if root not in roots}
     conversations = {**others, **_choose(repository, [*kept, *found])}
-    write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations))
+    older = list_newer(repository, remote.name, conversations)
+    if before is not None and not selection.is_everything:  # what was not asked for is as it was
+        older = {root: each for root, each in older.items() if root in roots or before.older.get(root) == each}
+    write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations, older))
     return _Member(len(conversations), len({each.name.root for each in found}), refused)
 
 

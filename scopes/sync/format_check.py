@@ -24,6 +24,7 @@ from scopes.model.codec import decode_document
 from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.tombstone import purge_message
+from scopes.purge.on_remotes import read_values, roots_in
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -48,6 +49,10 @@ from scopes.sync.names import RemoteName, name_on_remote
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
 _PURGED: Final = "replace it there: scopes push --purged"
+_SENT_AGAIN: Final = (
+    "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
+    "scopes purge --accept CONV, and push"
+)
 _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
@@ -82,6 +87,7 @@ class FormatCheck:
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._purged = read_purged(repository)
         self._budget = CheckBudget()
+        self._root: Oid | None = None  # of the conversation that is checked
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -91,7 +97,10 @@ class FormatCheck:
             TooNew: a newer version of scopes wrote it.
         """
         if self._purged.has_conversation(name.root):
-            raise Corrupt(f"the conversation {name.root[:12]} of the remote was purged here", hint=_PURGED)
+            raise Corrupt(
+                f"the conversation {name.root[:12]} of the remote was purged here", hint=self._find_cure(name.root)
+            )
+        self._root = name.root
         self._budget.begin()
         try:
             return self._check(name, tip, known)
@@ -115,6 +124,11 @@ class FormatCheck:
     def purged(self) -> Purged:
         """What was purged here, and may not come back."""
         return self._purged
+
+    def _find_cure(self, root: Oid | None) -> str:
+        """Return what to do about what was purged here and comes again: the remote has it still, or has it again."""
+        values = read_values(self._repository.path).values()
+        return _PURGED if any(root in roots_in(each) for each in values) else _SENT_AGAIN
 
     def visit(self, objects: Iterable[Oid]) -> None:
         """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
@@ -224,7 +238,7 @@ class FormatCheck:
         if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
-            raise Corrupt(f"message {message.id[:8]} in it was purged here; {_PURGED}")
+            raise Corrupt(f"message {message.id[:8]} in it was purged here; {self._find_cure(self._root)}")
         check_message_commit(commit, stored, message)
 
     def _read_state(self, commit: Oid) -> Oid | None:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import random_bytes
@@ -46,10 +47,14 @@ class ListedConversation(NamedTuple):
 
 
 class ManifestList(NamedTuple):
-    """The conversations of a remote, by their roots; `seen` is when it was asked, in seconds since 1970."""
+    """The conversations of a remote, by their roots; `seen` is when it was asked, in seconds since 1970.
+
+    older: manifests that the store had of others when the remote was asked: they say nothing that is newer than this
+    """
 
     seen: int
     conversations: Mapping[Oid, ListedConversation]
+    older: Mapping[Oid, Oid] = MappingProxyType({})
 
 
 def describe_all(manifests: Sequence[tuple[RemoteName, StoredManifest]]) -> list[ListedConversation]:
@@ -87,14 +92,15 @@ def _without_secrets(title: str) -> str:
 
 def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
     """Return the list of a remote; None if there is none, or it is damaged or of another address."""
-    with suppress(OSError, ScopesError, ValueError, TypeError):
+    with suppress(OSError, ScopesError, ValueError, TypeError, AttributeError):
         document: Any = encoding.load(read_regular(_path(directory, remote), _MAX_BYTES))
         match document:
             case {"v": 2, "address": str(address), "seen": int(seen), "conversations": list(rows)} if (
                 address == remote.address.text
             ):
                 listed = [ListedConversation(RemoteName(*name), *rest) for name, *rest in rows]
-                return ManifestList(seen, {each.name.root: each for each in listed})
+                older = {Oid(root): Oid(value) for root, value in document.get("older", {}).items()}
+                return ManifestList(seen, {each.name.root: each for each in listed}, older)
     return None
 
 
@@ -111,6 +117,7 @@ def write_manifest_list(directory: str, remote: Remote, listed: ManifestList) ->
         "address": remote.address.text,
         "seen": listed.seen,
         "conversations": [[list(each[0]), *each[1:]] for each in listed.conversations.values()],
+        "older": dict(listed.older),
     }
     with translated("write the list of conversations of a remote", directory):
         try:

@@ -15,6 +15,7 @@ from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.purge.gone_there import forget_gone
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.secret_scan.clearance import Cleared, Mode
@@ -437,6 +438,7 @@ class _Push:
                     tx.move_ref(ref, before, update.new)
             self._purged.forget(update.ref for update in updates)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
+            forget_gone(self._repository, self._remote.name, sent)
             forget_deleted(self._repository, self._of.family, sent)
             if tx:
                 tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")

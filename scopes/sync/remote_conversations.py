@@ -1,6 +1,7 @@
 """The conversations of remotes that are known from their manifests: list them, search their titles, get one.
 
-Nobody is asked but to get one; `fetch --manifests` asks what a remote has.
+Nobody is asked but to get one; `fetch --manifests` asks what a remote has. Of a remote that was never asked, pushes and
+fetches know what they have sent and got.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, list_remotes
+from scopes.sync.seen_conversations import add_seen
 
 SHORT_ROOT: Final = 12
 _MAX_TITLE: Final = 300  # characters that are shown
@@ -46,7 +48,8 @@ class RemoteConversation(NamedTuple):
 class RemoteConversationList(Result):
     """Conversations of remotes, by last activity, newest first.
 
-    seen: when the remotes were asked, by name; more: how many the limit left out
+    seen: when the remotes were asked, by name; one that never was: when something was last sent to it or got from it
+    more: how many the limit left out
     words: what was searched in titles; None for a list
     """
 
@@ -69,7 +72,7 @@ def list_remote(
     Raises:
         NotFound: nothing is known about any of them.
     """
-    return _make_list(repository, _read(remotes, directory), None, limit)
+    return _make_list(repository, _read(repository, remotes, directory), None, limit)
 
 
 def note_remotes(repository: Repository, directory: str) -> tuple[Note, ...]:
@@ -96,7 +99,7 @@ def search_titles(
     wanted = [word.casefold() for text in words for word in text.split()]
     found = {
         remote: (seen, [each for each in rows if _matches(each, wanted)])
-        for remote, (seen, rows) in _read(list_remotes(repository), directory).items()
+        for remote, (seen, rows) in _read(repository, list_remotes(repository), directory).items()
     }
     return _make_list(repository, found, tuple(words), limit)
 
@@ -106,9 +109,13 @@ def _matches(row: ListedConversation, words: Iterable[str]) -> bool:
     return all(word in title for word in words)
 
 
-def _read(remotes: Sequence[Remote], directory: str) -> dict[str, tuple[int, list[ListedConversation]]]:
-    """Return when each remote was asked and what it has; a remote that was never asked is left out."""
-    lists = {remote.name: read_manifest_list(directory, remote) for remote in remotes}
+def _read(
+    repository: Repository, remotes: Sequence[Remote], directory: str
+) -> dict[str, tuple[int, list[ListedConversation]]]:
+    """Return when each remote was asked or seen and what it has; one of which nothing is known is left out."""
+    lists = {
+        remote.name: add_seen(repository, remote.name, read_manifest_list(directory, remote)) for remote in remotes
+    }
     known = {name: (each.seen, list(each.conversations.values())) for name, each in lists.items() if each is not None}
     if not known:
         names = ", ".join(lists) or "any remote"

@@ -28,7 +28,7 @@ from scopes.sync.names import RemoteName, sources_tracking_ref
 from scopes.sync.outgoing_sources import SourcePlans, clear_sources
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import refspec_of
-from scopes.sync.remotes import Remote
+from scopes.sync.remotes import Remote, remote_option
 
 TRIES: Final = 5
 SourcesStatus: TypeAlias = Literal["new", "updated", "refused", "deleted"]
@@ -210,13 +210,19 @@ class _SourcePush:
     def _note(self, change: _Change, status: PushStatus | None = None) -> None:
         name, update = change.conversation, change.update
         if status is not None and status.reason is not None:
-            reason = "the remote has moved" if status.moved else status.reason
+            reason = self._explain_moved(name, status.reason) if status.moved else status.reason
             self._rows[name] = PushedSources(name, "refused", reason=reason)
         elif status is not None and status.had_it:
             self._rows.pop(name, None)
         else:
             kind: SourcesStatus = "deleted" if update.new is None else "new" if update.old is None else "updated"
             self._rows[name] = PushedSources(name, kind, change.files)
+
+    def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
+        """Return why files were not taken although they were sent several times, and what to do."""
+        words = f"{conversation}{' --with-sources' if self._wanted else ''}"
+        again = f"push them again: scopes push {words}{remote_option(self._repository, self._family[0])}"
+        return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 
     def _remember(self, changes: Sequence[_Change]) -> None:
         """Record what the remote has confirmed."""

@@ -1,4 +1,4 @@
-"""`log --show-signature` and `verify --signatures`."""
+"""`log`, `show` and `cat --show-signature`, and `verify --signatures`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from scopes.conversation.cat import cat
 from scopes.conversation.log import log
-from scopes.conversation.log_signatures import with_signatures
 from scopes.conversation.merge import merge
+from scopes.conversation.show import show
+from scopes.conversation.shown_signatures import with_message_signature, with_recent_signatures, with_signatures
 from scopes.conversation.verify import verify
 from scopes.conversation.verify_signatures import verify_signatures
 from scopes.errors import Invalid
@@ -170,6 +172,38 @@ def test_the_command_line_does_not_merge_what_it_cannot_sign(repository, home):
     assert (failed.returncode, "nothing was written" in failed.stderr) == (1, True)
     assert run("merge", "conv-001", "fix", "--target", "main", SCOPES_SIGN_COMMITS="false").returncode == 0
     assert verify_signatures(repository, str(home)).signatures == ()
+
+
+def test_show_has_the_signatures_of_the_recent_messages(repository, home, merged):
+    seen = with_recent_signatures(repository, show(repository, "conv-001", recent=2), str(home))
+    assert [each and each.state for each in seen.recent_signatures] == [None, "good"]
+
+
+def test_cat_has_the_signature_of_its_message_and_none_of_another_one(repository, home, merged):
+    one, other = (cat(repository, name, conversation="conv-001") for name in ("main", "main~1"))
+    assert with_message_signature(repository, one, str(home)).signature.signer == "carol@example.com"
+    assert with_message_signature(repository, other, str(home)).signature is None
+
+
+def test_a_forged_message_is_bad_in_show_and_cat(repository, home, merged):
+    data = read_data(repository, Oid(merged), COMMIT)
+    forged = repository.write(COMMIT, data.replace(b"Merge 2 messages", b"Merge 3 messages"))
+    move(repository, ("refs/heads/conv-001/forged", None, forged))
+    assert with_message_signature(repository, cat(repository, "conv-001/forged"), str(home)).signature.state == "bad"
+    seen = with_recent_signatures(repository, show(repository, "conv-001/forged", recent=1), str(home))
+    assert seen.recent_signatures[0].state == "bad"
+
+
+def test_the_command_line_shows_signatures_of_a_conversation_and_of_a_message(repository, merged):
+    run = lambda *words: scopes("--store", repository.path, *words, "--show-signature", table=PRODUCT)  # noqa: E731
+    assert "  Signed: good by carol@example.com" in run("show", "conv-001").stdout
+    recent = json.loads(run("show", "conv-001", "--json").stdout)["recent"]
+    assert [each.get("signature", {}).get("state") for each in recent] == [None, None, "good"]
+    assert json.loads(run("cat", "conv-001/main", "--json").stdout)["signature"]["state"] == "good"
+    assert "Signed: no\n" in run("cat", "conv-001/main~1").stdout
+    message = cat(repository, "conv-001/main").head.id
+    assert f"scopes cat {message} --show-signature" in run("show", message).stderr
+    assert run("cat", "conv-001/main", "--raw").returncode == 2
 
 
 def test_both_checks_at_once_are_refused(repository, home):

@@ -118,6 +118,7 @@ from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolu
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
+from scopes.model.signature import Signature
 from scopes.proposals.apply import ProposalTested
 from scopes.proposals.create import ProposalCreated
 from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
@@ -233,6 +234,7 @@ SUMMARIES = (
     ),
     ConversationRow(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
+SIGNED = Signature("good", "carol@example.com", "SHA256:q1")
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
@@ -1004,6 +1006,7 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
+        "show-signed": replace(VIEW, recent_signatures=(None, SIGNED, Signature("unknown key", None, "SHA256:q2"))),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(
@@ -1085,6 +1088,16 @@ SAMPLES = {
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
+        ),
+        "cat-signed": WithOptions(
+            MessageView(
+                conversation=CONVERSATION, branch=None, head=DECIDED, message=DECIDED_BODY, stored=encode(DECIDED_BODY), signature=SIGNED,
+            ),
+            ViewOptions(signatures=True),
+        ),
+        "cat-unsigned": WithOptions(
+            MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
+            ViewOptions(signatures=True),
         ),
         "cat-decision": MessageView(
             conversation=CONVERSATION, branch=None, head=DECIDED, message=DECIDED_BODY, stored=encode(DECIDED_BODY)

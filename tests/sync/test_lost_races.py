@@ -8,8 +8,11 @@ import pytest
 
 from scopes.history.revisions import find_root_commit
 from scopes.sync import push as push_module
+from scopes.sync import source_push
+from scopes.sync.edit_remotes import rename_remote
 from tests.support.history import say
-from tests.support.remotes import push_to
+from tests.support.original_files import files_there, import_session
+from tests.support.remotes import add, make_bare, push_to
 from tests.support.store import git
 
 NAME = "conv-001"
@@ -40,3 +43,37 @@ def test_who_loses_each_time_reads_the_command_and_why(ours, lock):
     assert (row.status, pushed.exit_code) == ("refused", 1)
     assert "somebody else pushed at the same moment; push it again: scopes push conv-001 (" in row.reason
     assert "cannot lock ref" in row.reason
+
+
+@pytest.fixture
+def sources_lock(ours, bare, tmp_path):
+    """The lock of the original files of a conversation on the remote, while there are newer ones here."""
+    import_session(ours, tmp_path / "session.jsonl", "a b")
+    push_to(ours, with_sources=True, include_open=True)
+    import_session(ours, tmp_path / "session.jsonl", "a b c")
+    path = os.path.join(bare, f"{files_there(bare)[0]}.lock")
+    os.close(os.open(path, os.O_CREAT, 0o600))
+    return path
+
+
+def test_original_files_that_meet_the_lock_of_another_push_are_sent_again(ours, sources_lock, monkeypatch):
+    receive = source_push.receive
+    monkeypatch.setattr(source_push, "receive", lambda *words: (os.unlink(sources_lock), receive(*words))[1])
+    (row,) = push_to(ours, with_sources=True, include_open=True).sources
+    assert (row.status, row.reason) == ("updated", None)
+
+
+def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_lock):
+    pushed = push_to(ours, with_sources=True, include_open=True)
+    (row,) = pushed.sources
+    assert (row.status, pushed.exit_code) == ("refused", 1)
+    again = f"push them again: scopes push {row.conversation} --with-sources ("
+    assert f"5 times somebody else pushed at the same moment; {again}" in row.reason
+    assert "cannot lock ref" in row.reason
+
+
+def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, bare, tmp_path):
+    rename_remote(ours, "origin", "hub")
+    add(ours, make_bare(tmp_path / "other.git"))
+    (row,) = push_to(ours, remote="hub", with_sources=True, include_open=True).sources
+    assert f"scopes push {row.conversation} --with-sources --remote hub (" in row.reason

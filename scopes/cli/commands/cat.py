@@ -10,6 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as run_cat
 from scopes.conversation.cat import read_original
 from scopes.errors import Invalid
+from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 
@@ -34,12 +35,15 @@ def cat(
     original: Annotated[
         bool, usage.Option("--original", help="The records that the message was imported from, byte for byte")
     ] = False,
+    show_signature: Annotated[
+        bool, usage.Option("--show-signature", help="Check the signature of the message with git")
+    ] = False,
 ) -> int:
     """Print one message.
 
     A branch or HEAD alone is one of the latest conversation. Without a conversation all are searched for an id; if
     several have it, after a cherry-pick, the latest one is read. A message that was retracted or amended later is
-    marked.
+    marked. --show-signature adds what git says about its signature, as in log.
 
     Examples:
       scopes conv cat k3x9
@@ -55,10 +59,14 @@ def cat(
             raise Invalid("the conversation is given twice", hint="leave out CONV or --in")
         conversation, message = message, inside
     message = replace_head(message, conversation)
-    if raw and original:
-        raise Invalid("--raw and --original cannot be combined", hint="leave out one of them")
+    exclusive = {"--raw": raw, "--original": original, "--show-signature": show_signature}
+    given = [name for name, is_given in exclusive.items() if is_given]
+    if len(given) > 1:
+        raise Invalid(f"{' and '.join(given[:2])} cannot be combined", hint="leave out one of them")
     if original:
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
-    return invocation.show(
-        run_cat(invocation.repository(), message, conversation=conversation), options=ViewOptions(raw=raw)
-    )
+    view = run_cat(invocation.repository(), message, conversation=conversation)
+    if show_signature:
+        add = load("scopes.conversation.shown_signatures:with_message_signature")
+        view = add(invocation.repository(), view, invocation.cwd)
+    return invocation.show(view, options=ViewOptions(raw=raw, signatures=show_signature))

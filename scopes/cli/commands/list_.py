@@ -52,7 +52,8 @@ def list_(
     that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
 
     --remote lists the conversations of a remote, also those that are not here, from the list that scopes fetch
-    --manifests has made. Each is named by its root commit, and log, show and the like fetch it when they first read it.
+    --manifests has made, and from what was pushed and fetched since. Each is named by its root commit, and log, show
+    and the like fetch it when they first read it.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,

@@ -114,7 +114,7 @@ def log(
     if messages is not None:
         result = load("scopes.conversation.commit_turns:with_commit_turns")(result, messages)
     if show_signature:
-        add = load("scopes.conversation.log_signatures:with_signatures")
+        add = load("scopes.conversation.shown_signatures:with_signatures")
         result = add(invocation.repository(), result, invocation.cwd)
     options = ViewOptions(graph=graph, oneline=oneline, full=full, signatures=show_signature)
     return invocation.show(result, options=options)

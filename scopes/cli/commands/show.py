@@ -31,6 +31,9 @@ def show(
     commits: Annotated[
         bool, usage.Option("--commits", help="The commits of the project that it made or wrote, with the evidence")
     ] = False,
+    show_signature: Annotated[
+        bool, usage.Option("--show-signature", help="Check the signatures of the recent messages with git")
+    ] = False,
 ) -> int:
     """Show participants, branches and recent activity.
 
@@ -45,6 +48,9 @@ def show(
     pipe and with --fields each turn of a link is a row: commit, authored, role, level, turn, message, evidence,
     subject, state. The evidence of a link with several turns is that of all of them together. The state is current,
     gone (no branch has the commit), or what it was replaced by, as when it was amended.
+
+    --show-signature adds a line with what git says about the signature of a recent message that has one, as in log; cat
+    has the option for a single message.
 
     Examples:
       scopes show
@@ -68,7 +74,12 @@ def show(
     except NotFound as error:
         if "/" in where or not may_name_message(where) or not names_revision(repository, where):
             raise
-        raise NotFound(f"{where!a} is a message, not a conversation", hint=f"print it: scopes cat {where}") from error
+        option = " --show-signature" if show_signature else ""
+        hint = f"print it: scopes cat {where}{option}"
+        raise NotFound(f"{where!a} is a message, not a conversation", hint=hint) from error
+    if show_signature:
+        add = load("scopes.conversation.shown_signatures:with_recent_signatures")
+        view = add(repository, view, invocation.cwd)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
+from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
@@ -68,8 +69,12 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
-    for head, message, ending in zip_longest(result.recent, result.recent_bodies, result.recent_endings):
+    bodies, endings, signatures = result.recent_bodies, result.recent_endings, result.recent_signatures
+    for head, message, ending, signature in zip_longest(result.recent, bodies, endings, signatures):
         view.line(*_recent_line(head, message, ending, view))
+        if signature is not None:
+            spans = load("scopes.render.text.verify_signatures:signature_spans")(signature)
+            _write_line(view, Span("  Signed: ", "key"), *spans)
     view.line()
     view.line(Span("Details:", "key"))
     for name, *value in _details(result):

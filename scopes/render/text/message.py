@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
+from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.part import format_files, write_document, write_part
 from scopes.render.text.phrases import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from scopes.conversation.cat import MessageView
     from scopes.history.messages import MessageHeader
     from scopes.model.message import Message
+
+_SIGNATURES = "scopes.render.text.verify_signatures"
 
 
 @render_text.register
@@ -71,6 +74,10 @@ def render_message_view(result: MessageView, view: View) -> None:
         *stale_mark(result.newer),
         *change_mark(retracted=result.retracted, amended=result.amended),
     )
+    if view.options.signatures:
+        signature = result.signature
+        signed = ("no",) if signature is None else load(f"{_SIGNATURES}:signature_spans")(signature)
+        write_field(view, "Signed", *signed)
     for name, value in _details(message):
         write_field(view, name, value)
     for part in message.parts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, signature_fields, staleness, utc
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,
         branches=[branch_object(branch) for branch in result.branches],
         recent=[
-            header_object(head) | without_none(ending=ending)
-            for head, ending in zip_longest(result.recent, result.recent_endings)
+            header_object(head) | without_none(ending=ending) | signature_fields(signature)
+            for head, ending, signature in zip_longest(result.recent, result.recent_endings, result.recent_signatures)
         ],
     )
 

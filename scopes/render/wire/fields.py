@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import format_time, parse_time
+from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
     from scopes.history.titles import Heading
+    from scopes.model.signature import Signature
 
 
 def utc(time: str | None) -> str | None:
@@ -21,6 +23,11 @@ def utc(time: str | None) -> str | None:
 def staleness(newer: int | None) -> dict[str, object]:
     """Return whether a summary is stale; nothing if `newer` is None, that is, for other messages (S4-47)."""
     return {} if newer is None else {"stale": newer > 0, "newer_messages": newer}
+
+
+def signature_fields(signature: Signature | None) -> dict[str, object]:
+    """Return `signature`, what git says about it; nothing if there is none, or nobody asked."""
+    return {} if signature is None else {"signature": without_none(**signature._asdict())}
 
 
 def heading_fields(heading: Heading | None) -> dict[str, object]:

@@ -10,7 +10,7 @@ from scopes.history.messages import MessageHeader, stored_time, summarize_payloa
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, signature_fields, staleness, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,6 +127,7 @@ def format_message_view(result: MessageView) -> dict[str, object]:
         retracted=result.retracted or None,
         amended=result.amended or None,
         **staleness(result.newer),
+        **signature_fields(result.signature),
     )
 
 
@@ -136,7 +137,7 @@ def format_log_entry(result: LogEntry) -> dict[str, object]:
     changed = without_none(retracted=result.retracted or None, amended=result.amended or None)
     lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
     shape = message_object(result.head, result.message, result.branches, result.ending)
-    signature = without_none(signature=result.signature and without_none(**result.signature._asdict()))
+    signature = signature_fields(result.signature)
     turn = without_none(commit_turn=None if result.commit_turn is None else _commit_turn(result.commit_turn))
     return shape | changed | staleness(result.newer) | lane | signature | turn
 

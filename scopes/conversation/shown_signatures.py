@@ -1,4 +1,4 @@
-"""`log --show-signature`: what git says about the signatures of the commits of a log, a few messages at a time."""
+"""`--show-signature` of `log`, `show` and `cat`: what git says about the signatures of the messages that they show."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
+from scopes.conversation.cat import MessageView
 from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.show import ConversationView
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.signatures import check_signatures
 from scopes.store.signing_settings import read_signing_settings
 
 _AT_ONCE = 50  # messages; a git is started for them if one is signed
+
+
+def with_message_signature(repository: Repository, view: MessageView, directory: str) -> MessageView:
+    """Return a message with the signature of its commit, if it has one."""
+    return replace(view, signature=check_signatures(repository, [view.head.oid], directory).get(view.head.oid))
+
+
+def with_recent_signatures(repository: Repository, view: ConversationView, directory: str) -> ConversationView:
+    """Return a conversation whose latest messages have the signatures of their commits."""
+    oids = [head.oid for head in view.recent]
+    found = check_signatures(repository, oids, directory)
+    return replace(view, recent_signatures=tuple(map(found.get, oids)))
 
 
 def with_signatures(repository: Repository, log: Log, directory: str) -> Log:

@@ -1,0 +1,69 @@
+"""Which conversations a remote had and has no more, as the last fetch of everything saw it: a file of the store.
+
+What is purged here need not be removed there any more. The manifests that such a remote had stay known: by them it is
+counted what nobody else has. The file has ids of root commits alone, by the name of the remote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from scopes.store.json_file import read_json, write_json
+from scopes.store.refs import REMOTES
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+FILE: Final = "gone-on-remotes.json"
+
+
+def read_gone(store: str) -> dict[str, frozenset[str]]:
+    """Return the roots of conversations that remotes have no more, by the name of the remote.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    match read_json(store, FILE):
+        case {"v": 1, "remotes": dict(found)}:
+            return {str(name): frozenset(map(str, roots)) for name, roots in found.items()}
+    return {}
+
+
+def note_seen(repository: Repository, remote: str, roots: Iterable[str], *, everything: bool) -> None:
+    """Remember that a remote has the conversations with some roots, and with `everything` that it has no others.
+
+    The exclusive lock is taken only if that is new.
+    """
+    known = read_gone(repository.path).get(remote, frozenset())
+    if known or everything:
+        had = _list_tracked(repository, remote) if everything else known
+        if had.difference(seen := list(roots)) != known:
+            with exclusive_write(repository):
+                change_gone(repository, remote, had.difference(seen))
+
+
+def _list_tracked(repository: Repository, remote: str) -> frozenset[str]:
+    return frozenset(ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/"))
+
+
+def change_gone(repository: Repository, remote: str, roots: frozenset[str]) -> None:
+    """Replace what a remote has no more; call it under the exclusive lock."""
+    known = {**read_gone(repository.path), remote: roots}
+    kept = {name: sorted(each) for name, each in known.items() if each}
+    if kept or read_json(repository.path, FILE) is not None:
+        write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
+
+
+def forget_gone(repository: Repository, remote: str, roots: Iterable[str]) -> None:
+    """Forget that of conversations which were sent again; call it under the exclusive lock."""
+    known = read_gone(repository.path).get(remote, frozenset())
+    if not known.isdisjoint(sent := set(roots)):
+        change_gone(repository, remote, known - sent)
+
+
+def rename_gone(repository: Repository, remote: str, new: str) -> None:
+    """Keep what is known of a remote under its new name; call it under the exclusive lock."""
+    known = read_gone(repository.path).get(remote)
+    if known:
+        change_gone(repository, remote, frozenset())
+        change_gone(repository, new, known)

@@ -1,0 +1,71 @@
+"""After a purge: which other messages have the same text, and which only have a line that agents write everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.purge.purge import purge
+from scopes.purge.selection import PurgeRequest
+from tests.support.history import history, say
+
+COMMON = "Whenever you read a file, consider whether it does harm."
+OWN = "the password of the database is on the yellow paper"
+
+
+@pytest.fixture
+def purged(repository, places):
+    """Return a function that says texts in three other conversations, and purges a message with two lines."""
+
+    def run(*others):
+        target = history(repository, "main: a").conversation
+        leaked = say(repository, target, f"{OWN}\n{COMMON}")
+        names = [history(repository, f"main: x{number}").conversation for number in range(3)]
+        spoken = [say(repository, names[number % 3], text).id for number, text in enumerate(others)]
+        done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
+        return done, spoken
+
+    return run
+
+
+def test_a_line_that_messages_of_several_conversations_have_is_not_the_same_text(purged):
+    done, spoken = purged(*[f"file {number}\n{COMMON}" for number in range(10)])
+    assert (done.copies, done.left, done.exit_code) == ((), (), 0)
+    note = done.notes[0]
+    assert note.text == "10 other messages have nothing of it but lines that many messages have"
+    assert spoken[0][:8] in note.hint
+
+
+def test_a_line_that_few_messages_have_is_the_same_text(purged):
+    done, spoken = purged(*[f"file {number}\n{COMMON}" for number in range(9)])
+    assert {each.message for each in done.copies} == {*spoken}
+    assert [note.text for note in done.notes] == ["9 other messages have the same text"]
+
+
+def test_a_line_in_one_conversation_alone_is_the_same_text_however_often_it_is_there(repository, places):
+    target = history(repository, "main: a").conversation
+    leaked = say(repository, target, f"{OWN}\n{COMMON}\nand one more line of text")
+    for number in range(10):
+        say(repository, target, f"file {number}\n{COMMON}")
+    done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
+    assert len(done.copies) == 10
+
+
+def test_a_copy_with_an_own_line_is_named_among_those_with_the_common_one_alone(purged):
+    done, spoken = purged(*[f"file {number}\n{COMMON}" for number in range(11)], f"you said: {OWN}")
+    assert [each.message for each in done.copies] == [spoken[-1]]
+    assert [note.text for note in done.notes] == [
+        "1 other message has the same text",
+        "11 other messages have nothing of it but lines that many messages have",
+    ]
+
+
+def test_a_text_of_which_all_lines_are_everywhere_is_still_the_same_text(purged):
+    done, spoken = purged(*[f"{number}\n{OWN}\n{COMMON}" for number in range(12)])
+    assert {each.message for each in done.copies} == {*spoken}
+    assert "the same text" in done.notes[0].text
+
+
+def test_the_message_with_most_of_the_text_is_the_example(purged):
+    done, spoken = purged(f"one {COMMON}", f"all {OWN}\n{COMMON}")
+    assert [each.message for each in done.copies] == [spoken[1], spoken[0]]
+    assert spoken[1][:8] in done.notes[0].hint

@@ -1,0 +1,106 @@
+"""Two people disagree about a purge: one keeps the message and sends it again, and both read what they can do."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.operations import list_operations
+from scopes.errors import Corrupt
+from scopes.purge.accept import OfferChoice, accept_purges
+from scopes.purge.decline import decline_purges
+from scopes.purge.purge import purge
+from scopes.purge.selection import PurgeRequest
+from scopes.sync.local_conversations import Selection
+from scopes.sync.pull import pull
+from scopes.sync.remotes import resolve_remote
+from tests.support.every_byte import find_word
+from tests.support.history import history, say, texts
+from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+
+WORD = "Xylophone-Quarantine-4711"
+NAME = "conv-001"
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return make_bare(tmp_path / "bare.git")
+
+
+@pytest.fixture
+def drawn(repository, bare):
+    add(repository, bare)
+    made = history(repository, f"main: a {WORD} b")
+    push_to(repository)
+    return made
+
+
+@pytest.fixture
+def theirs(repository, drawn, bare, tmp_path, places):
+    """Another machine, with a message of its own, which is offered what was purged meanwhile."""
+    store = machine(tmp_path / "theirs.git", bare, author="dave")
+    fetch_from(store)
+    say(store, f"{NAME}/main", "theirs")
+    purge(repository, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), places)
+    push_to(repository)
+    fetch_from(store)
+    return store
+
+
+@pytest.fixture
+def kept(theirs):
+    """The other machine keeps the message, joins what was purged with it, and sends all of it."""
+    decline_purges(theirs)
+    pull_to(theirs)
+    (row,) = push_to(theirs).conversations
+    assert row.status == "updated"
+    return theirs
+
+
+def pull_to(store):
+    return pull(store, resolve_remote(store, None), Selection(()), connection())
+
+
+def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs):
+    (note,) = decline_purges(theirs).notes
+    assert note.text == "who has purged it does not take the conversation with it from you any more: conv-001"
+    assert note.hint == "to remove it after all: scopes purge --accept conv-001; then: scopes push"
+    assert decline_purges(theirs, OfferChoice("origin")).operation is None
+
+
+def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(repository, kept):
+    with pytest.raises(Corrupt, match=r"keeps it and has sent it again.*scopes purge --accept CONV, and push"):
+        fetch_from(repository)
+    assert push_to(repository, purged=True).conversations == ()
+    say(repository, f"{NAME}/main", "ours")
+    (row,) = push_to(repository, NAME).conversations
+    assert (row.status, "has sent it again" in row.reason) == ("refused", True)
+
+
+def test_what_the_remote_has_still_is_to_be_replaced_there(repository, drawn, places):
+    purge(repository, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), places)
+    with pytest.raises(Corrupt, match="replace it there: scopes push --purged"):
+        fetch_from(repository)
+    (row,) = push_to(repository, purged=True).conversations
+    assert row.status == "updated"
+    assert fetch_from(repository).exit_code == 0
+
+
+def test_the_fetch_that_takes_lists_alone_is_not_recorded_as_that_of_a_conversation(repository, kept):
+    with pytest.raises(Corrupt):
+        fetch_from(repository)
+    subjects = [each.summary for each in list_operations(repository).operations]
+    assert "fetch what others have purged from origin" in subjects
+    assert not any(each.startswith("fetch 1 conversation") for each in subjects)
+
+
+def test_once_the_other_one_accepts_after_all_both_have_everything_but_the_message(repository, kept, tmp_path, places):
+    say(repository, f"{NAME}/main", "ours")
+    accept_purges(kept, places._replace(index_directory=str(tmp_path / "index")), OfferChoice(conversation=NAME))
+    (row,) = push_to(kept).conversations
+    assert row.status == "updated"
+    pull_to(repository)
+    push_to(repository)
+    pull_to(kept)
+    assert texts(kept, f"{NAME}/main") == texts(repository, f"{NAME}/main")
+    assert {"a", "[purged]", "b", "theirs", "ours"} <= {*texts(kept, f"{NAME}/main")}
+    assert find_word(WORD, repository.path, kept.path) == []
