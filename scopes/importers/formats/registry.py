@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scopes.importers.formats.aider.format import Aider
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
@@ -12,4 +13,14 @@ from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
 
-FORMATS: tuple[Format, ...] = (ClaudeCode(), Codex(), Gemini(), OpenCode(), Qwen(), Pi(), Cursor(), OpenAIMessages())
+FORMATS: tuple[Format, ...] = (
+    ClaudeCode(),
+    Codex(),
+    Gemini(),
+    OpenCode(),
+    Qwen(),
+    Pi(),
+    Cursor(),
+    OpenAIMessages(),
+    Aider(),
+)
