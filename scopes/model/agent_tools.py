@@ -144,6 +144,15 @@ AGENT_TOOLS = {  # by format name
         shells=("bash",),
         commands=("command",),
     ),
+    "copilot-cli": AgentTools(
+        file_tools={"view": "read", "create": "edit", "edit": "edit"},
+        file_paths=("path",),
+        whole_texts=("file_text",),
+        replacements=(("old_str", "new_str", ""),),
+        markup=r"\n?<exited with exit code -?\d+>\s*\Z",
+        shells=("bash", "powershell"),
+        commands=("command",),
+    ),
 }
 
 DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command

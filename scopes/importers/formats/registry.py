@@ -6,6 +6,7 @@ from scopes.importers.formats.aider.format import Aider
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.openai.format import OpenAIMessages
@@ -21,6 +22,7 @@ FORMATS: tuple[Format, ...] = (
     Qwen(),
     Pi(),
     Cursor(),
+    CopilotCli(),
     OpenAIMessages(),
     Aider(),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from scopes.clock import parse_time
 from scopes.importers.formats.aider.notices import find_model, find_touches, is_interrupt, read_usage
 from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, INJECTED, PROMPT
@@ -42,7 +43,8 @@ class RunReader:
         self.is_announced = True
         beginning = self._started.removesuffix("Z") if self._started is not None else "beginning"
         name = f"{beginning}-{self._digest.hexdigest()[:_NAME_DIGITS]}"
-        return Session(format=NAME, native_id=name, created=self._started, details=_INFERRED)
+        created = self._started if parse_time(self._started or "") is not None else None
+        return Session(format=NAME, native_id=name, created=created, details=_INFERRED)
 
     def read(self, line: Line) -> bool:
         """Read the next line; return True if the run has a message."""

@@ -158,6 +158,11 @@ def test_no_other_format_takes_a_history():
     assert [each.name for each in FORMATS if each.sniff(FILE)] == ["aider"]
 
 
+def test_a_header_with_an_impossible_time_begins_a_run_without_a_time():
+    session = read(FIRST.replace("03-01 10:00:00", "13-41 25:99:99"))[0]
+    assert (session.created, session.native_id[:19]) == (None, "2026-13-41T25:99:99")
+
+
 def test_text_before_the_first_header_is_a_run_of_its_own():
     events = read("-*- mode: fundamental -*-\n> lint  \n\n#### Go.  \n\nDone.\n" + FIRST)
     assert [event.native_id[:9] for event in events if isinstance(event, Session)] == ["beginning", "2026-03-0"]
