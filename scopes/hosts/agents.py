@@ -8,7 +8,7 @@ Sources: code.claude.com/docs/en/env-vars (CLAUDE_CONFIG_DIR), the page config-f
 developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gemini CLI (GEMINI_CLI_HOME in place
 of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
 cursor.com/docs/skills, docs.github.com/copilot/reference/copilot-cli-reference/cli-config-dir-reference (COPILOT_HOME).
-The directories of pi and qwen are not verified: nothing is installed there.
+The directories of pi, qwen and iflow are not verified: nothing is installed there.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             Agent("pi", "pi", "pi", ".pi/agent", "PI_CODING_AGENT_DIR"),
             Agent("qwen", "Qwen Code", "qwen", ".qwen", others=("qwen-code",)),
             Agent("copilot-cli", "Copilot CLI", "copilot", ".copilot", "COPILOT_HOME"),
+            Agent("iflow", "iFlow", "iflow", ".iflow"),
         )
     }
 )

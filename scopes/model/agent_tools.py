@@ -153,6 +153,14 @@ AGENT_TOOLS = {  # by format name
         shells=("bash", "powershell"),
         commands=("command",),
     ),
+    "iflow": AgentTools(
+        file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
+        file_paths=("file_path", "absolute_path"),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("run_shell_command",),
+        commands=("command",),
+    ),
 }
 
 DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command

@@ -9,6 +9,7 @@ from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.iflow.format import Iflow
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
@@ -23,6 +24,7 @@ FORMATS: tuple[Format, ...] = (
     Pi(),
     Cursor(),
     CopilotCli(),
+    Iflow(),
     OpenAIMessages(),
     Aider(),
 )
