@@ -14,6 +14,7 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
+from scopes.importers.formats.specstory.format import SpecStory
 
 FORMATS: tuple[Format, ...] = (
     ClaudeCode(),
@@ -27,4 +28,5 @@ FORMATS: tuple[Format, ...] = (
     Iflow(),
     OpenAIMessages(),
     Aider(),
+    SpecStory(),
 )
