@@ -153,6 +153,21 @@ AGENT_TOOLS = {  # by format name
         shells=("bash", "powershell"),
         commands=("command",),
     ),
+    "kimi": AgentTools(
+        file_tools={"Read": "read", "Write": "edit", "Edit": "edit"},
+        file_paths=("path",),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("Bash",),
+        commands=("command",),
+    ),
+    "grok": AgentTools(
+        file_tools={"read_file": "read", "search_replace": "edit"},
+        file_paths=("target_file", "file_path"),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("run_terminal_cmd",),
+        commands=("command",),
+    ),
     "iflow": AgentTools(
         file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
         file_paths=("file_path", "absolute_path"),

@@ -9,7 +9,9 @@ from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.grok.format import Grok
 from scopes.importers.formats.iflow.format import Iflow
+from scopes.importers.formats.kimi.format import Kimi
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
@@ -26,6 +28,8 @@ FORMATS: tuple[Format, ...] = (
     Cursor(),
     CopilotCli(),
     Iflow(),
+    Kimi(),
+    Grok(),
     OpenAIMessages(),
     Aider(),
     SpecStory(),
