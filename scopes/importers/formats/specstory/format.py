@@ -83,12 +83,12 @@ class _Reader:
     def __init__(self) -> None:
         self._builder = RunBuilder(is_stream=False)
         self._numbers = count()
-        self._begun = False
+        self._has_session = False
 
     def read(self, heading: Heading, block: Block) -> Iterator[Event]:
         """Read the next block; yield the events that are complete."""
-        if not self._begun:
-            self._begun = True
+        if not self._has_session:
+            self._has_session = True
             yield _read_session(block if heading.role == HEADER else None)
         if not block.is_valid:
             yield Unparsed(spans=(block.span._replace(length=0),), reason=INVALID_TEXT)
@@ -102,7 +102,7 @@ class _Reader:
 
     def finish(self) -> Iterator[Event]:
         """Yield the last message and the Ending."""
-        if not self._begun:
+        if not self._has_session:
             yield _read_session(None)
         yield from self._builder.finish()
 
