@@ -7,7 +7,10 @@ This is the one table of them. What is special to a verb stays with the verb, un
 Sources: code.claude.com/docs/en/env-vars (CLAUDE_CONFIG_DIR), the page config-file/environment-variables of
 developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gemini CLI (GEMINI_CLI_HOME in place
 of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
-cursor.com/docs/skills. The directories of pi and qwen are not verified: nothing is installed there.
+cursor.com/docs/skills, docs.github.com/copilot/reference/copilot-cli-reference/cli-config-dir-reference (COPILOT_HOME),
+moonshotai.github.io/kimi-code/en/configuration/data-locations (KIMI_CODE_HOME),
+docs.specstory.com/integrations/grok-build (GROK_HOME). The directories of pi, qwen and iflow are not verified: nothing
+is installed there.
 """
 
 from __future__ import annotations
@@ -73,6 +76,10 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             ),
             Agent("pi", "pi", "pi", ".pi/agent", "PI_CODING_AGENT_DIR"),
             Agent("qwen", "Qwen Code", "qwen", ".qwen", others=("qwen-code",)),
+            Agent("copilot-cli", "Copilot CLI", "copilot", ".copilot", "COPILOT_HOME"),
+            Agent("iflow", "iFlow", "iflow", ".iflow"),
+            Agent("kimi", "Kimi Code", "kimi", ".kimi-code", "KIMI_CODE_HOME"),
+            Agent("grok", "Grok", "grok", ".grok", "GROK_HOME"),
         )
     }
 )

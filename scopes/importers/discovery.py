@@ -23,8 +23,9 @@ from scopes.regular_file import open_regular
 PIPE_SECONDS = 10
 MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
 _SPOOL_BYTES = 4 << 20
-_SESSION = re.compile(r"[0-9A-Za-z-]{8,64}")  # an id that is no path and no pattern
+_SESSION = re.compile(r"[0-9A-Za-z_-]{8,64}")  # an id that is no path and no pattern
 _NOT_TRANSCRIPTS = frozenset({"logs.json"})  # in the folders of Gemini CLI: what was typed, for its prompt line
+_RENDERINGS = f"{os.sep}.specstory{os.sep}history{os.sep}"  # where every Markdown file is a transcript
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 
 
@@ -195,13 +196,17 @@ def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
 def _walk_transcripts(folder: str, unreadable: list[Skipped]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the files below a folder that have a transcript's suffix."""
     for entry in _walk_entries(folder, unreadable):
-        if entry.name in _NOT_TRANSCRIPTS or not entry.name.endswith(FILE_SUFFIXES):
+        if entry.name in _NOT_TRANSCRIPTS or not _is_named_like_one(entry.path):
             continue
         if entry.is_file(follow_symlinks=False):
             try:
                 yield entry.path, entry.stat(follow_symlinks=False).st_size
             except OSError as error:
                 unreadable.append(skip_unreadable(entry.path, error))
+
+
+def _is_named_like_one(path: str) -> bool:
+    return path.endswith(FILE_SUFFIXES) or (path.endswith(".md") and _RENDERINGS in path)
 
 
 def _walk_entries(folder: str, unreadable: list[Skipped]) -> Iterator[os.DirEntry[str]]:

@@ -36,6 +36,7 @@ from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.kept_for_later import begin_to_keep, keep_rest
 from scopes.importers.project_filter import ProjectFilter
+from scopes.importers.rendered_sessions import drop_rendered
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.run_state import ImportRun
@@ -129,6 +130,7 @@ def import_sources(
         sources, formats, all_skipped, strict=options.strict, select=project_filter.select,
         workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
     )  # fmt: skip
+    queue = drop_rendered(repository, queue, all_skipped)
     all_notes += project_filter.notes()
     count = len(queue)
     if options.since is not None:

@@ -164,6 +164,38 @@ AGENT_TOOLS = {  # by format name
         shells=("terminal", "execute_bash"),
         commands=("command",),
     ),
+    "copilot-cli": AgentTools(
+        file_tools={"view": "read", "create": "edit", "edit": "edit"},
+        file_paths=("path",),
+        whole_texts=("file_text",),
+        replacements=(("old_str", "new_str", ""),),
+        markup=r"\n?<exited with exit code -?\d+>\s*\Z",
+        shells=("bash", "powershell"),
+        commands=("command",),
+    ),
+    "kimi": AgentTools(
+        file_tools={"Read": "read", "Write": "edit", "Edit": "edit"},
+        file_paths=("path",),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("Bash",),
+        commands=("command",),
+    ),
+    "grok": AgentTools(
+        file_tools={"read_file": "read", "search_replace": "edit"},
+        file_paths=("target_file", "file_path"),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("run_terminal_cmd",),
+        commands=("command",),
+    ),
+    "iflow": AgentTools(
+        file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
+        file_paths=("file_path", "absolute_path"),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("run_shell_command",),
+        commands=("command",),
+    ),
 }
 
 DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command

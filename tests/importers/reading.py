@@ -82,7 +82,7 @@ def check_session(events):
             assert event.spans
             known.append(event.key)
             check_storable(event)
-    assert events[-1].open in (known[-2:] or [None])
+    assert events[-1].open in {None, *known[-2:]}
     assert events[-1].active in {None, *known}
 
 

@@ -41,8 +41,13 @@ def test_the_pattern_of_every_agent_compiles():
     text = "Chunk ID: 1\nWall time: 2.5 seconds\nOutput:\nhello"
     [found] = [found for pattern in PREAMBLES if (found := re.compile(pattern, re.DOTALL).match(text))]
     assert (found["seconds"], text[found.end() :]) == ("2.5", "hello")
-    marked = ["Exit code 1\nno such file", "<untrusted_context>\nno such file\n</untrusted_context>"]
+    marked = [
+        "Exit code 1\nno such file",
+        "<untrusted_context>\nno such file\n</untrusted_context>",
+        "no such file\n<exited with exit code 1>",
+    ]
     assert [re.compile(p, re.DOTALL).sub("", text) for p, text in zip(MARKUPS, marked, strict=True)] == [
+        "no such file",
         "no such file",
         "no such file",
     ]

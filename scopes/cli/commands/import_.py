@@ -66,6 +66,10 @@ def import_(
     compares the time of the last message of a session. If the store, and the size, times and inode of each file, are as
     after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
 
+    Session files of Copilot CLI (COPILOT_HOME), iFlow, Kimi Code (KIMI_CODE_HOME) and Grok (GROK_HOME) are read too,
+    also without a path. So are the chat history of Aider, in which each run with a message becomes a conversation, and
+    the Markdown of SpecStory, unless the session that it was made of is imported itself.
+
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
     another project. A file that you name is always imported.

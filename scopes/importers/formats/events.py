@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from scopes.model.message import Author, FileTouch, Part
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+RENDERED_FROM = "rendered_from"  # in `details`: format and native id of the session that a rendering was made of
 STREAM = "stream"  # `details.line` of a session that was read from an event stream, and the sub file of the first one
 EndStatus: TypeAlias = Literal["success", "error", "limit"]
 

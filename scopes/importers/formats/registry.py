@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from scopes.importers.formats.aider.format import Aider
 from scopes.importers.formats.atif.format import Atif
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.chatgpt.format import ChatGpt
 from scopes.importers.formats.claude_ai.format import ClaudeAi
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.grok.format import Grok
+from scopes.importers.formats.iflow.format import Iflow
+from scopes.importers.formats.kimi.format import Kimi
 from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
+from scopes.importers.formats.specstory.format import SpecStory
 from scopes.importers.formats.swe_agent.format import SweAgent
 
 FORMATS: tuple[Format, ...] = (
@@ -32,5 +38,11 @@ FORMATS: tuple[Format, ...] = (
     Atif(),
     ChatGpt(),
     ClaudeAi(),
+    CopilotCli(),
+    Iflow(),
+    Kimi(),
+    Grok(),
     OpenAIMessages(),
+    Aider(),
+    SpecStory(),
 )

@@ -1,0 +1,1 @@
+"""Conversations that SpecStory wrote as Markdown."""

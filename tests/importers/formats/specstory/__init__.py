@@ -1,0 +1,1 @@
+"""Tests of what SpecStory wrote as Markdown."""
