@@ -106,7 +106,8 @@ def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:
     A relative value of an XDG variable is ignored, as the XDG Base Directory Specification asks.
     """
     top = environ.get(agent.variable, "") if agent.variable is not None else ""
-    if not top or (agent.variable == _XDG and not os.path.isabs(top)):
+    is_xdg = agent.variable is not None and agent.variable.startswith("XDG_")
+    if not top or (is_xdg and not os.path.isabs(top)):
         return None
     return os.path.join(top, agent.below) if agent.below else top
 

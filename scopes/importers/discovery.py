@@ -14,7 +14,9 @@ from typing import Any, BinaryIO
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.hosts.agents import config_directory
+from scopes.importers.expand import RowSource, expand_sources, is_collection, is_collection_with, make_folder_source
 from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.compressed import SUFFIX, plain_size
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Skipped, skip_unreadable
@@ -34,7 +36,7 @@ def find_standard_folders(formats: Sequence[Format], environ: Mapping[str, str],
     for standard in (known.standard_folders for known in formats):
         if standard is not None:
             top = config_directory(standard.agent, environ, home)
-            folders = [folder for name in standard.folders if os.path.isdir(folder := os.path.join(top, name))]
+            folders = [folder for name in standard.folders if os.path.exists(folder := os.path.join(top, name))]
             if folders:
                 found[standard.agent.title] = folders
     return found
@@ -68,6 +70,9 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     try:
         status = os.stat(path)
     except FileNotFoundError as error:
+        collection, _, name = path.rpartition(SEPARATOR)
+        if name and os.path.exists(collection):
+            return _sources_named(find_sources(collection), name)
         raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
     except OSError as error:
         raise _cannot_read(path, error) from error
@@ -75,12 +80,17 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
         return [_source_of_named(os.path.abspath(path), status.st_size)]
     if not stat.S_ISDIR(status.st_mode):
         raise CannotImport(f"{path!a} is not a regular file", hint="copy its content to a file first")
+    if is_collection(path) is not None:
+        return [make_folder_source(os.path.abspath(path), named=True)]
     unreadable: list[Skipped] = []
-    sizes = dict(sorted(_walk_transcripts(os.path.abspath(path), unreadable)))
+    collections: list[Source] = []
+    sizes = dict(sorted(_walk_transcripts(os.path.abspath(path), unreadable, collections)))
     if skipped is not None:
         skipped += unreadable
     # a compressed file next to its plain form is left out
     names = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
+    if collections:
+        return sorted([*collections, *(_source_in_folder(name, sizes[name]) for name in names)], key=_path_of)
     if not names and unreadable and unreadable[0].error is not None:
         raise unreadable[0].error
     links = [] if names else find_outside_links([path])
@@ -90,6 +100,22 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     if not names:
         raise CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
     return [_source_in_folder(name, sizes[name]) for name in names]
+
+
+def _path_of(source: Source) -> str:
+    return source.path
+
+
+def _sources_named(sources: Sequence[Source], name: str) -> list[Source]:
+    """Return the conversation with a name in a collection.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = [source for source in expand_sources(sources, []) if isinstance(source, RowSource) and source.name == name]
+    if not found:
+        raise NotFound(f"{sources[0].path!a} has no conversation {name!a}", hint="import it without the part after #")
+    return [replace(source, named=True) for source in found]
 
 
 def find_outside_links(paths: Sequence[str]) -> list[str]:
@@ -103,6 +129,11 @@ class SpooledSource(Source):
     """The content of a pipe, in a temporary file that is deleted with the process."""
 
     file: Any = field(compare=False, kw_only=True)
+
+    @property
+    def stored_at(self) -> str:
+        """Path of the temporary file."""
+        return str(self.file.name)
 
     def open(self) -> BinaryIO:
         """Open the temporary file for reading."""
@@ -192,9 +223,11 @@ def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
     return os.path.isdir(target) or (target.endswith(FILE_SUFFIXES) and os.path.isfile(target))
 
 
-def _walk_transcripts(folder: str, unreadable: list[Skipped]) -> Iterator[tuple[str, int]]:
-    """Yield path and size of the files below a folder that have a transcript's suffix."""
-    for entry in _walk_entries(folder, unreadable):
+def _walk_transcripts(
+    folder: str, unreadable: list[Skipped], collections: list[Source]
+) -> Iterator[tuple[str, int]]:
+    """Yield path and size of the files below a folder that have a transcript's suffix; collections are added."""
+    for entry in _walk_entries(folder, unreadable, collections):
         if entry.name in _NOT_TRANSCRIPTS or not entry.name.endswith(FILE_SUFFIXES):
             continue
         if entry.is_file(follow_symlinks=False):
@@ -204,8 +237,13 @@ def _walk_transcripts(folder: str, unreadable: list[Skipped]) -> Iterator[tuple[
                 unreadable.append(skip_unreadable(entry.path, error))
 
 
-def _walk_entries(folder: str, unreadable: list[Skipped]) -> Iterator[os.DirEntry[str]]:
-    """Yield files and links below a folder without following links; unreadable folders are added to the list."""
+def _walk_entries(
+    folder: str, unreadable: list[Skipped], collections: list[Source] | None = None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield files and links below a folder without following links; unreadable folders are added to the list.
+
+    Of a folder that is a collection, no file is yielded; it is added to `collections`.
+    """
     pending = [folder]
     while pending:
         below = pending.pop()
@@ -213,6 +251,10 @@ def _walk_entries(folder: str, unreadable: list[Skipped]) -> Iterator[os.DirEntr
             entries = list(os.scandir(below))
         except OSError as error:
             unreadable.append(skip_unreadable(below, error))
+            continue
+        if is_collection_with({entry.name for entry in entries}):
+            if collections is not None:
+                collections.append(make_folder_source(below))
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -30,6 +30,16 @@ class Source:
     size: int
     named: bool = field(default=False, compare=False, kw_only=True)
 
+    @property
+    def stored_at(self) -> str:
+        """Path of the file that has the bytes; another one than `path` if they were copied from a pipe."""
+        return self.path
+
+    def signed_files(self) -> list[str]:
+        """Return the files whose times and sizes change when the content does."""
+        log = f"{self.path}-wal"  # of a database: it has what is not in the file yet
+        return [self.path, log] if os.path.exists(log) else [self.path]
+
     def open(self) -> BinaryIO:
         """Open the source for reading; a compressed file yields its plain bytes.
 
