@@ -67,15 +67,9 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
         CannotImport: it is not a regular file, or a folder without transcripts.
         Inaccessible: the path itself cannot be read.
     """
-    try:
-        status = os.stat(path)
-    except FileNotFoundError as error:
-        collection, _, name = path.rpartition(SEPARATOR)
-        if name and os.path.exists(collection):
-            return _sources_named(find_sources(collection), name)
-        raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
-    except OSError as error:
-        raise _cannot_read(path, error) from error
+    status = _stat(path)
+    if status is None:
+        return _sources_named(path)
     if stat.S_ISREG(status.st_mode):
         return [_source_of_named(os.path.abspath(path), status.st_size)]
     if not stat.S_ISDIR(status.st_mode):
@@ -106,15 +100,38 @@ def _path_of(source: Source) -> str:
     return source.path
 
 
-def _sources_named(sources: Sequence[Source], name: str) -> list[Source]:
-    """Return the conversation with a name in a collection.
+def _stat(path: str) -> os.stat_result | None:
+    """Return the status of a path; None if it is a conversation in a collection.
+
+    Raises:
+        NotFound, Inaccessible: as `find_sources`.
+    """
+    try:
+        return os.stat(path)
+    except FileNotFoundError as error:
+        if os.path.exists(path.rpartition(SEPARATOR)[0]):
+            return None
+        raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+
+
+def _sources_named(path: str) -> list[Source]:
+    """Return the conversation in a collection that a path names after the separator.
 
     Raises:
         NotFound: there is none.
+        CannotImport: the collection is damaged.
     """
-    found = [source for source in expand_sources(sources, []) if isinstance(source, RowSource) and source.name == name]
+    collection, _, name = path.rpartition(SEPARATOR)
+    skipped: list[Skipped] = []
+    sources = expand_sources(find_sources(collection), skipped)
+    found = [source for source in sources if isinstance(source, RowSource) and source.name == name]
+    errors = [each.error for each in skipped if each.error is not None]
+    if not found and errors:
+        raise errors[0]
     if not found:
-        raise NotFound(f"{sources[0].path!a} has no conversation {name!a}", hint="import it without the part after #")
+        raise NotFound(f"{collection!a} has no conversation {name!a}", hint="import it without the part after #")
     return [replace(source, named=True) for source in found]
 
 
@@ -223,9 +240,7 @@ def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
     return os.path.isdir(target) or (target.endswith(FILE_SUFFIXES) and os.path.isfile(target))
 
 
-def _walk_transcripts(
-    folder: str, unreadable: list[Skipped], collections: list[Source]
-) -> Iterator[tuple[str, int]]:
+def _walk_transcripts(folder: str, unreadable: list[Skipped], collections: list[Source]) -> Iterator[tuple[str, int]]:
     """Yield path and size of the files below a folder that have a transcript's suffix; collections are added."""
     for entry in _walk_entries(folder, unreadable, collections):
         if entry.name in _NOT_TRANSCRIPTS or not entry.name.endswith(FILE_SUFFIXES):

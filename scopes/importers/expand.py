@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BufferedReader, RawIOBase
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from tempfile import mkstemp
+from typing import TYPE_CHECKING, BinaryIO
 
 from scopes.errors import CannotImport
-from scopes.importers.formats.base import Source
+from scopes.importers.formats.base import DATABASE_HEADER, Source
 from scopes.importers.formats.collection import (
-    DATABASE_HEADER,
     SEPARATOR,
     Conversation,
     DatabaseCollection,
@@ -46,11 +46,26 @@ class FolderSource(Source):
         return list(self.files)
 
 
+class _TemporaryFile:
+    """A file that is deleted with the last source that reads it, by the process that made it: workers share it."""
+
+    def __init__(self) -> None:
+        descriptor, self.name = mkstemp(prefix="scopes-")
+        os.close(descriptor)
+        weakref.finalize(self, _delete, self.name, os.getpid())
+
+
+def _delete(path: str, process: int) -> None:
+    if os.getpid() == process:
+        with suppress(OSError):
+            os.unlink(path)
+
+
 @dataclass(frozen=True, slots=True)
 class RowSource(Source):
     """The lines of one conversation, in a temporary file that it shares with others of the collection."""
 
-    file: Any = field(compare=False, kw_only=True)
+    file: _TemporaryFile = field(compare=False, kw_only=True)
     offset: int = field(compare=False, kw_only=True)
     format: str = field(compare=False, kw_only=True)
     name: str = field(compare=False, kw_only=True)
@@ -60,7 +75,7 @@ class RowSource(Source):
     @property
     def stored_at(self) -> str:
         """Path of the temporary file."""
-        return str(self.file.name)
+        return self.file.name
 
     def open(self) -> BinaryIO:
         """Open the lines for reading."""
@@ -106,7 +121,9 @@ def expand_sources(sources: Sequence[Source], skipped: list[Skipped]) -> list[So
 
 def is_collection(path: str) -> FolderCollection | None:
     """Return the kind of collection that a folder is; None if it is another folder."""
-    return next((each for each in FOLDERS if all(os.path.isdir(os.path.join(path, name)) for name in each.subfolders)), None)
+    return next(
+        (each for each in FOLDERS if all(os.path.isdir(os.path.join(path, name)) for name in each.subfolders)), None
+    )
 
 
 def is_collection_with(names: Iterable[str]) -> bool:
@@ -163,26 +180,32 @@ def _write_all(
     source: Source, collection: DatabaseCollection | FolderCollection, conversations: Iterable[Conversation]
 ) -> list[Source]:
     """Write the lines of all conversations to one temporary file."""
-    file = NamedTemporaryFile(prefix="scopes-")  # noqa: SIM115 - it is closed with the last of its sources
-    found: list[Source] = []
+    file = _TemporaryFile()
+    with open(file.name, "wb") as stream:
+        return list(_write_each(source, collection, conversations, file, stream))
+
+
+def _write_each(
+    source: Source,
+    collection: DatabaseCollection | FolderCollection,
+    conversations: Iterable[Conversation],
+    file: _TemporaryFile,
+    stream: BinaryIO,
+) -> Iterator[RowSource]:
     offset, limit = 0, max(_UNSUSPICIOUS_BYTES, source.size * _MAX_RATIO)
     for conversation in conversations:
         size = 0
         for line in _checked(conversation.lines, file.name):
-            file.write(line)
+            stream.write(line)
             size += len(line)
             if offset + size > limit:
                 raise CannotImport(f"{source.path}: its rows have over {limit >> 20} MiB, far more than the file")
-        found.append(
-            RowSource(
-                f"{source.path}{SEPARATOR}{conversation.name}", size, named=source.named, file=file, offset=offset,
-                format=collection.format, name=conversation.name, messages=frozenset(conversation.messages),
-                is_folder=isinstance(source, FolderSource),
-            )
+        yield RowSource(
+            f"{source.path}{SEPARATOR}{conversation.name}", size, named=source.named, file=file, offset=offset,
+            format=collection.format, name=conversation.name, messages=frozenset(conversation.messages),
+            is_folder=isinstance(source, FolderSource),
         )  # fmt: skip
         offset += size
-    file.flush()
-    return found
 
 
 def _checked(lines: Iterable[bytes], path: str) -> Iterator[bytes]:

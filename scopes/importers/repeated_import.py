@@ -210,7 +210,7 @@ def prepare_repeated(
     now = wall_nanoseconds()
     signatures = []
     is_trusted = True
-    for source, path in ((source, path) for source in sources for path in source.signed_files()):
+    for source, path in [(each, path) for each in sources for path in each.signed_files()]:
         try:
             status = os.stat(path)
         except OSError:

@@ -409,7 +409,7 @@ def test_lines_that_somebody_changed_before_the_commit_are_shown(project, store,
     ("variable", "hint"),
     [
         ("GEMINI_CLI", "import it: scopes import"),
-        ("OPENCODE", "opencode export SESSION > FILE, and then: scopes import FILE"),
+        ("OPENCODE", "import it: scopes import"),
     ],
 )
 def test_a_commit_of_a_session_that_is_not_imported_says_how_that_is_imported(

@@ -154,10 +154,11 @@ def test_standard_folders_follow_the_agents_variables(tmp_path):
 
 def test_standard_folders_are_known_for_every_agent_that_writes_files(tmp_path):
     """`import` and `watch` without a path read these; a hint to `scopes import` is true for their agents."""
-    for folder in (".gemini/tmp", ".qwen/projects", ".pi/agent/sessions"):
+    folders = (".gemini/tmp", ".qwen/projects", ".pi/agent/sessions", ".local/share/opencode/storage")
+    for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
     found = find_standard_folders(FORMATS, {}, str(tmp_path))
-    assert sorted(found) == ["Gemini CLI", "Qwen Code", "pi"]
+    assert sorted(found) == ["Gemini CLI", "OpenCode", "Qwen Code", "pi"]
     having = {known.name for known in FORMATS if known.standard_folders is not None}
     assert {name for name in AGENTS if import_hint(name) == "import it: scopes import"} == having
 

@@ -15,6 +15,7 @@ from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_descriptor
 
 SNIFF_BYTES = 1 << 18
+DATABASE_HEADER = b"SQLite format 3\0"
 _BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from scopes.importers.formats.database import Database
 
-DATABASE_HEADER = b"SQLite format 3\0"
 SEPARATOR = "#"  # between the path of a collection and the id of a conversation
 
 

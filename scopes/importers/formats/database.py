@@ -17,8 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from scopes.errors import CannotImport
-from scopes.importers.formats.base import Source
-from scopes.importers.formats.collection import DATABASE_HEADER
+from scopes.importers.formats.base import DATABASE_HEADER, Source
 from scopes.importers.formats.row_lines import decode_text
 from scopes.regular_file import open_regular
 
@@ -50,18 +49,20 @@ class Database:
     def add_index(self, table: str, column: str) -> None:
         """Let the rows with one value of a column be found without reading all others."""
         if column in self.tables.get(table, ()):
-            self._connection.execute(f"CREATE INDEX {_quote(f'scopes {table} {column}')} ON {_quote(table)} ({_quote(column)})")
+            self._connection.execute(
+                f"CREATE INDEX {_quote(f'scopes {table} {column}')} ON {_quote(table)} ({_quote(column)})"
+            )
 
     def walk(
         self, table: str, column: str | None = None, value: object = None, *, order: tuple[str, ...] = ()
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, those with one value in a column or all, sorted; none if there is no such table."""
+        """Yield the rows of a table, all or those with a value in a column; none if there is no such table."""
         names = self.tables.get(table, ())
         if not names or not {column, *order} - {None} <= set(names):
             return
         where = "" if column is None else f" WHERE {_quote(column)} IS ?"
         by = f" ORDER BY {', '.join(map(_quote, order))}" if order else ""
-        query = f"SELECT {', '.join(map(_quote, names))} FROM {_quote(table)}{where}{by}"
+        query = f"SELECT {', '.join(map(_quote, names))} FROM {_quote(table)}{where}{by}"  # noqa: S608 - all are quoted
         for row in self._connection.execute(query, () if column is None else (value,)):
             yield dict(zip(names, row, strict=True))
 
@@ -183,7 +184,13 @@ def _open_copy(copy: str) -> sqlite3.Connection:
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
-    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "foreign_keys=OFF", "synchronous=OFF", "temp_store=FILE"):
+    for pragma in (
+        "trusted_schema=OFF",
+        "cell_size_check=ON",
+        "foreign_keys=OFF",
+        "synchronous=OFF",
+        "temp_store=FILE",
+    ):
         connection.execute(f"PRAGMA {pragma}")
     connection.text_factory = decode_text
     left = max(_MIN_STEPS, os.path.getsize(copy) * _STEPS_PER_BYTE) // _STEPS

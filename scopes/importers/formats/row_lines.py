@@ -76,7 +76,7 @@ def _encode_cell(value: object) -> Any:
 def _decode_cell(value: object) -> Any:
     """Return the value of a cell; bytes for text that is not UTF-8."""
     match value:
-        case {"bytes": str(data)} | {"text": str(data)} if len(value) == 1:
+        case {"bytes": str(data)} | {"text": str(data)}:
             try:
                 return b64decode(data, validate=True)
             except ValueError:

@@ -15,16 +15,20 @@ from scopes.importers.formats.database import Database
 from scopes.importers.formats.row_lines import encode_row
 
 FORMAT = "llm"
-RESPONSES = MappingProxyType({
-    "conversations": ("id", "name", "model"),
-    "responses": ("id", "model", "prompt", "response", "conversation_id"),
-})
-MESSAGES = MappingProxyType({
-    "threads": ("id", "tip_message_hash"),
-    "turns": ("id", "thread_id", "tip_message_hash"),
-    "messages": ("hash", "parent_hash", "role"),
-    "parts": ("message_hash", "position", "type"),
-})
+RESPONSES = MappingProxyType(
+    {
+        "conversations": ("id", "name", "model"),
+        "responses": ("id", "model", "prompt", "response", "conversation_id"),
+    }
+)
+MESSAGES = MappingProxyType(
+    {
+        "threads": ("id", "tip_message_hash"),
+        "turns": ("id", "thread_id", "tip_message_hash"),
+        "messages": ("hash", "parent_hash", "role"),
+        "parts": ("message_hash", "position", "type"),
+    }
+)
 _OF_PROMPT = ("prompt", "prompt_json")  # columns of a response
 _MAX_DEPTH = 100_000  # messages before one
 

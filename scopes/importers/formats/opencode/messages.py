@@ -49,9 +49,7 @@ def _speaker_of(blocks: list[dict[str, Any]]) -> tuple[Author, str]:
     return (INJECTED, META) if texts and all(block.get("synthetic") is True for block in texts) else (HUMAN, PROMPT)
 
 
-def _add_answer(
-    builder: RunBuilder, record: Record, info: dict[str, Any], parts: list[Part], time: str | None
-) -> None:
+def _add_answer(builder: RunBuilder, record: Record, info: dict[str, Any], parts: list[Part], time: str | None) -> None:
     failed = isinstance(info.get("error"), dict)
     if failed:
         parts.append(Part("text", {"text": error_text(info["error"])}))

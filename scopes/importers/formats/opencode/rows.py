@@ -34,11 +34,13 @@ class OpenCodeDatabase:
 
     format = FORMAT
     tables: tuple[Mapping[str, tuple[str, ...]], ...] = (
-        MappingProxyType({
-            "session": ("id", "directory", "title"),
-            "message": ("id", "session_id", "data"),
-            "part": ("id", "message_id", "data"),
-        }),
+        MappingProxyType(
+            {
+                "session": ("id", "directory", "title"),
+                "message": ("id", "session_id", "data"),
+                "part": ("id", "message_id", "data"),
+            }
+        ),
     )
 
     def walk_conversations(self, database: Database) -> Iterator[Conversation]:
@@ -93,7 +95,7 @@ def _walk_files(folder: str, path: str, messages: set[str]) -> Iterator[bytes]:
 
 
 def _read(folder: str, path: str) -> Iterator[bytes]:
-    """Yield the line of a file; a link is not followed out of the folder, and a file that was just deleted is left out."""
+    """Yield the line of a file, unless it is a link, which may lead out of the folder, or was just deleted."""
     whole = os.path.join(folder, path)
     if os.path.islink(whole):
         return

@@ -136,7 +136,12 @@ def _document_of(row: Row) -> dict[str, Any] | None:
     columns = row.columns
     if row.table == "session":
         times = {"created": columns.get("time_created"), "updated": columns.get("time_updated")}
-        return {**columns, "parentID": columns.get("parent_id"), "revert": _decode(columns.get("revert")), "time": times}
+        return {
+            **columns,
+            "parentID": columns.get("parent_id"),
+            "revert": _decode(columns.get("revert")),
+            "time": times,
+        }
     if row.table not in {"message", "part"}:
         return columns
     data = _decode(columns.get("data"))
