@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from scopes.model.message import Author, Part
 AGENT = Author("llm", "agent")
 SYSTEM = Author("user", "injected")
 _DIGITS = {digit: value for value, digit in enumerate("0123456789abcdefghjkmnpqrstvwxyz")}  # of a ULID
+_ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _TIME_DIGITS = 10
 _ULID_DIGITS = 26
 
@@ -22,7 +24,8 @@ _ULID_DIGITS = 26
 def read_time(row: Mapping[str, Any]) -> str | None:
     """Return the time of a row in RFC 3339; it is UTC, in older versions without saying so."""
     text = (text_field(row, "datetime_utc") or "").replace(" ", "T", 1)
-    return next((time for time in (text, f"{text}Z") if parse_time(time) is not None), None)
+    time = text if _ZONE.search(text) else f"{text}Z"
+    return time if parse_time(time) is not None else None
 
 
 def time_of_ulid(name: str) -> str | None:

@@ -83,13 +83,14 @@ def _conversation(database: Database, name: str, head: list[bytes]) -> Conversat
 def _walk_response(database: Database, row: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the lines of a response: the results of tools that it was given, its prompts, and what the model said."""
     name = row["id"]
+    names = {"id": name, "conversation_id": row["conversation_id"]}
     if row.get("system") is not None:
-        yield encode_row("responses", {"id": name, "system": row["system"]})
+        yield encode_row("responses", {**names, "system": row["system"]})
     yield from _walk_fragments(database, "system_fragments", "response_id", name)
     for result in database.walk("tool_results", "response_id", name, order=("id",)):
         yield encode_row("tool_results", result)
         yield from _walk_attachments(database, "tool_results_attachments", "tool_result_id", result["id"])
-    yield encode_row("responses", {"id": name, **{column: row[column] for column in _OF_PROMPT if column in row}})
+    yield encode_row("responses", {**names, **{column: row[column] for column in _OF_PROMPT if column in row}})
     yield from _walk_fragments(database, "prompt_fragments", "response_id", name)
     yield from _walk_attachments(database, "prompt_attachments", "response_id", name)
     left_out = {"system", *_OF_PROMPT}
