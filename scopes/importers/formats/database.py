@@ -56,10 +56,14 @@ class Database:
     def walk(
         self, table: str, column: str | None = None, value: object = None, *, order: tuple[str, ...] = ()
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, all or those with a value in a column; none if there is no such table."""
+        """Yield the rows of a table, all or those with a value in a column; none if there is no such table or column.
+
+        Columns of `order` that a version of the program does not have are left out.
+        """
         names = self.tables.get(table, ())
-        if not names or not {column, *order} - {None} <= set(names):
+        if not names or column not in {None, *names}:
             return
+        order = tuple(name for name in order if name in names)
         where = "" if column is None else f" WHERE {_quote(column)} IS ?"
         by = f" ORDER BY {', '.join(map(_quote, order))}" if order else ""
         query = f"SELECT {', '.join(map(_quote, names))} FROM {_quote(table)}{where}{by}"  # noqa: S608 - all are quoted
@@ -81,7 +85,7 @@ def open_database(source: Source) -> Iterator[Database]:
             _copy(source, copy)
             with closing(_open_copy(copy)) as connection:
                 yield Database(connection)
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:  # the last of a message about the schema
             raise CannotImport(f"{source.path}: {_reason(error)}", hint=_HINT) from error
 
 
@@ -89,6 +93,8 @@ _HINT = "close the program that writes it, and check it with: sqlite3 FILE 'PRAG
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "the database cannot be read: its schema is damaged"
     name = getattr(error, "sqlite_errorname", "")
     if name == "SQLITE_INTERRUPT":
         return "reading it takes too long; its content is unusual"

@@ -88,7 +88,7 @@ def test_what_is_only_in_the_log_of_a_running_program_is_read_and_no_file_is_cha
     assert states(path) == before
 
 
-def test_the_log_of_a_killed_program_is_read_without_any_file_beside_it(writer):
+def test_the_log_of_a_killed_program_is_read_without_a_new_file(writer):
     path, process = writer
     process.kill()
     process.wait()
@@ -98,7 +98,7 @@ def test_the_log_of_a_killed_program_is_read_without_any_file_beside_it(writer):
     assert sorted(os.listdir(path.parent)) == before
 
 
-def test_no_file_is_made_beside_a_database_that_no_program_uses(tmp_path):
+def test_no_file_is_made_next_to_a_database_that_no_program_uses(tmp_path):
     path = opencode_database(tmp_path / "a.db", *dialog("hello"), wal=True)
     before = os.listdir(tmp_path)
     assert len(texts(source_at(path))) == 1
@@ -194,7 +194,7 @@ def test_work_without_end_is_interrupted(tmp_path, monkeypatch):
     assert "takes too long" in reason(source_at(path))
 
 
-def test_a_full_disk_is_told_before_a_copy_is_begun(tmp_path, monkeypatch):
+def test_a_copy_needs_space_on_the_disk(tmp_path, monkeypatch):
     path = opencode_database(tmp_path / "a.db", *dialog("hello"))
     monkeypatch.setattr(module, "MIN_FREE_BYTES", 1 << 62)
     assert "needs" in reason(source_at(path))
@@ -211,9 +211,17 @@ def test_the_copy_is_deleted(tmp_path, monkeypatch):
     assert os.listdir(folder) == []
 
 
+def test_a_schema_with_bytes_that_are_no_text_is_refused(tmp_path):
+    path = opencode_database(tmp_path / "a.db", *dialog("hello"))
+    content = path.read_bytes().replace(b"tablesessionsession", b"table\xfbessionsession")
+    path.write_bytes(content.replace(b"CREATE TABLE session (", b"CREATE TABLE session ;"))
+    assert "cannot be read" in reason(source_at(path))
+
+
 def test_names_in_a_schema_are_quoted(tmp_path):
     path = make_database(tmp_path / "a.db", 'CREATE TABLE "a""b; --" ("c""d" TEXT); INSERT INTO "a""b; --" VALUES (1)')
     with open_database(source_at(path)) as database:
+        assert list(database.walk('a"b; --', order=("missing",))) == [{'c"d': "1"}]
         assert list(database.walk('a"b; --', 'c"d', "1", order=('c"d',))) == [{'c"d': "1"}]
         assert list(database.walk("missing")) == list(database.walk('a"b; --', "missing", 1)) == []
 

@@ -51,7 +51,7 @@ def read(tmp_path, *rows):
     return events
 
 
-def said(events):
+def texts_of(events):
     """Return kind and text of each message."""
     return [
         (draft.kind, " ".join(part.text for part in draft.parts if part.type == "text")) for draft in drafts(events)
@@ -60,7 +60,7 @@ def said(events):
 
 def test_a_response_is_a_prompt_and_an_answer(tmp_path):
     events = read(tmp_path, NAMED, response_row(1, "why?", "so"), response_row(2, "and?", "that"))
-    assert said(events) == [("prompt", "why?"), ("answer", "so"), ("prompt", "and?"), ("answer", "that")]
+    assert texts_of(events) == [("prompt", "why?"), ("answer", "so"), ("prompt", "and?"), ("answer", "that")]
     assert [draft.author.kind for draft in drafts(events)[:2]] == ["human", "agent"]
     assert (events[0].native_id, events[0].title, states(events)) == ("c1", "About it", ["conversations"])
 
@@ -75,7 +75,7 @@ def test_an_answer_has_its_model_its_time_and_its_tokens(tmp_path):
 
 def test_a_system_prompt_was_not_typed(tmp_path):
     events = read(tmp_path, response_row(1, "why?", "so", system="Be short."))
-    assert said(events)[0] == ("system", "Be short.")
+    assert texts_of(events)[0] == ("system", "Be short.")
     assert drafts(events)[0].author.kind == "injected"
 
 
@@ -103,7 +103,7 @@ def test_fragments_and_attachments_belong_to_the_message_that_they_were_given_wi
         ("prompt_attachments", {"response_id": "r001", "attachment_id": "a", "order": 0}),
     ]
     events = read(tmp_path, *rows)
-    assert said(events)[:2] == [("system", "a rule Be short."), ("prompt", "a file look")]
+    assert texts_of(events)[:2] == [("system", "a rule Be short."), ("prompt", "a file look")]
     assert [part.type for part in drafts(events)[1].parts] == ["text", "text", "image"]
 
 
@@ -137,12 +137,12 @@ def test_a_line_that_is_no_known_row_is_kept_and_counted(line):
         "responses", {"id": "r1", "response": "so"}
     )
     events = events_of(Llm(), head + line + rows)
-    assert (len(unparsed(events)), said(events)) == (1, [("prompt", "why?"), ("answer", "so")])
+    assert (len(unparsed(events)), texts_of(events)) == (1, [("prompt", "why?"), ("answer", "so")])
 
 
 def test_rows_of_a_prompt_whose_answer_is_missing_are_a_prompt():
     events = events_of(Llm(), encode_row("responses", {"id": "r1", "prompt": "why?"}))
-    assert said(events) == [("prompt", "why?")]
+    assert texts_of(events) == [("prompt", "why?")]
 
 
 def test_text_that_is_not_utf8_is_kept_raw(tmp_path):

@@ -12,7 +12,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.row_lines import encode_row
 from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.databases import LLM_RESPONSES, LLM_THREADS, make_database, source_at, thread_rows
-from tests.importers.formats.llm.test_responses import read_all, said
+from tests.importers.formats.llm.test_responses import read_all, texts_of
 from tests.importers.reading import drafts, events_of, states, unparsed
 from tests.importers.stores import branch_words
 from tests.support.store import make_store
@@ -41,7 +41,7 @@ def store(tmp_path):
 def test_a_thread_has_its_messages_with_the_time_and_the_tokens_of_their_turn(tmp_path):
     events = read(tmp_path, *thread_rows("t1", *HELLO))
     prompt, answer = drafts(events)
-    assert said(events) == [("prompt", "hello"), ("answer", "hi")]
+    assert texts_of(events) == [("prompt", "hello"), ("answer", "hi")]
     assert prompt.time == answer.time == "2026-03-01T10:00:00.5+00:00"
     assert (answer.model, answer.usage["input_uncached"], answer.native_ids) == ("gpt-x", 100, ("h2", "t1-000"))
     assert (events[0].title, events[0].created) == ("t1", "2026-03-01T10:00:00+00:00")
@@ -116,7 +116,7 @@ def test_the_text_of_a_part_may_be_in_a_fragment(tmp_path):
         ("fragments", {"id": 1, "content": "a file"}),
         ("part_fragments", {"part_id": 60, "fragment_id": 1, "order": 0}),
     ]
-    assert said(read(tmp_path, *rows))[0] == ("prompt", "hello a file")
+    assert texts_of(read(tmp_path, *rows))[0] == ("prompt", "hello a file")
 
 
 def test_an_unknown_part_is_kept_raw_in_its_message_and_counted(tmp_path):
@@ -145,4 +145,4 @@ def test_messages_without_a_turn_or_with_an_unknown_role_are_kept():
     part = encode_row("parts", {"message_hash": "h1", "type": "text", "text": "hello"})
     odd = encode_row("messages", {"hash": "h2", "role": "robot"})
     events = events_of(Llm(), head + message + part + odd)
-    assert (said(events), len(unparsed(events))) == ([("prompt", "hello")], 1)
+    assert (texts_of(events), len(unparsed(events))) == ([("prompt", "hello")], 1)
