@@ -135,7 +135,7 @@ def _sources_of_agents(
 
 def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
-        return find_sources(folder, skipped)
+        return [replace(source, named=False) for source in find_sources(folder, skipped)]  # it may be one file
     except (CannotImport, Inaccessible):
         return []
 

@@ -88,7 +88,7 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
     name = name_commit(linked.facts)
     if linked.unknown:
         record = linked.unknown[0]
-        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or "", record.session))
+        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or ""))
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     if wanted is not None and other:
         raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")

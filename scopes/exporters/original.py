@@ -20,6 +20,7 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_ROWS = "#"  # before the id of a conversation whose bytes are the rows of a database
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _COMPRESSED = ".zst"  # compressed sources are stored decompressed
 _MAX_NAME_LENGTH = 120
@@ -107,7 +108,7 @@ def _file_name(source: StoredSource) -> tuple[str, str]:
     path = source.record.file_name.removesuffix(_COMPRESSED)
     imported_path = _IMPORTED_PATH.search(path)
     match = _EXTENSION.search(os.path.basename(path))
-    extension = match[0] if match is not None else ""
+    extension = match[0] if match is not None else ".jsonl" if _ROWS in os.path.basename(path) else ""
     stem = source.label.replace("/", ".") if imported_path is None else imported_path[0].removesuffix(extension)
     parts = stem.replace("\\", "/").split("/")
     safe = [_UNSAFE.sub("-", part).strip("-.")[:_MAX_NAME_LENGTH] or "source" for part in parts]

@@ -16,11 +16,15 @@ is installed there.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 _XDG = "XDG_CONFIG_HOME"
+_LLM_DIRECTORY = (  # as the library click finds it
+    "Library/Application Support/io.datasette.llm" if sys.platform == "darwin" else ".config/io.datasette.llm"
+)
 
 
 class Agent(NamedTuple):
@@ -32,7 +36,6 @@ class Agent(NamedTuple):
     directory: its configuration, from the home directory
     variable: the environment variable that moves the directory; None if there is none
     below: the end of `directory` that is also below the directory that the variable names
-    export: how its own program writes a session to a file; None if the files that it writes itself are read
     others: the names that it has in the Agent Client Protocol, as an author, or in other programs
     """
 
@@ -43,7 +46,6 @@ class Agent(NamedTuple):
     variable: str | None = None
     below: str = ""
     others: tuple[str, ...] = ()
-    export: str | None = None
 
 
 class UserDirectories(NamedTuple):
@@ -64,17 +66,9 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             Agent("codex", "Codex", "codex", ".codex", "CODEX_HOME", others=("codex-acp", "codex-cli")),
             Agent("gemini", "Gemini CLI", "gemini", ".gemini", "GEMINI_CLI_HOME", ".gemini", ("gemini-cli",)),
             Agent("cursor", "Cursor", None, ".cursor"),
-            Agent(
-                "opencode",
-                "OpenCode",
-                "opencode",
-                ".config/opencode",
-                _XDG,
-                "opencode",
-                (),
-                "opencode export {} > FILE",
-            ),
+            Agent("opencode", "OpenCode", "opencode", ".config/opencode", _XDG, "opencode"),
             Agent("pi", "pi", "pi", ".pi/agent", "PI_CODING_AGENT_DIR"),
+            Agent("llm", "llm", "llm", _LLM_DIRECTORY, "LLM_USER_PATH"),
             Agent("qwen", "Qwen Code", "qwen", ".qwen", others=("qwen-code",)),
             Agent("copilot-cli", "Copilot CLI", "copilot", ".copilot", "COPILOT_HOME"),
             Agent("iflow", "iFlow", "iflow", ".iflow"),
@@ -97,14 +91,12 @@ def target_named(name: str) -> str:
     return name if agent is None else agent.name
 
 
-def import_hint(name: str, session: str | None = None) -> str:
-    """Return how a session of an agent gets into the store: by its transcript, or by what its program exports."""
+def import_hint(name: str) -> str:
+    """Return how a session of an agent gets into the store."""
     agent = AGENTS.get(name)
     if agent is None or agent.program is None:
         return "import its transcript: scopes import FILE"
-    if agent.export is None:
-        return "import it: scopes import"
-    return f"{agent.export.format(session or 'SESSION')}, and then: scopes import FILE"
+    return "import it: scopes import"
 
 
 def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:
@@ -113,7 +105,8 @@ def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:
     A relative value of an XDG variable is ignored, as the XDG Base Directory Specification asks.
     """
     top = environ.get(agent.variable, "") if agent.variable is not None else ""
-    if not top or (agent.variable == _XDG and not os.path.isabs(top)):
+    is_xdg = agent.variable is not None and agent.variable.startswith("XDG_")
+    if not top or (is_xdg and not os.path.isabs(top)):
         return None
     return os.path.join(top, agent.below) if agent.below else top
 

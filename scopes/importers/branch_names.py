@@ -45,7 +45,8 @@ def name_branches(objects: Objects, imported: ImportedSession, conversation: str
     active = active_draft(imported)
     active_line = set(path_to(imported, active))
     tips = []
-    for key in imported.leaves():
+    leaves = imported.leaves()
+    for key in leaves if active is None or active in leaves else [active, *leaves]:
         name = (line_name or MAIN) if key == active else _fork_name(imported, key, active_line)
         shared = active_line if key != active else set(imported.oids) - imported.new
         tip = BranchTip(name, imported.oids[key], _branch_entry(objects, imported, key, shared, name))
@@ -76,9 +77,12 @@ def _first_not_shared(imported: ImportedSession, key: str, shared: set[str]) -> 
 
 def _fork_name(imported: ImportedSession, key: str, shared: set[str]) -> BranchName:
     side = imported.sides.get(key)
-    first: MessageId = imported.ids[_first_not_shared(imported, key, shared)]
+    draft = _first_not_shared(imported, key, shared)
+    first: MessageId = imported.ids[draft]
     if side is not None:
         return _legal_name("subagent", slug(side), first)
+    if imported.ending.active in imported.oids and imported.parents[draft] == imported.ending.active:
+        return BranchName(f"abandoned/{first[:SHORT_ID]}")  # the agent took back all that follows
     return fork_name(first)
 
 

@@ -14,7 +14,9 @@ from typing import Any, BinaryIO
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.hosts.agents import config_directory
+from scopes.importers.expand import RowSource, expand_sources, is_collection, is_collection_with, make_folder_source
 from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.compressed import SUFFIX, plain_size
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Skipped, skip_unreadable
@@ -35,7 +37,7 @@ def find_standard_folders(formats: Sequence[Format], environ: Mapping[str, str],
     for standard in (known.standard_folders for known in formats):
         if standard is not None:
             top = config_directory(standard.agent, environ, home)
-            folders = [folder for name in standard.folders if os.path.isdir(folder := os.path.join(top, name))]
+            folders = [folder for name in standard.folders if os.path.exists(folder := os.path.join(top, name))]
             if folders:
                 found[standard.agent.title] = folders
     return found
@@ -66,22 +68,24 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
         CannotImport: it is not a regular file, or a folder without transcripts.
         Inaccessible: the path itself cannot be read.
     """
-    try:
-        status = os.stat(path)
-    except FileNotFoundError as error:
-        raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
-    except OSError as error:
-        raise _cannot_read(path, error) from error
+    status = _stat(path)
+    if status is None:
+        return _sources_named(path)
     if stat.S_ISREG(status.st_mode):
         return [_source_of_named(os.path.abspath(path), status.st_size)]
     if not stat.S_ISDIR(status.st_mode):
         raise CannotImport(f"{path!a} is not a regular file", hint="copy its content to a file first")
+    if is_collection(path) is not None:
+        return [make_folder_source(os.path.abspath(path), named=True)]
     unreadable: list[Skipped] = []
-    sizes = dict(sorted(_walk_transcripts(os.path.abspath(path), unreadable)))
+    collections: list[Source] = []
+    sizes = dict(sorted(_walk_transcripts(os.path.abspath(path), unreadable, collections)))
     if skipped is not None:
         skipped += unreadable
     # a compressed file next to its plain form is left out
     names = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
+    if collections:
+        return sorted([*collections, *(_source_in_folder(name, sizes[name]) for name in names)], key=_path_of)
     if not names and unreadable and unreadable[0].error is not None:
         raise unreadable[0].error
     links = [] if names else find_outside_links([path])
@@ -91,6 +95,45 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     if not names:
         raise CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
     return [_source_in_folder(name, sizes[name]) for name in names]
+
+
+def _path_of(source: Source) -> str:
+    return source.path
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """Return the status of a path; None if it is a conversation in a collection.
+
+    Raises:
+        NotFound, Inaccessible: as `find_sources`.
+    """
+    try:
+        return os.stat(path)
+    except FileNotFoundError as error:
+        if os.path.exists(path.rpartition(SEPARATOR)[0]):
+            return None
+        raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+
+
+def _sources_named(path: str) -> list[Source]:
+    """Return the conversation in a collection that a path names after the separator.
+
+    Raises:
+        NotFound: there is none.
+        CannotImport: the collection is damaged.
+    """
+    collection, _, name = path.rpartition(SEPARATOR)
+    skipped: list[Skipped] = []
+    sources = expand_sources(find_sources(collection), skipped)
+    found = [source for source in sources if isinstance(source, RowSource) and source.name == name]
+    errors = [each.error for each in skipped if each.error is not None]
+    if not found and errors:
+        raise errors[0]
+    if not found:
+        raise NotFound(f"{collection!a} has no conversation {name!a}", hint="import it without the part after #")
+    return [replace(source, named=True) for source in found]
 
 
 def find_outside_links(paths: Sequence[str]) -> list[str]:
@@ -104,6 +147,11 @@ class SpooledSource(Source):
     """The content of a pipe, in a temporary file that is deleted with the process."""
 
     file: Any = field(compare=False, kw_only=True)
+
+    @property
+    def stored_at(self) -> str:
+        """Path of the temporary file."""
+        return str(self.file.name)
 
     def open(self) -> BinaryIO:
         """Open the temporary file for reading."""
@@ -193,9 +241,9 @@ def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
     return os.path.isdir(target) or (target.endswith(FILE_SUFFIXES) and os.path.isfile(target))
 
 
-def _walk_transcripts(folder: str, unreadable: list[Skipped]) -> Iterator[tuple[str, int]]:
-    """Yield path and size of the files below a folder that have a transcript's suffix."""
-    for entry in _walk_entries(folder, unreadable):
+def _walk_transcripts(folder: str, unreadable: list[Skipped], collections: list[Source]) -> Iterator[tuple[str, int]]:
+    """Yield path and size of the files below a folder that have a transcript's suffix; collections are added."""
+    for entry in _walk_entries(folder, unreadable, collections):
         if entry.name in _NOT_TRANSCRIPTS or not _is_named_like_one(entry.path):
             continue
         if entry.is_file(follow_symlinks=False):
@@ -209,8 +257,13 @@ def _is_named_like_one(path: str) -> bool:
     return path.endswith(FILE_SUFFIXES) or (path.endswith(".md") and _RENDERINGS in path)
 
 
-def _walk_entries(folder: str, unreadable: list[Skipped]) -> Iterator[os.DirEntry[str]]:
-    """Yield files and links below a folder without following links; unreadable folders are added to the list."""
+def _walk_entries(
+    folder: str, unreadable: list[Skipped], collections: list[Source] | None = None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield files and links below a folder without following links; unreadable folders are added to the list.
+
+    Of a folder that is a collection, no file is yielded; it is added to `collections`.
+    """
     pending = [folder]
     while pending:
         below = pending.pop()
@@ -218,6 +271,10 @@ def _walk_entries(folder: str, unreadable: list[Skipped]) -> Iterator[os.DirEntr
             entries = list(os.scandir(below))
         except OSError as error:
             unreadable.append(skip_unreadable(below, error))
+            continue
+        if is_collection_with({entry.name for entry in entries}):
+            if collections is not None:
+                collections.append(make_folder_source(below))
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -210,16 +210,14 @@ def prepare_repeated(
     now = wall_nanoseconds()
     signatures = []
     is_trusted = True
-    for source in sources:
+    for source, path in [(each, path) for each in sources for path in each.signed_files()]:
         try:
-            status = os.stat(source.path)
+            status = os.stat(path)
         except OSError:
             return None
         times = status.st_mtime_ns, status.st_ctime_ns
         is_trusted = is_trusted and not any(_is_racy(time, now) for time in times)
-        signatures.append(
-            (source.path, source.size, source.named, status.st_dev, status.st_ino, status.st_size, *times)
-        )
+        signatures.append((path, source.size, source.named, status.st_dev, status.st_ino, status.st_size, *times))
     inputs = [_VERSION, scopes.__version__, PARSER_VERSION, view, [asdict(found) for found in skipped], notes]
     name = _hash([view, sorted(source.path for source in sources)[:1], len(sources)])[:16]
     path = os.path.join(directory, "imports", f"{name}.z")

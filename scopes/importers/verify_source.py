@@ -20,9 +20,11 @@ from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of, walk_segments
 from scopes.importers.discovery import find_sources
+from scopes.importers.expand import expand_sources, is_collection
 from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import stream_key
+from scopes.importers.results import Skipped
 from scopes.importers.session_commits import Segment
 from scopes.result import Result
 from scopes.store import refs
@@ -92,9 +94,9 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
         Corrupt: the stored source is damaged.
         Inaccessible: the file cannot be read any more.
     """
-    if os.path.isdir(path):
+    if os.path.isdir(path) and is_collection(path) is None:
         raise Invalid(f"{path!a} is a folder", hint="name one transcript at a time")
-    source = find_sources(path)[0]
+    source = _find_one(path)
     try:
         session, error = _read_session(source, formats)
         with repository.from_disk():
@@ -110,6 +112,26 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
     if error is not None:
         raise error
     raise NotFound(f"{path!a} was never imported", hint=f"import it with: scopes import {shlex.quote(path)}")
+
+
+def _find_one(path: str) -> Source:
+    """Return the source at a path, the only conversation of a collection.
+
+    Raises:
+        Invalid: it has several conversations.
+        CannotImport: it is a collection without one, or damaged.
+    """
+    skipped: list[Skipped] = []
+    sources = expand_sources(find_sources(path), skipped)
+    errors = [found.error for found in skipped if found.error is not None]
+    if errors:
+        raise errors[0]
+    if not sources:
+        raise CannotImport(f"{path!a} has no conversation", hint="name the file that was imported")
+    if len(sources) > 1:
+        text = f"{path!a} has {len(sources)} conversations"
+        raise Invalid(text, hint=f"name one of them at a time, such as {shlex.quote(sources[0].path)}")
+    return sources[0]
 
 
 def _verify_stored(repository: Repository, source: Source, commit: Oid, record: SourceRecord) -> SourceVerification:

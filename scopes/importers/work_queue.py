@@ -13,6 +13,7 @@ from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
 from scopes.importers.beginning import Beginning
 from scopes.importers.branch_names import SHORT_ID
+from scopes.importers.expand import expand_sources
 from scopes.importers.formats.base import (
     UNKNOWN_FORMAT,
     Format,
@@ -80,6 +81,7 @@ def open_sources(
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left;
             in a folder too, files are asked for if no source at all could be opened.
     """
+    sources = expand_sources(sources, skipped)
     if sum(source.size for source in sources) >= _MANY_BYTES:
         fast_json.enable()
     opened = open_each(sources, formats, workers=workers, wants_beginning=wants_beginning)
@@ -98,6 +100,7 @@ def check_any(sources: Sequence[Source], formats: Sequence[Format]) -> None:
     Raises:
         CannotImport, Inaccessible: none of the sources can be opened.
     """
+    sources = expand_sources(sources, [])
     for source in sources:
         with suppress(CannotImport, OSError), name_source(source):
             if read_session_with_messages(choose_format(formats, source), source) is not None:
@@ -158,7 +161,7 @@ def drop_unreadable(queue: list[QueuedSource], skipped: list[Skipped]) -> list[Q
         except (OSError, CannotImport) as error:
             skipped.append(skip_failed(queued.source, error))
             continue
-        copies = tuple(copy for copy in queued.copies if os.path.isfile(copy.path))
+        copies = tuple(copy for copy in queued.copies if os.path.isfile(copy.stored_at))
         kept.append(replace(queued, copies=copies))
     return kept
 

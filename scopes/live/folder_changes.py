@@ -15,9 +15,11 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import NamedTuple, TypeAlias
 
+from scopes.importers.expand import find_folder_of
 from scopes.loading import load
 
 FindFolders: TypeAlias = Callable[[], Sequence[str]]
@@ -27,6 +29,8 @@ LOOKUP_SECONDS = 10.0  # between two looks, if it does: some file systems report
 RECENT_SECONDS = 3600.0
 EVERYTHING_SECONDS = 30.0
 _RACY_NANOSECONDS = 2_000_000_000  # a folder may change again without another time
+WRITE_AHEAD_LOG = "-wal"
+_DATABASE = ".db"
 _STEP_MILLISECONDS = 100
 _WAKE_MILLISECONDS = 1000  # until it is seen that the folders are other ones
 
@@ -40,6 +44,11 @@ class Seen(NamedTuple):
 
 
 _UNSEEN = Seen(-1, 0, 0)
+
+
+def source_of(path: str) -> str:
+    """Return what is imported when a file has changed: its database, or the folder that it is a record of."""
+    return find_folder_of(path.removesuffix(WRITE_AHEAD_LOG))
 
 
 class FolderPoll:
@@ -105,6 +114,10 @@ class FolderPoll:
             self._files.pop(path, None)
             return
         now = Seen(status.st_size, status.st_mtime_ns, status.st_ino)
+        if path.endswith(_DATABASE):
+            with suppress(OSError):
+                log = os.stat(path + WRITE_AHEAD_LOG, follow_symlinks=False)
+                now = Seen(now.size + log.st_size, max(now.modified, log.st_mtime_ns), now.inode)
         self._files[path] = now
         if now != before:
             yield path
@@ -160,7 +173,7 @@ class ChangeThread:
 
     def _look(self) -> None:
         for path in self._poll.look(self._find_folders(), time.time()):
-            self._changed.put(path)
+            self._changed.put(source_of(path))
 
     def _listen(self) -> None:
         """Pass on what the system reports; begin again whenever the list of folders changes.
@@ -193,8 +206,8 @@ class ChangeThread:
         look_at = 0.0
         for changes in events:
             for _, path in changes:
-                if path.endswith(self._suffixes):
-                    self._changed.put(path)
+                if path.removesuffix(WRITE_AHEAD_LOG).endswith(self._suffixes):
+                    self._changed.put(source_of(path))
             if time.monotonic() >= look_at:  # also at the first time: what has changed before the system was asked
                 look_at = time.monotonic() + LOOKUP_SECONDS
                 self._look()

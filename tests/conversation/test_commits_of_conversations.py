@@ -426,7 +426,7 @@ def test_a_short_line_that_a_person_changed_before_the_commit_is_shown(project, 
     ("variable", "hint"),
     [
         ("GEMINI_CLI", "import it: scopes import"),
-        ("OPENCODE", "opencode export SESSION > FILE, and then: scopes import FILE"),
+        ("OPENCODE", "import it: scopes import"),
     ],
 )
 def test_a_commit_of_a_session_that_is_not_imported_says_how_that_is_imported(

@@ -58,13 +58,13 @@ def test_every_verb_names_agents_as_the_table_does(names):
     ("name", "hint"),
     [
         ("gemini", "import it: scopes import"),
-        ("opencode", "opencode export s1 > FILE, and then: scopes import FILE"),
+        ("opencode", "import it: scopes import"),
         ("cursor", "import its transcript: scopes import FILE"),
         ("unheard-of", "import its transcript: scopes import FILE"),
     ],
 )
 def test_the_hint_to_an_import_fits_the_agent(name, hint):
-    assert import_hint(name, "s1") == hint
+    assert import_hint(name) == hint
 
 
 def test_every_agent_has_a_transcript_format_of_its_name():

@@ -154,7 +154,7 @@ def test_standard_folders_follow_the_agents_variables(tmp_path):
 
 def test_standard_folders_are_known_for_every_agent_that_writes_files(tmp_path):
     """`import` and `watch` without a path read these; a hint to `scopes import` is true for their agents."""
-    for folder in (
+    folders = (
         ".gemini/tmp",
         ".qwen/projects",
         ".pi/agent/sessions",
@@ -162,10 +162,12 @@ def test_standard_folders_are_known_for_every_agent_that_writes_files(tmp_path):
         ".iflow/projects",
         ".kimi-code/sessions",
         ".grok/sessions",
-    ):
+        ".local/share/opencode/storage",
+    )
+    for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
     found = find_standard_folders(FORMATS, {}, str(tmp_path))
-    assert sorted(found) == ["Copilot CLI", "Gemini CLI", "Grok", "Kimi Code", "Qwen Code", "iFlow", "pi"]
+    assert sorted(found) == ["Copilot CLI", "Gemini CLI", "Grok", "Kimi Code", "OpenCode", "Qwen Code", "iFlow", "pi"]
     having = {known.name for known in FORMATS if known.standard_folders is not None}
     assert {name for name in AGENTS if import_hint(name) == "import it: scopes import"} == having
 

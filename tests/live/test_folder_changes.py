@@ -12,7 +12,7 @@ import pytest
 from scopes.live import folder_changes
 from scopes.live.folder_changes import EVERYTHING_SECONDS, RECENT_SECONDS, ChangeThread, FolderPoll
 
-SUFFIXES = (".jsonl", ".json")
+SUFFIXES = (".jsonl", ".json", ".db")
 SECONDS = 30
 
 
@@ -246,3 +246,38 @@ def test_a_change_that_the_system_forgets_to_tell_is_found_by_looking(watching, 
     monkeypatch.setattr(folder_changes, "LOOKUP_SECONDS", 0.1)
     changed = watching(tmp_path)
     keep_writing(changed, tmp_path / "a.jsonl")
+
+
+def test_a_database_has_changed_when_its_log_has(tmp_path):
+    folder = Folder(tmp_path / "data")
+    folder.poll = FolderPoll((".db",))
+    name = folder.write("a.db")
+    folder.write("a.db-wal")
+    assert folder.look() == [name]
+    assert folder.look(1) == []
+    folder.write("a.db-wal", "more")
+    assert folder.look(1) == [name]
+
+
+def test_a_database_can_be_watched_alone(tmp_path):
+    folder = Folder(tmp_path / "data")
+    name = folder.write("a.db")
+    assert folder.look(0, name) == [name]
+    folder.write("a.db-wal", "more")
+    assert folder.look(1, name) == [name]
+
+
+def test_what_is_imported_is_the_database_of_a_log_and_the_folder_of_a_record(tmp_path):
+    for name in ("session/p", "message/ses_1", "part/msg_1"):
+        (tmp_path / "storage" / name).mkdir(parents=True)
+    assert folder_changes.source_of("/x/opencode.db-wal") == "/x/opencode.db"
+    assert folder_changes.source_of(str(tmp_path / "storage/part/msg_1/prt_1.json")) == str(tmp_path / "storage")
+    assert folder_changes.source_of("/x/a.jsonl") == "/x/a.jsonl"
+
+
+@pytest.mark.parametrize("interval", [None, 0.05])
+def test_a_change_of_a_log_is_reported_as_one_of_its_database(watching, tmp_path, interval):
+    (tmp_path / "a.db").write_text("x")
+    changed = watching(tmp_path, interval=interval)
+    (tmp_path / "a.db-wal").write_text("x")
+    next_change(changed, tmp_path / "a.db")

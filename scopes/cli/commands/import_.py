@@ -55,20 +55,25 @@ def import_(
 ) -> int:
     """Import transcripts from other tools.
 
-    Without a path, imports the histories of Claude Code, Codex, Gemini CLI, Qwen Code and pi from their standard
-    directories (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME and PI_CODING_AGENT_DIR are respected). The format is
-    detected from the content: session files of Claude Code, Codex, Gemini CLI, Qwen Code and Pi, exports of OpenCode,
-    ChatGPT and Claude.ai (conversations.json), trajectories of SWE-agent, mini-swe-agent and ATIF, events of OpenHands,
-    OpenAI message lists, and what these agents print when they run headless (claude -p, codex exec --json, gemini -p,
-    opencode run, qwen -p, pi --mode json). Such a stream and the session file of the same run are one conversation, in
-    any order, and each call counts once. A record that cannot be read is kept and counted. Nothing is imported twice:
-    of a transcript that has grown since, only the new part is imported. Transcripts are never modified. --since
-    compares the time of the last message of a session. If the store, and the size, times and inode of each file, are as
-    after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
+    Without a path, imports the histories of Claude Code, Codex, Gemini CLI, OpenCode, Qwen Code, pi and llm from their
+    standard directories (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_DATA_HOME, PI_CODING_AGENT_DIR and
+    LLM_USER_PATH are respected). The format is detected from the content: session files of Claude Code, Codex, Gemini
+    CLI, Qwen Code and Pi, the database of OpenCode, its older folder storage and its exports, the database of llm,
+    exports of ChatGPT and Claude.ai (conversations.json), trajectories of SWE-agent, mini-swe-agent and ATIF, events of
+    OpenHands, OpenAI message lists, and what these agents print when they run headless (claude -p, codex exec --json,
+    gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file of the same run are one
+    conversation, in any order, and each call counts once. A record that cannot be read is kept and counted. Nothing is
+    imported twice: of a transcript that has grown since, only the new part is imported. Transcripts are never modified.
+    --since compares the time of the last message of a session. If the store, and the size, times and inode of each
+    file, are as after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
 
     Session files of Copilot CLI (COPILOT_HOME), iFlow, Kimi Code (KIMI_CODE_HOME) and Grok (GROK_HOME) are read too,
     also without a path. So are the chat history of Aider, in which each run with a message becomes a conversation, and
     the Markdown of SpecStory, unless the session that it was made of is imported itself.
+
+    Of a database each conversation is a source of its own, DATABASE#SESSION, which can also be given alone. Its
+    original bytes are its rows as lines of JSON. A database is read from a copy, with its write-ahead log, also while
+    its program runs; nothing is written beside it.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
@@ -86,6 +91,7 @@ def import_(
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
       curl -s "$URL" | scopes conv import -
+      scopes conv import ~/.local/share/opencode/opencode.db
       scopes conv import --dry-run --since '7 days ago'
       scopes conv import --project ~/work/shop --report
       scopes conv import --sample-sessions

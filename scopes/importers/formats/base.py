@@ -15,6 +15,7 @@ from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_descriptor
 
 SNIFF_BYTES = 1 << 18
+DATABASE_HEADER = b"SQLite format 3\0"
 _BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
 _ZIP = b"PK\x03\x04"  # the exports of ChatGPT and Claude.ai come as one
@@ -30,6 +31,16 @@ class Source:
     path: str
     size: int
     named: bool = field(default=False, compare=False, kw_only=True)
+
+    @property
+    def stored_at(self) -> str:
+        """Path of the file that has the bytes; another one than `path` if they were copied from a pipe."""
+        return self.path
+
+    def signed_files(self) -> list[str]:
+        """Return the files whose times and sizes change when the content does."""
+        log = f"{self.path}-wal"  # of a database: it has what is not in the file yet
+        return [self.path, log] if os.path.exists(log) else [self.path]
 
     def open(self) -> BinaryIO:
         """Open the source for reading; a compressed file yields its plain bytes.

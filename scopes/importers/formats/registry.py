@@ -9,15 +9,19 @@ from scopes.importers.formats.chatgpt.format import ChatGpt
 from scopes.importers.formats.claude_ai.format import ClaudeAi
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
 from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.grok.format import Grok
 from scopes.importers.formats.iflow.format import Iflow
 from scopes.importers.formats.kimi.format import Kimi
+from scopes.importers.formats.llm.format import Llm
+from scopes.importers.formats.llm.rows import LlmDatabase
 from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
+from scopes.importers.formats.opencode.rows import OpenCodeDatabase, OpenCodeFolder
 from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
@@ -42,7 +46,10 @@ FORMATS: tuple[Format, ...] = (
     Iflow(),
     Kimi(),
     Grok(),
+    Llm(),
     OpenAIMessages(),
     Aider(),
     SpecStory(),
 )
+DATABASES: tuple[DatabaseCollection, ...] = (OpenCodeDatabase(), LlmDatabase())
+FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(),)

@@ -52,6 +52,7 @@ class OpenMessage:
     spawned_by: Mapping[str, str] | None = None
     files: dict[FileTouch, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
+    context_root: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
     def add_ids(self, *names: str | None) -> None:
@@ -79,6 +80,7 @@ class OpenMessage:
             tool=next(iter(self.tools)) if len(self.tools) == 1 else None,
             cwd=self.cwd,
             git_branch=self.git_branch,
+            context_root=self.context_root,
             spawned_by=self.spawned_by,
             side=self.line,
             extra=self.extra,

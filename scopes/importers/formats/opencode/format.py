@@ -1,37 +1,52 @@
-"""The OpenCode format: what `opencode run --format json` prints, and a session as `opencode export` writes it."""
+"""The OpenCode format: what `opencode run --format json` prints, what `opencode export` writes, and what it keeps."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.hosts.agents import Agent
+from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.events import STREAM, ByteRange, Event, RunEnd, Session, SessionRecord, Unparsed
 from scopes.importers.formats.fields import number_field, object_field, text_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.opencode.export import find_messages, is_export, read_info
+from scopes.importers.formats.opencode.messages import AGENT, HARNESS, NAME, add_message
 from scopes.importers.formats.opencode.parts import error_text, read_part, read_usage
-from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, PROMPT, RunBuilder, time_of_milliseconds
+from scopes.importers.formats.opencode.session_rows import is_session_row, walk_session_rows
+from scopes.importers.formats.run_builder import ANSWER, ERROR, RunBuilder, time_of_milliseconds
 from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
-from scopes.model.message import Author, Part
+from scopes.model.message import Part
 
-NAME = "opencode"
-_AGENT = Author(NAME, "agent")
-_HARNESS = Author(NAME, "system")
 _TYPES = frozenset({"text", "reasoning", "tool_use", "step_start", "step_finish", "error"})
 
 
+_DATA = Agent(NAME, "OpenCode", None, ".local/share/opencode", "XDG_DATA_HOME", "opencode")
+
+
+def _find_session(top: str, session: str) -> str | None:
+    """Return the source of a session: it is one of many in the database, or else in the folder."""
+    if os.path.isfile(top):
+        return f"{top}{SEPARATOR}{session}"
+    found = find_below(os.path.join(top, "session"), "", lambda name: name == f"{session}.json")
+    return None if found is None else f"{top}{SEPARATOR}{session}"
+
+
 class OpenCode:
-    """OpenCode 1.x."""
+    """OpenCode 1.x: its database or folder, what it prints, and what it exports."""
 
     name = NAME
-    file_suffixes = (".json", ".jsonl")
-    standard_folders = None
-    sub_agent_fields: tuple[str, ...] = ()
+    file_suffixes = (".json", ".jsonl", ".db")
+    standard_folders = StandardFolders(_DATA, ("opencode.db", "storage"), _find_session)
+    sub_agent_fields: tuple[str, ...] = ("sessionId",)
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head` is in this format."""
+        if is_session_row(head):
+            return True
         if b'"sessionID"' not in head and not is_export(head):
             return False
         return is_export(head) or any(map(_is_event, first_records(head)))
@@ -40,6 +55,9 @@ class OpenCode:
         """Yield the Session, its drafts and states, and the Ending."""
         with source.open() as stream:
             head = stream.read(min(SNIFF_BYTES, source.size))
+        if is_session_row(head):
+            yield from walk_session_rows(source)
+            return
         if is_export(head):
             yield from _walk_export(source)
             return
@@ -88,7 +106,7 @@ class _StreamReader:
             self._error = error_text(value.get("error"))
             time = time_of_milliseconds(value.get("timestamp"))
             text = Part("text", {"text": self._error})
-            self._builder.begin(record, _HARNESS, ERROR, [text], time=time).status = "error"
+            self._builder.begin(record, HARNESS, ERROR, [text], time=time).status = "error"
         else:
             self._read_part(record, value, value["part"])
         yield from self._builder.take_ready()
@@ -119,7 +137,7 @@ class _StreamReader:
             self._builder.add_state(record, f"repeated/{kind}" if repeated else kind)
             return
         if found is None:
-            found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)
+            found = self._builder.begin(record, AGENT, ANSWER, parts, time=time)
             found.answer = name
             found.add_ids(name)
         else:
@@ -157,7 +175,7 @@ def _walk_export(source: Source) -> Iterator[Event]:
         record = Record(number + 1, number, ByteRange(element.start, element.end - element.start), element.value)
         at = element.end
         if isinstance(element.value, dict):
-            _add_exported(builder, record, element.value)
+            add_message(builder, record, element.value)
         else:
             builder.reject(record, "not a message")
         yield from builder.take_ready()
@@ -166,30 +184,6 @@ def _walk_export(source: Source) -> Iterator[Event]:
         complete = data[at:].strip().endswith(b"}")
         yield SessionRecord(key="session", spans=rest) if complete else Unparsed(spans=rest, reason="incomplete export")
     yield from builder.finish(title=text_field(info, "title"))
-
-
-def _add_exported(builder: RunBuilder, record: Record, value: dict[str, Any]) -> None:
-    info, listed = object_field(value, "info"), value.get("parts")
-    blocks = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-    parts = [each for part in blocks for each in read_part(part)]
-    time = time_of_milliseconds(object_field(info, "time").get("created"))
-    role, failed = info.get("role"), isinstance(info.get("error"), dict)
-    if role == "user":
-        builder.begin(record, HUMAN, PROMPT, parts, time=time).add_ids(text_field(info, "id"))
-        return
-    if role != "assistant":
-        builder.reject(record, "a message without a known role")
-        return
-    if failed:
-        parts.append(Part("text", {"text": error_text(info["error"])}))
-    is_error = failed and len(parts) == 1
-    found = builder.begin(record, _HARNESS if is_error else _AGENT, ERROR if is_error else ANSWER, parts, time=time)
-    found.status = "error" if failed else None
-    found.add_ids(text_field(info, "id"))
-    found.model = text_field(info, "modelID")
-    found.stop_reason = "error" if failed else text_field(info, "finish")
-    found.usage = read_usage(object_field(info, "tokens"))
-    found.cwd = text_field(object_field(info, "path"), "cwd") or builder.cwd
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:

@@ -1,0 +1,1 @@
+"""simonw/llm: the conversations in its log database."""

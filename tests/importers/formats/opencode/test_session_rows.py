@@ -1,0 +1,244 @@
+"""Sessions as OpenCode keeps them: rows of its database, or files of its older folder."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scopes.history.revisions import list_branch_tips
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.opencode.format import OpenCode
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.formats.row_lines import encode_file, encode_row
+from scopes.importers.import_sources import ImportOptions, import_sources
+from tests.importers.damage import damaged, odd_records
+from tests.importers.databases import (
+    SESSION,
+    dialog,
+    message_rows,
+    opencode_database,
+    opencode_folder,
+    session_row,
+    source_at,
+)
+from tests.importers.formats.opencode.test_opencode import TOKENS
+from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
+from tests.importers.stores import branch_words, skipped_paths
+from tests.importers.streams import import_paths
+from tests.support.examples import examples
+from tests.support.store import make_store
+
+CALL = {
+    "type": "tool",
+    "tool": "edit",
+    "callID": "call_1",
+    "state": {
+        "status": "completed",
+        "input": {"filePath": "/a.py", "oldString": "x", "newString": "y"},
+        "output": "ok",
+    },
+}
+CHILD = "ses_e0310000000000000000000009"
+
+
+def data_of(*rows):
+    """Return the lines of a session."""
+    return b"".join(encode_row(table, row) for table, row in rows)
+
+
+def read(*rows):
+    """Read the rows of a session."""
+    return events_of(OpenCode(), data_of(*rows))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return make_store(tmp_path / "store.git")
+
+
+def import_rows(store, tmp_path, *rows, name="a.db"):
+    path = tmp_path / name
+    path.unlink(missing_ok=True)
+    source = source_at(opencode_database(path, *rows))
+    return import_sources(store, [source], FORMATS, ImportOptions())
+
+
+def test_a_session_has_its_directory_its_title_and_its_time():
+    events = read(*dialog("hello"))
+    session = events[0]
+    assert (session.native_id, session.cwd, session.title) == (SESSION, "/home/carol/shop", "About the shop")
+    assert (session.created, session.details) == ("2026-11-21T06:48:20.000Z", {"version": "1.18.33"})
+    assert OpenCode().sniff(data_of(*dialog("hello")))
+
+
+def test_an_answer_has_its_model_its_tokens_and_its_files():
+    info = {"modelID": "m1", "tokens": TOKENS, "finish": "stop", "path": {"cwd": "/home/carol"}}
+    (answer,) = drafts(read(session_row(), *message_rows(0, "assistant", "Done.", CALL, **info)))
+    assert (answer.kind, answer.model, answer.stop_reason, answer.cwd) == ("answer", "m1", "stop", "/home/carol")
+    assert [part.type for part in answer.parts] == ["text", "tool_call", "tool_result"]
+    assert [(touch.path, touch.op) for touch in answer.files] == [("/a.py", "edit")]
+    assert answer.usage["raw"] == TOKENS
+
+
+def test_a_message_has_the_bytes_of_its_row_and_of_its_parts():
+    rows = [session_row(), *message_rows(0, "user", "one", "two"), *message_rows(1, "user", "three")]
+    first, second = drafts(read(*rows))
+    assert [len(first.spans), len(second.spans), first.native_ids] == [3, 2, ("msg_1fcd0000",)]
+
+
+def test_an_error_without_an_answer_is_a_message_of_the_program():
+    info = {"error": {"name": "APIError", "data": {"message": "no network"}}}
+    (found,) = drafts(read(session_row(), *message_rows(0, "assistant", **info)))
+    assert (found.kind, found.author.kind, found.status) == ("error", "system", "error")
+    assert found.parts[0].text == "APIError: no network"
+
+
+def test_a_compaction_is_a_summary_where_a_context_begins_and_its_request_is_not_a_prompt():
+    rows = [*dialog("hello", "hi"), *message_rows(2, "user", {"type": "compaction", "auto": True})]
+    rows += message_rows(3, "assistant", "So far: hello.", summary=True, mode="compaction")
+    request, summary = drafts(read(*rows))[2:]
+    assert (request.author.kind, request.kind) == ("injected", "meta")
+    assert (summary.kind, summary.context_root) == ("compaction", True)
+
+
+def test_text_that_only_the_program_wrote_is_injected():
+    typed, added = {"type": "text", "text": "a"}, {"type": "text", "text": "b", "synthetic": True}
+    rows = [session_row(), *message_rows(0, "user", typed, added), *message_rows(1, "user", added)]
+    assert [draft.author.kind for draft in drafts(read(*rows))] == ["human", "injected"]
+
+
+def test_messages_that_were_taken_back_are_on_a_branch_of_their_own(store, tmp_path):
+    rows = dialog("hello", "hi", "wrong", "sure")
+    rows[0] = session_row(revert=json.dumps({"messageID": "msg_1fcd0002"}))
+    import_rows(store, tmp_path, *rows)
+    assert branch_words(store) == "hello hi"
+    (other,) = [name for name in list_branch_tips(store, "conv-001") if name != "main"]
+    assert (other.startswith("abandoned/"), branch_words(store, other)) == (True, "hello hi wrong sure")
+
+
+def test_messages_that_were_taken_back_stay_when_the_next_prompt_deletes_them(store, tmp_path):
+    rows = dialog("hello", "hi", "wrong", "sure")
+    import_rows(store, tmp_path, session_row(revert='{"messageID": "msg_1fcd0002"}'), *rows[1:])
+    import_rows(store, tmp_path, *dialog("hello", "hi"), *message_rows(4, "user", "right"))
+    tips = list_branch_tips(store, "conv-001")
+    assert (branch_words(store), len(tips)) == ("hello hi right", 2)
+    assert {branch_words(store, name) for name in tips} == {"hello hi right", "hello hi wrong sure"}
+
+
+def test_a_part_of_a_message_that_was_taken_back_leaves_the_message(store, tmp_path):
+    rows = dialog("hello", "hi")
+    rows[0] = session_row(revert='{"messageID": "msg_1fcd0001", "partID": "prt_1"}')
+    import_rows(store, tmp_path, *rows)
+    assert (branch_words(store), list(list_branch_tips(store, "conv-001"))) == ("hello hi", ["main"])
+
+
+def test_a_fork_shares_the_messages_that_it_copied(store, tmp_path):
+    answer = {"modelID": "m1", "time": {"created": 1_795_243_701_123}}
+    first = [session_row(), *message_rows(0, "user", "hello"), *message_rows(1, "assistant", "hi", **answer)]
+    copied = {"session": CHILD, "prefix": "msg_2fcd"}
+    fork = [
+        session_row(CHILD, title="About the shop (fork #1)", time_created=1_795_243_900_000),
+        *message_rows(0, "user", "hello", **copied),
+        *message_rows(1, "assistant", "hi", **copied, **answer),
+        *message_rows(2, "user", "otherwise", **copied),
+    ]
+    import_rows(store, tmp_path, *first, *message_rows(2, "user", "more"), *fork)
+    tips = list_branch_tips(store, "conv-001")
+    assert sorted(branch_words(store, name) for name in tips) == ["hello hi more", "hello hi otherwise"]
+
+
+def test_a_sub_agent_is_a_branch_that_the_call_of_its_parent_started(store, tmp_path):
+    state = {"status": "completed", "input": {}, "output": "found", "metadata": {"sessionId": CHILD}}
+    task = {"type": "tool", "tool": "task", "callID": "call_7", "state": state}
+    child = [
+        session_row(CHILD, parent_id=SESSION, agent="explore"),
+        *message_rows(0, "user", "search", session=CHILD, prefix="msg_3fcd"),
+    ]
+    import_rows(
+        store, tmp_path, session_row(), *message_rows(0, "user", "go"), *message_rows(1, "assistant", task), *child
+    )
+    tips = list_branch_tips(store, "conv-001")
+    assert sorted(tips) == ["main", "subagent/explore"]
+    assert branch_words(store, "subagent/explore") == "search"
+
+
+def test_other_rows_of_a_session_are_states():
+    rows = [*dialog("hello"), ("todo", {"content": "x"}), ("event", {"seq": 1, "data": "{}"})]
+    assert states(read(*rows)) == ["session", "todo", "event"]
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (("message", {"id": "m", "data": "{"}), "not a row that can be read"),
+        (("message", {"id": "m", "data": '{"role":"robot"}'}), "a row of message that belongs to no message"),
+        (("part", {"id": "p", "data": '{"type":"text","text":"x"}'}), "a row of part that belongs to no message"),
+        (("other", {"id": "p"}), "a row of other that belongs to no message"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_kept_and_counted(row, why):
+    events = read(session_row(), row, *dialog("hello")[1:])
+    assert unparsed(events) == [why]
+    assert [draft.parts[0].text for draft in drafts(events)] == ["hello"]
+
+
+def test_a_session_whose_file_is_damaged_still_has_its_messages():
+    events = events_of(OpenCode(), encode_file("session/p/s.json", b'{"id') + data_of(*dialog("hello")[1:]))
+    assert (events[0].native_id, len(drafts(events)), len(unparsed(events))) == ("unknown", 1, 1)
+
+
+def test_files_of_the_older_folder_give_the_same_messages_as_rows(tmp_path, store):
+    rows = [
+        session_row(),
+        *message_rows(0, "user", "hello"),
+        *message_rows(1, "assistant", "Done.", CALL, tokens=TOKENS),
+    ]
+    import_rows(store, tmp_path, *rows)
+    other = make_store(tmp_path / "other.git")
+    import_paths_of(other, opencode_folder(tmp_path / "storage", rows))
+    assert list_branch_tips(store, "conv-001") == list_branch_tips(other, "conv-001")
+
+
+def import_paths_of(store, folder):
+    return import_sources(store, find_sources(str(folder)), FORMATS, ImportOptions())
+
+
+LINES = data_of(
+    *dialog("hello", "hi"), *message_rows(2, "assistant", "Done.", CALL, tokens=TOKENS), ("todo", {"content": "x"})
+).splitlines(keepends=True)
+drawn = settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@drawn
+@given(damaged(b"".join(LINES)))
+def test_every_byte_of_damaged_rows_is_in_one_event(data):
+    events_of(OpenCode(), data) if OpenCode().sniff(data) else None
+
+
+@drawn
+@given(st.data())
+def test_rows_with_odd_values_are_read_or_kept(data):
+    records = data.draw(odd_records([json.loads(line) for line in LINES[1:]]))
+    odd = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    events_of(OpenCode(), LINES[0] + odd)
+
+
+def test_a_real_database_has_its_fork_its_revert_and_its_error(tmp_path, store):
+    """What OpenCode 1.18 wrote: an error, a session with a compaction that was taken back, and a fork of it."""
+    path = real_transcript("opencode", "gen_v1.18.33_opencode.db")
+    done = import_paths(store, path)
+    assert [source.unparsed for source in done.sources] == [0, 0, 0]
+    assert [(row.messages, row.branches) for row in done.conversations] == [(2, 1), (11, 3)]
+    assert [joined.equal_messages for joined in done.joined] == [6]
+    assert import_paths(store, path).operation is None
+
+
+def test_a_real_folder_has_its_fork(tmp_path, store):
+    """What OpenCode 1.1 wrote: a session and a fork that shares its six messages."""
+    sources = find_sources(real_transcript("opencode", "gen_v1.1.65_storage"))
+    done = import_sources(store, sources, FORMATS, ImportOptions())
+    assert ([(row.messages, row.branches) for row in done.conversations], skipped_paths(done)) == ([(9, 2)], [])
+    assert [joined.equal_messages for joined in done.joined] == [6]
