@@ -217,7 +217,8 @@ def receive(
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
         seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
-        note_seen(repository, remote.name, seen, everything=refspecs == [EVERYTHING_SPEC])
+        is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
+        note_seen(repository, remote.name, seen, everything=is_whole)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)

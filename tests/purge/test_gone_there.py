@@ -132,3 +132,10 @@ def test_a_fetch_that_sees_nothing_new_writes_nothing(drawn, theirs, bare):
     before = os.stat(path)
     fetch_from(theirs)
     assert os.stat(path).st_ino == before.st_ino
+
+
+def test_a_remote_with_something_that_is_not_acceptable_is_not_believed(drawn, theirs, bare):
+    ref, value = delete_there(bare, drawn.root)
+    git(bare, "update-ref", ref.replace(drawn.root, "1" * 40), value)
+    fetch_from(theirs)
+    assert read_gone(theirs.path) == {}
