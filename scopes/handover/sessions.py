@@ -15,7 +15,7 @@ from scopes.history.source_paths import with_last_path
 from scopes.history.sources import TRACKING, find_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
-from scopes.importers.formats.registry import FORMATS
+from scopes.importers.formats.registry import DATABASES, FORMATS
 from scopes.model.conversation import ACP, Root
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import walk_first_parents
@@ -91,10 +91,13 @@ def _walk_tracked(branch: BranchHandle, root: Root) -> Iterator[tuple[str, Oid]]
 def is_kept(session: AgentSession, environ: Mapping[str, str], home: str) -> bool:
     """Return False if the agent no longer has a session: its file is gone, or was imported from elsewhere.
 
-    Only agents whose files are in known folders can be asked; of others this is True.
+    Only agents with a file for each session in known folders can be asked; of others, such as those with a database,
+    this is True.
     """
     known = next((each for each in FORMATS if each.name == session.agent.name), None)
     if session.file is None or known is None or known.standard_folders is None:
+        return True
+    if any(each.format == known.name for each in DATABASES):
         return True
     file = os.path.realpath(session.file)
     folders = [top for tops in find_standard_folders([known], environ, home).values() for top in tops]
