@@ -220,7 +220,10 @@ def _list_problems(events: Sequence[Event], since: str) -> list[RecordingProblem
         if problem.has_ended and event.time >= since:
             ended.append(problem)
     alive = (each for each in waiting.values() if _is_alive(each.pid))
-    return [*ended, *(each._replace(is_on_disk=kept.get(each.pid, False), store=stores.get(each.pid)) for each in alive)]
+    return [
+        *ended,
+        *(each._replace(is_on_disk=kept.get(each.pid, False), store=stores.get(each.pid)) for each in alive),
+    ]
 
 
 def _is_alive(process: int) -> bool:
