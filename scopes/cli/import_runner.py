@@ -169,8 +169,6 @@ def import_or_repeat(
     Raises:
         As `import_sources`.
     """
-    if not options.dry_run:
-        _take_spooled(invocation)
     repository = invocation.find_repository(create=True)
     known = None
     if options == ImportOptions():
@@ -219,15 +217,20 @@ def note_imported_files(invocation: Invocation, result: Imported) -> None:
         load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
 
 
-def _take_spooled(invocation: Invocation) -> None:
-    """Take what `scopes acp` could not write, so that an imported session joins it."""
+def take_spooled(invocation: Invocation) -> int:
+    """Take what `scopes acp` could not write, so that an imported session joins it; return how many messages.
+
+    It comes before the search for sources: where only `scopes acp` is used, no agent has a transcript. A failure is
+    only a note.
+    """
     try:
         taken = take_waiting(invocation)
     except (ScopesError, OSError) as error:
         invocation.output().note(Note(f"messages of scopes acp wait on: {error}", hint="see: scopes doctor"))
-        return
+        return 0
     if taken:
         invocation.output().say(f"took {counted(taken, 'message')} of scopes acp that waited for the store")
+    return taken
 
 
 def refuse_other_options(sample: str, *others: object) -> None:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from types import FrameType
 
-from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat
+from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat, take_spooled
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.history.background_actors import WATCH
@@ -177,6 +177,7 @@ class WatchRun:
         Raises:
             ScopesError: it cannot be imported, or a path that was named has no transcripts.
         """
+        take_spooled(self._invocation)
         folders = self._find_folders()
         try:
             collected = collect_sources(self._invocation, folders) if folders else CollectedSources([], (), ())

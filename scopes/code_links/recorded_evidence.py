@@ -32,9 +32,10 @@ class RecordedFact(NamedTuple):
 def with_evidence(link: CodeLink, facts: Sequence[RecordedFact]) -> CodeLink:
     """Return a link with the evidence of its records, and the turns of all of them: who amended it made it, too.
 
-    Records of a commit with the same author, time and subject count only if there are no others.
+    Records of a commit with the same author, time and subject count only if there are no others. A shell knows the turn
+    of its commit: of another turn, which began in the second of the commit, it is none.
     """
-    chosen = [fact for fact in facts if fact.detour != "same"] or list(facts)
+    chosen = _without_next_turn([fact for fact in facts if fact.detour != "same"] or facts)
     is_one_turn = all(fact.turn in {None, link.turn} for fact in chosen)
     found: dict[str, Evidence] = {}
     for fact in chosen:
@@ -50,6 +51,17 @@ def with_evidence(link: CodeLink, facts: Sequence[RecordedFact]) -> CodeLink:
         if fact.turn is not None and fact.message is not None
     }
     return replace(link, evidence=evidence, turns=tuple(turns[number] for number in sorted(turns)))
+
+
+def _without_next_turn(facts: Sequence[RecordedFact]) -> list[RecordedFact]:
+    """Leave out the end of a turn in which HEAD moved to a commit that a shell made in another one."""
+    shells = {(fact.commit, fact.turn) for fact in facts if fact.is_shell and fact.turn is not None}
+    commits = {commit for commit, _ in shells}
+    return [
+        fact
+        for fact in facts
+        if fact.is_shell or fact.turn is None or fact.commit not in commits or (fact.commit, fact.turn) in shells
+    ]
 
 
 def _name_turn(number: int | None) -> str:

@@ -150,6 +150,12 @@ class Imported(Result):
     details: tuple[str, ...] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """Return True if nothing was found that could be imported: only what `scopes acp` left was taken."""
+        left_out = self.other_sessions or self.older_sources or self.stay_deleted
+        return not (self.sources or self.conversations or self.skipped or left_out)
+
+    @property
     def exit_code(self) -> int:
         """Return 1 if a file that the user named could not be imported, else 0."""
         return 1 if any(skipped.named and skipped.error is not None for skipped in self.skipped) else 0

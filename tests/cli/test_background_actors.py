@@ -16,6 +16,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.operations import list_operations
 from scopes.conversation.undo import undo
 from scopes.server.acp.spool import Spool
+from tests.cli.running import PRODUCT, scopes
 from tests.server.acp.test_spool_files import waiting
 from tests.support.hook_agent import HookAgent, texts_of
 
@@ -80,11 +81,39 @@ def test_with_any_actor_undo_takes_back_what_a_hook_recorded(agent):
     assert agent.texts() == texts_of(1)
 
 
-def test_what_an_import_takes_from_the_spool_of_acp_is_not_the_users(sealed_world):
+def leave_in_spool():
+    """Leave a message that a proxy of `scopes acp`, which was killed, could not write."""
     invocation = Invocation(["import"], os.environ)
     command_of_the_user()
     spool = Spool(invocation.state_directory)
     spool.append(invocation.store_path, [waiting()])
-    os.close(spool._descriptor)  # its proxy was killed
-    assert take_waiting(invocation) > 0
+    os.close(spool._descriptor)
+    return invocation
+
+
+def test_what_an_import_takes_from_the_spool_of_acp_is_not_the_users(sealed_world):
+    assert take_waiting(leave_in_spool()) > 0
     assert set(actors()) == {"acp"}
+
+
+def test_an_import_takes_the_spool_where_no_agent_has_a_transcript(sealed_world):
+    """`doctor` names `scopes import` as the cure, also for a user who has editors only."""
+    leave_in_spool()
+    done = scopes("import", table=PRODUCT)
+    assert (done.returncode, actors()) == (0, ["acp"])
+    assert "took 1 message of scopes acp" in done.stderr
+    assert "no agent has transcripts in its standard folders" in done.stderr
+
+
+def test_an_import_that_takes_nothing_and_finds_nothing_is_still_an_error(sealed_world):
+    leave_in_spool()
+    assert scopes("import", "--dry-run", table=PRODUCT).returncode == 4, "a dry run takes nothing"
+    assert scopes("import", "nowhere.jsonl", table=PRODUCT).returncode == 4, "what was named is wanted"
+    assert actors() == ["acp"], "it is in the store all the same"
+    assert scopes("import", table=PRODUCT).returncode == 4
+
+
+def test_watch_once_takes_the_spool_where_no_agent_has_a_transcript(sealed_world):
+    leave_in_spool()
+    rows = WatchRun(Invocation(["watch"], os.environ), [], poll=0.05, all_projects=False).run(once=True)
+    assert (list(rows), actors()) == ([], ["acp"])

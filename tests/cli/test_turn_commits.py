@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,49 @@ def test_a_noted_end_of_an_earlier_turn_does_not_hide_the_commits_of_this_one(pr
     session.import_now(store)
     record_last_turn(store, "claude-code", session.session, project.directory, stop)
     assert len(CommitRecords(store).find(made)) == 1
+
+
+def two_prompts_in_quick_succession(project, session):
+    """Let two turns commit in one second; return where the first one stopped, and the commits."""
+    while time.time() % 1 > 0.7:
+        time.sleep(0.05)
+    second = f"GIT_COMMITTER_DATE='{int(time.time())} +0000'"
+    session.prompt("Add one function")
+    session.shell(f"echo 1 > one && git add one && {second} git commit -m 'one function'")
+    session.say("Done.")
+    first, stop = project.head(), find_reflog_end(project.directory)
+    stop.at -= 0.01  # transcripts have milliseconds
+    session.prompt("Add two functions")
+    session.shell(f"echo 2 > two && git add two && {second} git commit -m 'two functions'")
+    return stop, [first, project.head()]
+
+
+def turns_of(store, commits):
+    """Return the text of the last prompt up to the message of each record."""
+    texts = {each.id: each.text for each in StoreHandle(store).conversation("conv-001").branch().messages()}
+    ids = list(texts)  # newest first
+    prompts = [each for each in ids if texts[each].startswith("Add")]
+    turn = {each: next(prompt for prompt in prompts if ids.index(prompt) >= ids.index(each)) for each in ids}
+    return [[texts[turn[record.message]] for record in CommitRecords(store).find(each)] for each in commits]
+
+
+EACH_TURN_ITS_OWN = [["Add one function"], ["Add two functions"]]
+
+
+def test_a_hook_that_sees_the_next_turn_records_the_commits_of_its_own_one_too(project, session, store):
+    """The next prompt came while the hook waited for the files of the session to be quiet."""
+    stop, commits = two_prompts_in_quick_succession(project, session)
+    session.import_now(store)
+    record_last_turn(store, "claude-code", session.session, project.directory, stop)
+    assert turns_of(store, commits) == EACH_TURN_ITS_OWN
+
+
+def test_the_last_commit_of_a_turn_is_not_one_of_the_turn_that_begins_in_the_same_second(project, session, store):
+    stop, commits = two_prompts_in_quick_succession(project, session)
+    session.import_now(store)
+    for end in (stop, find_reflog_end(project.directory), None):
+        record_last_turn(store, "claude-code", session.session, project.directory, end)
+    assert turns_of(store, commits) == EACH_TURN_ITS_OWN
 
 
 def test_a_commit_after_a_turn_without_a_tool_call_is_one_by_a_person(project, session):

@@ -65,3 +65,16 @@ def test_who_only_made_a_commit_with_the_same_subject_did_not_make_this_one():
 def test_a_record_of_an_unknown_turn_names_none():
     link = worded(fact(REBASED, turn=None, call_id="c1"))
     assert ([each.text for each in link.evidence], link.turns) == ([f"recorded in this turn{MOVED}"], ())
+
+
+def test_a_turn_that_began_in_the_second_of_a_commit_did_not_make_what_a_shell_made_in_another_one():
+    """Git records whole seconds: both turns had the commit, and both were called certain."""
+    link = worded(fact(REBASED), fact(REBASED, call_id="c1"), fact(REBASED, turn=2, call_id="c2"))
+    assert [each.text for each in link.evidence] == [SHELL, f"recorded in this turn{MOVED}"]
+    assert link.turns == ((1, "m1"),)
+
+
+def test_a_turn_counts_of_a_commit_of_which_no_shell_knows_the_turn():
+    unknown, amended = fact(REBASED, turn=None), fact(AMENDED, "rewritten", turn=2, call_id="c2")
+    assert worded(unknown, fact(REBASED, turn=2, call_id="c2")).turns == ((2, "m2"),)
+    assert worded(fact(FIRST, "rewritten"), amended).turns == ((1, "m1"), (2, "m2")), "that is another commit"

@@ -52,6 +52,18 @@ def test_a_recording_that_waits_for_its_store_is_a_warning_until_it_goes_on(tmp_
     assert "acp recording" not in checks(tmp_path)
 
 
+def test_a_recording_that_waits_names_its_store_which_may_be_another_one(tmp_path):
+    log = EventLog(str(tmp_path / "state"), agent="gemini")
+    log.write("start", store="/srv/other.git")
+    log.write("store-failed", error="the disk is full")
+    expected = f"the recording of gemini (process {os.getpid()}) waits for its store /srv/other.git: the disk is full"
+    assert checks(tmp_path)["acp recording"].detail == expected
+    assert [note.text for note in acp_stats(str(tmp_path / "state")).notes] == [expected]
+    log.write("start")
+    log.write("store-failed", error="the disk is full")
+    assert "its store:" in checks(tmp_path)["acp recording"].detail, "an older version names none"
+
+
 def test_what_is_only_in_the_memory_of_a_proxy_is_not_called_safe(tmp_path):
     """A full disk takes neither the store nor the spool; it said that nothing is lost."""
     log = EventLog(str(tmp_path / "state"), agent="gemini")

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 from scopes.cli import usage
 from scopes.cli.acp_runner import HistoryOptions, run_acp
-from scopes.cli.arguments import OptionalConversationArgument, Since
+from scopes.cli.arguments import Since
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.clock import format_time, now_nanoseconds, parse_date
@@ -189,7 +189,10 @@ def acp_stats(context: usage.Context, since: Since = None, all_stores: AllStores
 
 def acp_log(
     context: usage.Context,
-    conversation: OptionalConversationArgument = None,
+    conversation: Annotated[
+        str | None,
+        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches (default: all)"),
+    ] = None,
     count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N events")] = None,
     agent: Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only events of this agent")] = None,
     since: Since = None,
@@ -201,7 +204,7 @@ def acp_log(
     continue one were tried and why one failed, lines of the agent that were not messages, and why a recording stopped.
     The log has no text of messages. It is the file acp.log in the state directory, which is the same for all stores;
     shown are the events of this store, and those of older versions, which do not say of which store they are. With a
-    conversation: what happened to its sessions and to the processes that had one.
+    conversation, or one of its branches: what happened to its sessions and to the processes that had one.
 
     Examples:
       scopes acp log -n 20

@@ -14,12 +14,16 @@ from scopes.cli.import_runner import (
     import_or_repeat,
     note_imported_files,
     refuse_other_options,
+    take_spooled,
 )
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
+from scopes.errors import NotFound
 from scopes.importers.import_sources import ImportOptions
+from scopes.importers.results import Imported
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
+from scopes.result import Note
 
 
 def import_(
@@ -105,7 +109,13 @@ def import_(
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
-    collected = collect_sources(invocation, list(samples) or paths or [])
+    taken = 0 if dry_run else take_spooled(invocation)
+    try:
+        collected = collect_sources(invocation, list(samples) or paths or [])
+    except NotFound as error:
+        if paths or not taken:
+            raise
+        return invocation.show(Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),)))
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )

@@ -71,12 +71,7 @@ def render_imported(result: Imported, view: View) -> None:
         (row.id, _title(row, view), str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
         for row in result.conversations
     )
-    if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
-        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
-        view.line(f"Nothing new in {extent}.")
-        return
-    if view.terminal and result.other_sessions and not result.sources:
-        view.line("There are no sessions of this project to import.")
+    if view.terminal and (result.is_empty or _write_instead(result, view)):
         return
     if result.conversations or not result.unchanged:
         view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
@@ -139,6 +134,18 @@ def render_traces_noted(result: TracesNoted, view: View) -> None:
     view.sentence("wrote ", counted(len(result.commits), "note"), f" into {result.ref} of the project")
     if result.commits:
         write_hint(view, f"see them: git log --notes={result.ref.removeprefix('refs/notes/')}")
+
+
+def _write_instead(result: Imported, view: View) -> bool:
+    """Write one line instead of the table if nothing was imported; return whether it was written."""
+    if result.operation is None and not result.dry_run and not view.options.report and result.sources:
+        extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
+        view.line(f"Nothing new in {extent}.")
+        return True
+    if result.other_sessions and not result.sources:
+        view.line("There are no sessions of this project to import.")
+        return True
+    return False
 
 
 def _title(row: ConversationImported, view: View) -> Cell:

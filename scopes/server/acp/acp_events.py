@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from scopes.clock import now
 from scopes.live.event_log import Event, Events, read_events
 from scopes.result import Note, Result
-from scopes.server.acp.event_filter import STARTS, STORE, EventFilter
+from scopes.server.acp.event_filter import STARTS, STORE, EventFilter, store_of
 
 ALL: Final = EventFilter()
 FAILURES: Final = (  # an agent that gave no session, a way that it was asked for, a conversation that is not readable
@@ -166,6 +166,7 @@ class RecordingProblem(NamedTuple):
     """A recording that waits for its store now, or that has ended with messages that are lost.
 
     is_on_disk: what waits is in the spool, as far as the log says; else it is only in the memory of the process.
+    store: the one that it records into, as far as the log says: it is that of a project, or any other one.
     """
 
     time: str
@@ -174,13 +175,15 @@ class RecordingProblem(NamedTuple):
     has_ended: bool
     error: str
     is_on_disk: bool = False
+    store: str | None = None
 
     @property
     def detail(self) -> str:
         """What a user reads."""
         if self.has_ended:
             return f"the recording of {self.agent} ended at {self.time}: {self.error}"
-        return f"the recording of {self.agent} (process {self.pid}) waits for its store: {self.error}"
+        store = "its store" if self.store is None else f"its store {self.store}"
+        return f"the recording of {self.agent} (process {self.pid}) waits for {store}: {self.error}"
 
     @property
     def cure(self) -> str:
@@ -199,9 +202,12 @@ def _list_problems(events: Sequence[Event], since: str) -> list[RecordingProblem
     waiting: dict[int, RecordingProblem] = {}
     ended = []
     kept: dict[int, bool] = {}
+    stores: dict[int, str | None] = {}
     for event in events:
         error = str(event.details.get("error") or "")
         problem = RecordingProblem(event.time, event.agent, event.pid, has_ended=event.name == _OFF, error=error)
+        if event.name in STARTS:
+            stores[event.pid] = store_of(event)
         if event.name in {_KEPT, _NOT_KEPT}:
             kept[event.pid] = event.name == _KEPT
         if event.name in {_FAILED, _SLOW}:  # a store that is locked is only slow
@@ -214,7 +220,10 @@ def _list_problems(events: Sequence[Event], since: str) -> list[RecordingProblem
         if problem.has_ended and event.time >= since:
             ended.append(problem)
     alive = (each for each in waiting.values() if _is_alive(each.pid))
-    return [*ended, *(each._replace(is_on_disk=kept.get(each.pid, False)) for each in alive)]
+    return [
+        *ended,
+        *(each._replace(is_on_disk=kept.get(each.pid, False), store=stores.get(each.pid)) for each in alive),
+    ]
 
 
 def _is_alive(process: int) -> bool:

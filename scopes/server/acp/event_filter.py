@@ -5,13 +5,13 @@ The start of a proxy says which store it writes to; the other events of its proc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import resolve_conversation
-from scopes.ids import ConversationId
+from scopes.history.revisions import resolve_branch, resolve_conversation
+from scopes.ids import BranchName, ConversationId
 from scopes.live.event_log import Event
 from scopes.model.conversation import ACP
 from scopes.store.repository import Repository
@@ -21,15 +21,17 @@ STARTS: Final = frozenset({"start", "start-failed"})
 
 
 class OfConversation(NamedTuple):
-    """A conversation, and the sessions of agents that were recorded in it."""
+    """A conversation, or one branch of it, and the sessions of agents that were recorded there."""
 
     conversation: ConversationId
     sessions: Collection[str]
+    branch: BranchName | None = None
 
     def has(self, event: Event) -> bool:
         """Return True if an event is about one of its sessions."""
-        where = str(event.details.get("where") or "")
-        return event.details.get("session") in self.sessions or where.partition("/")[0] == self.conversation
+        conversation, _, branch = str(event.details.get("where") or "").partition("/")
+        is_there = conversation == self.conversation and self.branch in {None, branch}
+        return event.details.get("session") in self.sessions or is_there
 
 
 class EventFilter(NamedTuple):
@@ -78,28 +80,33 @@ def _runs_of(events: Iterable[Event]) -> list[_Run]:
             latest[event.pid] = _Run()
             found.append(latest[event.pid])
         run = latest[event.pid]
-        run.store = _text(event.details, STORE) or run.store
+        run.store = store_of(event) or run.store
         run.events.append((number, event))
     return found
 
 
-def _text(details: Mapping[str, Any], name: str) -> str | None:
-    value = details.get(name)
+def store_of(event: Event) -> str | None:
+    """Return the store that an event names."""
+    value = event.details.get(STORE)
     return value if isinstance(value, str) else None
 
 
 def of_conversation(repository: Repository, text: str) -> OfConversation:
-    """Return the sessions that were recorded in a conversation, those that later ones continued too.
+    """Return the sessions that were recorded in a conversation, or on a branch; those that later ones continued too.
 
     Raises:
-        NotFound, Ambiguous, Invalid: the conversation cannot be resolved.
+        NotFound, Ambiguous, Invalid: the conversation or the branch cannot be resolved.
     """
-    conversation = resolve_conversation(repository, text)
+    branch = None
+    if "/" in text:
+        conversation, branch = resolve_branch(repository, text, None)
+    else:
+        conversation = resolve_conversation(repository, text)
     sessions: set[str] = set()
-    for entry in read_metadata(repository, conversation).branches.values():
+    for name, entry in read_metadata(repository, conversation).branches.items():
         found = entry.extra.get(ACP)
-        if isinstance(found, dict):
+        if isinstance(found, dict) and branch in {None, name}:
             stale = found.get("stale")
             each = [found.get("session"), *(stale if isinstance(stale, list) else [])]
             sessions.update(session for session in each if isinstance(session, str))
-    return OfConversation(conversation, frozenset(sessions))
+    return OfConversation(conversation, frozenset(sessions), branch)

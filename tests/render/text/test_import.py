@@ -77,3 +77,9 @@ def test_a_wide_terminal_shows_more_of_the_first_prompt():
     result = Imported(sources=(), conversations=(row,), operation="o" * 26)
     assert prompt in seen(result, 200)
     assert f"\t{prompt[:72].rstrip()}…\t" in piped(result)
+
+
+def test_an_import_that_only_took_what_acp_left_has_no_empty_table():
+    nothing = Imported(sources=(), conversations=())
+    assert (seen(nothing), piped(nothing)) == ("", "")
+    assert seen(replace(nothing, older_sources=2)) != ""

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from scopes.clock import new_id, now
+from scopes.conversation.branch import branch
 from scopes.errors import NotFound
 from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message, text_parts
@@ -116,9 +117,21 @@ def test_a_session_that_a_conversation_was_continued_with_is_known_by_its_name(r
     assert log.events(conversation=of_conversation(repository, "conv-001")) == [(4, "session")]
 
 
-def test_a_conversation_that_is_not_there_is_refused(repository):
+def test_a_branch_has_its_own_sessions_only(repository, log):
+    """`acp log conv-001/main` said that there is no such conversation."""
+    record(repository, "one")
+    branch(repository, "conv-001", name="aside")
+    log.write(4, "session", way="load", session="not recorded", where="conv-001/aside")
+    assert log.events(conversation=of_conversation(repository, "conv-001/main")) == [(1, "start"), (1, "session")]
+    assert log.events(conversation=of_conversation(repository, "conv-001/aside")) == [(4, "session")]
+    assert len(log.events(conversation=of_conversation(repository, "conv-001"))) == 3
+
+
+@pytest.mark.parametrize("name", ["conv-007", "conv-007/main", "conv-001/nowhere"])
+def test_a_conversation_or_a_branch_that_is_not_there_is_refused(repository, name):
+    record(repository, "one")
     with pytest.raises(NotFound):
-        of_conversation(repository, "conv-007")
+        of_conversation(repository, name)
 
 
 def rows(*words):
