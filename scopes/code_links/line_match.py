@@ -14,7 +14,7 @@ from scopes.code_links.commit_links import LIKELY_SHARE, main_link
 from scopes.code_links.edit_index import IndexedEdit
 from scopes.code_links.edit_times import AFTER_SECONDS, NOT_RECORDED, EditSource, EditTimes, times_of
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line, hash_short
+from scopes.code_links.line_hash import hash_line, hash_short, is_blank
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -156,6 +156,16 @@ def is_changed_line(text: str, match: LineMatch) -> bool:
     short = hash_short(text)
     is_near = hash_line(text) is None and match.level == "near" and short is not None
     return is_near and not any(short in each.edit.shorts for each in match.matches)
+
+
+def follows_others(text: str, match: LineMatch) -> bool:
+    """Return True if a line belongs to those around it: it is too short to be looked up, and has no answer of its own.
+
+    The answer of a line without a letter or digit does not count, since every edit has one.
+    """
+    if is_blank(text):
+        return True
+    return hash_line(text) is None and match.level not in ANSWERED and not is_changed_line(text, match)
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:

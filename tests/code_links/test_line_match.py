@@ -12,6 +12,7 @@ from scopes.code_links.line_match import (
     EditMatch,
     LineMatch,
     context_of,
+    follows_others,
     hash_neighbours,
     is_changed_line,
     judge,
@@ -201,6 +202,21 @@ def test_a_short_line_that_no_edit_around_it_has_was_changed():
 @pytest.mark.parametrize("text", ["", "}", "    ", line(1)])
 def test_only_short_lines_with_a_letter_or_digit_are_called_changed(text):
     assert not is_changed_line(text, LineMatch("near", (match(),)))
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "follows"),
+    [
+        ("}", "certain", True),
+        ("", "none", True),
+        ("return", "commit-only", True),
+        ("return", "likely", False),
+        ("SIZE = 8", "near", False),  # it was changed
+        (line(1), "none", False),
+    ],
+)
+def test_a_line_follows_others_if_it_is_too_short_to_have_an_answer(text, level, follows):
+    assert follows_others(text, LineMatch(level, (match(),))) == follows
 
 
 def test_who_amended_a_commit_is_linked_to_it_as_who_made_it():
