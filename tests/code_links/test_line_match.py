@@ -219,6 +219,15 @@ def test_a_line_follows_others_if_it_is_too_short_to_have_an_answer(text, level,
     assert follows_others(text, LineMatch(level, (match(),))) == follows
 
 
+def test_no_line_is_of_another_session_if_a_call_of_that_session_made_the_commit_too():
+    """A fix-up of a second session: the answer named the commit that it made, and said that another session made it."""
+    commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Values")
+    wrote = link("conv-002", share=0.5)
+    by_call = [link("conv-001", role="made"), link("conv-002", role="made"), wrote]
+    assert judge([match("conv-002")], context_of(commit, by_call)) == "certain"
+    assert judge([match("conv-002")], context_of(commit, [by_call[0], wrote])) == "other-session"
+
+
 def test_who_amended_a_commit_is_linked_to_it_as_who_made_it():
     def made(conversation, level, recorded_at):
         return CodeLink(

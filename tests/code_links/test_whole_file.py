@@ -68,7 +68,7 @@ def test_an_answer_of_a_commit_alone_does_not_hide_the_turns_of_the_lines_below_
     assert {(2, 3, "likely", 2), (4, 6, "likely", 3)} <= set(groups)
 
 
-def test_a_function_that_two_turns_wrote_is_told_as_its_lines_are(world, project):
+def test_a_function_that_two_turns_wrote_has_the_answers_of_its_lines(world, project):
     begin(project)
     base = project.head
     session = world.claude().prompt("write a reader").write("q.py", READER).commit("Add a reader")
