@@ -156,10 +156,10 @@ def _is_maker(link: CodeLink) -> bool:
 
 
 def is_changed_line(text: str, match: LineMatch) -> bool:
-    """Return True if a line is too short to be looked up, and edits have the lines around it, but not this one."""
+    """Return True if a line is too short to be looked up, and no edit has it, also none that has lines around it."""
     short = hash_short(text)
-    is_near = hash_line(text) is None and match.level == "near" and short is not None
-    return is_near and not any(short in each.edit.shorts for each in match.matches)
+    is_open = short is not None and match.level not in ANSWERED
+    return is_open and not any(short in each.edit.shorts for each in match.matches)
 
 
 def follows_others(text: str, match: LineMatch) -> bool:

@@ -209,14 +209,17 @@ def test_only_short_lines_with_a_letter_or_digit_are_called_changed(text):
     [
         ("}", "certain", True),
         ("", "none", True),
-        ("return", "commit-only", True),
+        ("pass", "commit-only", True),
+        ("return", "commit-only", False),  # no edit has it
+        ("return", "none", False),
         ("return", "likely", False),
         ("SIZE = 8", "near", False),  # it was changed
         (line(1), "none", False),
     ],
 )
 def test_a_line_follows_others_if_it_is_too_short_to_have_an_answer(text, level, follows):
-    assert follows_others(text, LineMatch(level, (match(),))) == follows
+    found = EditMatch(edit()._replace(shorts=frozenset({hash_short("pass")})), has_line=False, shared=3, neighbours=4)
+    assert follows_others(text, LineMatch(level, (found,))) == follows
 
 
 def test_no_line_is_of_another_session_if_a_call_of_that_session_made_the_commit_too():

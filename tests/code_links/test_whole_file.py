@@ -37,7 +37,7 @@ def check_every_line(world, name, *sessions):
     for number, text in enumerate(world.project.read(name).splitlines(), 1):
         (group,) = (each for each in groups if each.line <= number <= each.last_line)
         alone = world.line(f"{name}:{number}")
-        if is_blank(text) or (hash_line(text) is None and alone.level not in ANSWERED):
+        if is_blank(text) or (hash_line(text) is None and alone.level not in {*ANSWERED, "none"}):
             assert WHY_LEVELS.index(group.level) <= WHY_LEVELS.index(alone.level), (number, text)
         else:
             assert answer_of(group) == answer_of(alone), (number, text)
@@ -66,6 +66,20 @@ def test_an_answer_of_a_commit_alone_does_not_hide_the_turns_of_the_lines_below_
     project.commit("All settings")
     groups = check_every_line(world, "conf.py", session)
     assert {(2, 3, "likely", 2), (4, 6, "likely", 3)} <= set(groups)
+
+
+def test_a_short_line_that_a_person_changed_is_not_shown_with_the_lines_of_a_session_around_it(world, project):
+    """All lines were said to be of nobody, because no edit has the first one any more."""
+    begin(project)
+    session = world.claude().prompt("write the settings").write("conf.py", SETTINGS)
+    new = "TRIES = 9\nWAIT = 60\nJITTER = 5\n"
+    session.prompt("be patient").edit("conf.py", "TRIES = 3\nWAIT = 10\n", new)
+    text = project.read("conf.py").replace("WAIT = 60", "WAIT = 30").replace("DEBUG = False", "DEBUG = True")
+    project.write("conf.py", text)
+    project.commit("Settings by hand")
+    groups = check_every_line(world, "conf.py", session)
+    assert groups == [(3, 3, "likely", 2), (5, 5, "likely", 2)]
+    assert world.line("conf.py:4").level == "none"
 
 
 def test_a_function_that_two_turns_wrote_has_the_answers_of_its_lines(world, project):
