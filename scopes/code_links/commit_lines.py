@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scopes.code_links.edit_index import EditIndex, IndexedEdit
 from scopes.code_links.line_hash import hash_line, hash_short
-from scopes.code_links.line_match import ANSWERED, LineMatch, context_of, hash_neighbours, is_changed_line, match_line
+from scopes.code_links.line_match import ANSWERED, LineMatch, context_of, follows_others, hash_neighbours, match_line
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import AddedLine, ProjectCommit
 from scopes.ids import ConversationId
@@ -59,12 +59,11 @@ def lines_by_path(commit: ProjectCommit | None) -> Mapping[str, list[AddedLine]]
 
 
 def lines_of(matched: Iterable[MatchedLine], conversation: ConversationId) -> Iterator[AddedLine]:
-    """Yield the lines of a file that a conversation wrote; short ones belong to those above them."""
+    """Yield the lines of a file that a conversation wrote; short ones without an answer belong to those above them."""
     last = 0
     for each in matched:
         is_own = each.edit is not None and each.edit.conversation == conversation
-        is_short = hash_line(each.line.text) is None and not is_changed_line(each.line.text, each.match)
-        if is_own or (last and last == each.line.number - 1 and is_short):
+        if is_own or (last and last == each.line.number - 1 and follows_others(each.line.text, each.match)):
             last = each.line.number
             yield each.line
 

@@ -35,7 +35,12 @@ def hash_short(line: str) -> int | None:
     Who has the lines around it wrote it only if it has this one too. None for other lines: `}` is everywhere.
     """
     text = normalize_line(line)
-    return _hash(text) if _is_short(text) and any(map(str.isalnum, text)) else None
+    return _hash(text) if _is_short(text) and not is_blank(text) else None
+
+
+def is_blank(line: str) -> bool:
+    """Return True if a line has no letter or digit: `}` is in every edit, so nothing tells who wrote it."""
+    return not any(map(str.isalnum, line[:MAX_CHARACTERS]))
 
 
 def _is_short(text: str) -> bool:

@@ -14,7 +14,7 @@ from scopes.code_links.commit_links import LIKELY_SHARE, main_link
 from scopes.code_links.edit_index import IndexedEdit
 from scopes.code_links.edit_times import AFTER_SECONDS, NOT_RECORDED, EditSource, EditTimes, times_of
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.line_hash import hash_line, hash_short
+from scopes.code_links.line_hash import hash_line, hash_short, is_blank
 from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -94,7 +94,7 @@ class CommitContext(NamedTuple):
     likely_writers: of such a commit: those that likely wrote lines of it
     is_made: a call of the conversation that it belongs to made the commit
     recorded: when each conversation was last seen making or amending it (`EditTimes`)
-    makers: those of them that are more than candidates: who amended a commit is linked to it, too
+    makers: all that surely or likely made it, by a record or a call: who amended a commit is linked to it, too
     """
 
     author_time: float
@@ -144,18 +144,32 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
         frozenset(each.conversation for each in links if not is_made and (each.role, each.level) == ("wrote", level))
         for level in ("certain", "likely")
     )
-    makers = frozenset(each.conversation for each in links if each.recorded_at and each.level != "candidate")
+    makers = frozenset(each.conversation for each in links if _is_maker(each))
     return CommitContext(
         commit.author_time, linked, contributors, rewritten=rewritten, writers=writers, likely_writers=likely_writers,
         is_made=is_made, recorded=times_of(commit.author_time, links).recorded, makers=makers,
     )  # fmt: skip
 
 
+def _is_maker(link: CodeLink) -> bool:
+    return link.level != "candidate" and (link.recorded_at is not None or link.role == "made")
+
+
 def is_changed_line(text: str, match: LineMatch) -> bool:
-    """Return True if a line is too short to be looked up, and edits have the lines around it, but not this one."""
+    """Return True if a line is too short to be looked up, and no edit has it, also none that has lines around it."""
     short = hash_short(text)
-    is_near = hash_line(text) is None and match.level == "near" and short is not None
-    return is_near and not any(short in each.edit.shorts for each in match.matches)
+    is_open = short is not None and match.level not in ANSWERED
+    return is_open and not any(short in each.edit.shorts for each in match.matches)
+
+
+def follows_others(text: str, match: LineMatch) -> bool:
+    """Return True if a line belongs to those around it: it is too short to be looked up, and has no answer of its own.
+
+    The answer of a line without a letter or digit does not count, since every edit has one.
+    """
+    if is_blank(text):
+        return True
+    return hash_line(text) is None and match.level not in ANSWERED and not is_changed_line(text, match)
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
@@ -170,6 +184,9 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
         earlier = _find_earlier(matches, commit)
         if earlier:
             return LineMatch("likely", earlier[:MAX_CANDIDATES])
+        parted = _find_parted(matches, hashes, commit)
+        if parted:
+            return LineMatch("likely", parted[:MAX_CANDIDATES])
     if level == "commit-only":
         others = _find_others(matches, hashes, commit)
         if others is not None:
@@ -194,6 +211,22 @@ def _find_earlier(matches: Sequence[EditMatch], commit: CommitContext) -> tuple[
     return tuple(recent) if len(having) <= FEW_EDITS else ()
 
 
+def _find_parted(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the edits with a short line and half of the lines around it, if later ones put lines next to it.
+
+    An edit that writes lines above `return item` does not add that line, and the edit that did has not those lines.
+    """
+    if not hashes.nearest:
+        return ()
+    near = (match for match in _select("near", matches, commit) if hashes.short in match.edit.shorts)
+    parted = (
+        _with_together(match, matches, hashes)._replace(has_line=True)
+        for match in near
+        if hashes.nearest <= _hashes_of(match.edit.conversation, matches)
+    )
+    return tuple(parted)
+
+
 def _find_others(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
     """Return what other conversations wrote of a line, if the one that the commit is of has no edit with it.
 
@@ -212,8 +245,12 @@ def _find_others(matches: Sequence[EditMatch], hashes: LineHashes, commit: Commi
 
 
 def _with_together(match: EditMatch, matches: Sequence[EditMatch], hashes: LineHashes) -> EditMatch:
-    own = frozenset[int]().union(*(e.edit.hashes for e in matches if e.edit.conversation == match.edit.conversation))
-    return match._replace(together=len(hashes.neighbours & own))
+    return match._replace(together=len(hashes.neighbours & _hashes_of(match.edit.conversation, matches)))
+
+
+def _hashes_of(conversation: ConversationId, matches: Sequence[EditMatch]) -> frozenset[int]:
+    """Return the hashes of the lines that the edits of a conversation have."""
+    return frozenset[int]().union(*(each.edit.hashes for each in matches if each.edit.conversation == conversation))
 
 
 def find_matches(index: EditSource, path: str, hashes: LineHashes, times: EditTimes) -> list[EditMatch]:

@@ -17,12 +17,12 @@ from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edit_times import AFTER_SECONDS
 from scopes.code_links.edits import base_name_of
 from scopes.code_links.known_links import KnownLinks
-from scopes.code_links.line_hash import hash_line
 from scopes.code_links.line_match import (
+    WHY_LEVELS,
     CommitContext,
     context_of,
+    follows_others,
     hash_neighbours,
-    is_changed_line,
     match_line,
 )
 from scopes.code_links.link import CodeLink, CommitId
@@ -213,8 +213,7 @@ class _Explainer:
                 lines = self._explain_uncommitted(number, own)
             else:
                 lines = self._explain_committed(number, each, commits.get(each.commit))
-            text = self.source.lines[number - 1]
-            found.append((lines, hash_line(text) is None and not is_changed_line(text, lines.match)))
+            found.append((lines, follows_others(self.source.lines[number - 1], lines.match)))
         return _group(found)
 
     def _blame(self, numbers: Sequence[int]) -> dict[int, BlamedLine]:
@@ -276,39 +275,42 @@ class _Explainer:
 
 
 def _group(found: Sequence[tuple[FoundLines, bool]]) -> list[FoundLines]:
-    """Join adjacent lines of one commit with the same edit; `found` has with each line whether it is short.
+    """Join adjacent lines of one commit with the same answer; `found` has with each line whether it follows others.
 
-    A short line is in many edits, so it joins the lines above it; those below it if it is of their turn alone.
+    Such a line joins those above it, or those below it if it is of their turn alone, but no answer that is less sure
+    than its own. Every other line joins only lines with the same level and turn.
     """
     groups: list[FoundLines] = []
-    waiting: list[FoundLines] = []  # short lines below the last group that may be of the next one
-    for lines, is_short in found:
+    waiting: list[FoundLines] = []  # lines that follow others, below the last group that may be of the next one
+    for lines, follows in found:
         above = waiting[-1] if waiting else groups[-1] if groups else None
         if above is None or not _are_adjacent(above, lines):
             _append_waiting(groups, waiting)
             groups.append(lines)
-        elif is_short:
-            if waiting or _turn_of(lines) != _turn_of(groups[-1]):
-                waiting.append(lines)
-            else:
-                _extend(groups, lines)
+        elif follows:
+            waiting.append(lines)
+            if len(waiting) == 1 and _turn_of(lines) == _turn_of(groups[-1]):
+                _append_waiting(groups, waiting)
         else:
-            of_next = _count_last(waiting, _turn_of(lines)) if _turn_of(lines) != _turn_of(groups[-1]) else 0
+            of_next = _count_last(waiting, lines) if _turn_of(lines) != _turn_of(groups[-1]) else 0
             first = waiting[-of_next] if of_next else lines
             _append_waiting(groups, waiting[: len(waiting) - of_next])
+            waiting.clear()
             if _key(groups[-1]) == _key(lines):
                 _extend(groups, lines)
             else:
                 groups.append(replace(lines, line=first.line, commit=first.commit))
-            waiting.clear()
     _append_waiting(groups, waiting)
     return groups
 
 
 def _append_waiting(groups: list[FoundLines], waiting: list[FoundLines]) -> None:
-    """Join short lines to the group above."""
+    """Join lines that follow others to the group above, but for those whose own answer is surer."""
     for lines in waiting:
-        _extend(groups, lines)
+        if _is_covered(lines, groups[-1]):
+            _extend(groups, lines)
+        else:
+            groups.append(lines)
     waiting.clear()
 
 
@@ -316,13 +318,19 @@ def _extend(groups: list[FoundLines], lines: FoundLines) -> None:
     groups[-1] = replace(groups[-1], last_line=lines.last_line)
 
 
+def _is_covered(lines: FoundLines, group: FoundLines) -> bool:
+    """Return True if the answer of a group is at least as sure as that of lines."""
+    return WHY_LEVELS.index(group.match.level) <= WHY_LEVELS.index(lines.match.level)
+
+
 def _are_adjacent(above: FoundLines, lines: FoundLines) -> bool:
     return above.last_line + 1 == lines.line and _commit_of(above) == _commit_of(lines)
 
 
-def _count_last(waiting: Sequence[FoundLines], turn: tuple[ConversationId | None, int | None]) -> int:
-    """Return how many of the last short lines are of a turn."""
-    return next((n for n, each in enumerate(reversed(waiting)) if _turn_of(each) != turn), len(waiting))
+def _count_last(waiting: Sequence[FoundLines], below: FoundLines) -> int:
+    """Return how many of the last waiting lines are of the turn of the lines below them."""
+    of_below = (_turn_of(each) == _turn_of(below) and _is_covered(each, below) for each in reversed(waiting))
+    return next((n for n, is_of_below in enumerate(of_below) if not is_of_below), len(waiting))
 
 
 def _commit_of(lines: FoundLines) -> str | None:

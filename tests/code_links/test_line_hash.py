@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.code_links.line_hash import MAX_CHARACTERS, hash_line, hash_lines, hash_short, normalize_line, salt_of
+from scopes.code_links.line_hash import (
+    MAX_CHARACTERS,
+    hash_line,
+    hash_lines,
+    hash_short,
+    is_blank,
+    normalize_line,
+    salt_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +88,4 @@ def test_a_short_line_with_a_letter_or_digit_has_a_hash_of_its_own(line):
 @pytest.mark.parametrize("line", ["", "   ", "}", "})", "----", "this line is long enough to have a hash"])
 def test_other_lines_have_no_hash_as_short_ones(line):
     assert hash_short(line) is None
+    assert is_blank(line) == (hash_line(line) is None)

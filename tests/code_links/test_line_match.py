@@ -12,6 +12,7 @@ from scopes.code_links.line_match import (
     EditMatch,
     LineMatch,
     context_of,
+    follows_others,
     hash_neighbours,
     is_changed_line,
     judge,
@@ -201,6 +202,33 @@ def test_a_short_line_that_no_edit_around_it_has_was_changed():
 @pytest.mark.parametrize("text", ["", "}", "    ", line(1)])
 def test_only_short_lines_with_a_letter_or_digit_are_called_changed(text):
     assert not is_changed_line(text, LineMatch("near", (match(),)))
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "follows"),
+    [
+        ("}", "certain", True),
+        ("", "none", True),
+        ("pass", "commit-only", True),
+        ("return", "commit-only", False),  # no edit has it
+        ("return", "none", False),
+        ("return", "likely", False),
+        ("SIZE = 8", "near", False),  # it was changed
+        (line(1), "none", False),
+    ],
+)
+def test_a_line_follows_others_if_it_is_too_short_to_have_an_answer(text, level, follows):
+    found = EditMatch(edit()._replace(shorts=frozenset({hash_short("pass")})), has_line=False, shared=3, neighbours=4)
+    assert follows_others(text, LineMatch(level, (found,))) == follows
+
+
+def test_no_line_is_of_another_session_if_a_call_of_that_session_made_the_commit_too():
+    """A fix-up of a second session: the answer named the commit that it made, and said that another session made it."""
+    commit = ProjectCommit(CommitId("a" * 40), "Alice", NOW, NOW, "Values")
+    wrote = link("conv-002", share=0.5)
+    by_call = [link("conv-001", role="made"), link("conv-002", role="made"), wrote]
+    assert judge([match("conv-002")], context_of(commit, by_call)) == "certain"
+    assert judge([match("conv-002")], context_of(commit, [by_call[0], wrote])) == "other-session"
 
 
 def test_who_amended_a_commit_is_linked_to_it_as_who_made_it():

@@ -101,3 +101,38 @@ def test_an_equal_line_of_another_session_is_no_answer_for_a_commit_that_a_call_
     session.bash("cp ../template.py wish.py").commit("Wishes")
     found = world.line("wish.py:8", other, session)
     assert (found.level, found.answers[0].prompt) == ("commit-only", "write the list by a command")
+
+
+READER = """\
+def pull(queue, wait):
+    item = queue.get(timeout=wait)
+    if item is None:
+        raise ValueError('nothing in the queue')
+    return item
+"""
+
+
+def write_reader(world):
+    """Let a session write a function, and in the next turn put two lines above its last one, which the edit keeps."""
+    base = world.project.head
+    session = world.claude("reader").prompt("write a reader").write("q.py", READER).commit("Add a reader")
+    last = "    return item\n"
+    logging = "    print('pulled an item', item)\n    time.sleep(0.01)\n"
+    session.prompt("log each item").edit("q.py", last, logging + last).commit("Log items")
+    world.project.git("reset", "-q", "--soft", base)
+    world.project.commit("Squashed")
+    return session
+
+
+def test_a_short_line_that_a_later_turn_parted_from_those_around_it_is_of_the_turn_that_wrote_it(world, topic):
+    """No edit adds both `return item` and the line above it; it was called near, as if somebody had changed it."""
+    found = world.line("q.py:7", write_reader(world))
+    assert (found.level, found.answers[0].prompt) == ("likely", "write a reader")
+    assert found.answers[0].how.startswith("line + 4/6 neighbours (6/6 with other edits of the conversation), Write")
+
+
+def test_a_short_line_that_a_person_put_there_is_of_no_turn(world, topic):
+    session = write_reader(world)
+    topic.write("q.py", topic.read("q.py").replace("return item", "return 0"))
+    topic.commit("By hand", "--amend")
+    assert world.line("q.py:7", session).level == "near"

@@ -46,6 +46,9 @@ def why(
     may also be given as editors and web pages write them: FILE:1-3,5, FILE:12:5, FILE:12:5-14:2, FILE#L12-L20. Columns
     are not used, and a file whose name looks like that is meant if it exists.
 
+    Adjacent lines with the same answer are shown together. A line that is too short to look up, such as `}`, is shown
+    with those above or below it, unless it has an answer of its own, or letters or digits and no edit has it.
+
     A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
     are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
     runs no program that the repository names. The first run reads the edits of all conversations into the index.
