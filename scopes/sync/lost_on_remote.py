@@ -15,7 +15,7 @@ from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.git_transport import GitTransport
-from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.names import RemoteName, sources_tracking_ref, tracking_ref
 from scopes.sync.remote_selection import EVERYTHING
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
@@ -72,8 +72,9 @@ def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:
     """Forget what a remote had of conversations that it does not have any more, so that they are new to it."""
     with exclusive_write(repository):
         tx = RefTransaction(repository)
-        for ref in [tracking_ref(remote, name.root) for name in lost.gone]:
+        refs = (each(remote, name.root) for name in lost.gone for each in (tracking_ref, sources_tracking_ref))
+        for ref in refs:
             tx.move_ref(ref, repository.find_ref(ref), None)
-        forget_values(repository, remote, [name.ref for name in lost.gone])
+        forget_values(repository, remote, [ref for name in lost.gone for ref in (name.ref, name.sources_ref)])
         if tx:
             tx.commit("push", f"forget what was deleted on {remote}")

@@ -16,12 +16,12 @@ from scopes.store.machine import machine_id
 from scopes.store.refs import PURGED, REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import SENT, push_list
-from scopes.sync.remote_selection import EVERY_REF
 from scopes.sync.remotes import Remote
 
 NEWER_ON_REMOTE: Final = (
@@ -119,7 +119,7 @@ class PurgedOnRemote:
         """Return the refs of conversations that were purged as a whole, and that the remote has again, with values."""
         here = list_roots(self._repository)
         away = {ref: each for ref, each in self._replaced.items() if Oid(ref.rpartition("/")[2]) not in here}
-        there = transport.list_refs(EVERY_REF) if away else {}
+        there = transport.list_refs(EVERY_REF_OF_SCOPES) if away else {}
         return {ref: there[ref] for ref, values in away.items() if there.get(ref) in values}
 
 

@@ -22,7 +22,6 @@ from scopes.sync.remote_projects import read_directories
 from scopes.sync.remotes import Remote
 
 EVERYTHING = f"{ON_REMOTE}*"
-EVERY_REF = "refs/scopes/v1/*"  # also original files, and lists of what was purged
 EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"
 _PREFIX = re.compile(r"[0-9a-f]{7,40}")
 
