@@ -12,7 +12,7 @@ from scopes.errors import Refused, SecretsFound
 from scopes.history.source_sets import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.purge.on_remotes import forget_values, read_values
+from scopes.purge.on_remotes import SOURCES_THERE, forget_values, read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Mode
@@ -128,6 +128,8 @@ class _SourcePush:
         self._mode = mode
         self._wanted = wanted
         self._there: dict[str, Oid] | None = None  # the refs of the repository, once it was asked
+        values = read_purged_values(repository.path).items()  # which a backup may have brought back
+        self._purged_values = {ref: each for ref, each in values if ref.startswith(SOURCES_THERE)}
         self._gone: list[str] = []  # refs with files from which something was purged, and which it has lost
         self._rows: dict[ConversationId, PushedSources] = {}
         self.left_out: dict[str, None] = {}
@@ -135,8 +137,8 @@ class _SourcePush:
 
     @property
     def is_needed(self) -> bool:
-        """Return True if files are wanted, or the repository still has something that was purged."""
-        return self._wanted or self._remote.name in read_values(self._repository.path)
+        """Return True if files are wanted, or the repository still has something that was purged, or may have again."""
+        return self._wanted or bool(self._purged_values) or self._remote.name in read_values(self._repository.path)
 
     def run(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, PushedSources]:
         """Push the files of conversations that the repository has; return what became of those with a change."""
@@ -192,7 +194,7 @@ class _SourcePush:
         found: list[_Change] = []
         for conversation, name in chosen.items():
             self._rows.pop(conversation, None)  # that of an earlier try
-            ref, is_purged = name.sources_ref, name.sources_ref in purged
+            ref, is_purged = name.sources_ref, name.sources_ref in purged or self._is_restored(name)
             if not (self._wanted or is_purged):
                 continue
             try:
@@ -201,7 +203,7 @@ class _SourcePush:
                 self.has_found_secrets = self.has_found_secrets or isinstance(error, SecretsFound)
                 self._rows[conversation] = PushedSources(conversation, "refused", reason=error.message)
                 continue
-            there = self._value_there(name, Oid(purged[ref]) if is_purged else before)
+            there = self._value_there(name, Oid(purged[ref]) if ref in purged else before)
             if is_purged and there is None and (new is None or not self._wanted):
                 self._gone.append(ref)  # nothing of it is left to replace
             elif new != before or is_purged or (new is not None and there != before):
@@ -215,15 +217,18 @@ class _SourcePush:
         somebody has deleted both.
         """
         if self._there is None or known is None or name.ref not in self._there:
-            return known
+            return self._there[name.sources_ref] if self._there and self._is_restored(name) else known
         there = self._there.get(name.sources_ref)
-        if there is None or self._repository.has(there):
-            return there
-        return there if there in read_purged_values(self._repository.path).get(name.sources_ref, ()) else known
+        return there if there is None or self._repository.has(there) or self._is_restored(name) else known
+
+    def _is_restored(self, name: RemoteName) -> bool:
+        """Return True if the repository has files again, from a backup, from which something was purged here."""
+        there = None if self._there is None else self._there.get(name.sources_ref)
+        return there is not None and there in self._purged_values.get(name.sources_ref, ())
 
     def _has_known(self, names: Iterable[RemoteName]) -> bool:
         """Return True if the repository is known to have original files of some conversations."""
-        if self._remote.name in read_values(self._repository.path):
+        if self._purged_values or self._remote.name in read_values(self._repository.path):
             return True
         refs = (sources_tracking_ref(self._remote.name, name.root) for name in names)
         return any(self._repository.find_ref(ref) is not None for ref in refs)

@@ -110,13 +110,14 @@ def test_a_purge_is_done_with_files_that_the_remote_has_lost(alice, bare, tmp_pa
     assert_clean(bare)
 
 
-def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_path):
+@pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
+def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_path, is_wanted):
     send(alice)
     backup = keep_backup(bare, tmp_path)
     purge_word(alice, tmp_path)
     push_to(alice, include_open=True)
     restore(backup, bare)
-    pushed = send(alice)
+    pushed = push_to(alice, include_open=True, with_sources=is_wanted)
     assert (sources_of(pushed), pushed.exit_code) == ([("updated", 1)], 0)
     assert_clean(bare)
 
