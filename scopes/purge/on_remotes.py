@@ -13,6 +13,7 @@ from scopes.ids import Oid
 from scopes.model.manifest import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
 from scopes.purge.gone_there import read_gone
+from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
 from scopes.store.remote_file import read_addresses
@@ -59,16 +60,20 @@ def read_values(store: str) -> dict[str, dict[str, str]]:
 def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
     """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay."""
     known, still_there = read_values(repository.path), still_there_of(repository)
+    replaced: dict[str, set[Oid]] = {}
     for change in changes:
         remote, _, root = change.ref.removeprefix(refs.REMOTES).removeprefix(refs.REMOTE_SOURCES).partition("/")
-        if change.old is None or not still_there(change.ref):
+        if change.old is None or not change.ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)):
             continue
         manifest = repository.raw_ref(f"{refs.REMOTES}{remote}/{root}")
         if manifest is not None:
             ref = _ref_on_remote(repository, Oid(manifest), Oid(root))
             if change.ref.startswith(refs.REMOTE_SOURCES):
                 ref = SOURCES_THERE + ref.removeprefix(CONVERSATIONS)
-            known.setdefault(remote, {}).setdefault(ref, change.old)
+            replaced.setdefault(ref, set()).update(list_replaced(repository, change.old, change.new))
+            if still_there(change.ref):
+                known.setdefault(remote, {}).setdefault(ref, change.old)
+    add_purged_values(repository, replaced)
     _write(repository, known)
 
 

@@ -1,7 +1,7 @@
 """Which conversations this store has deleted from which remotes: a file of the store, so that no push sends them again.
 
-Only a push that names a conversation does. The file has ids of root commits alone, by the name of the remote: that of
-its first repository, in whichever of them a conversation was.
+Only a push that names a conversation does, until a fetch sees that somebody else has sent it again. The file has ids of
+root commits alone, by the name of the remote: that of its first repository, in whichever of them a conversation was.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.result import Note, plural
 from scopes.store.json_file import read_json, write_json
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
 
 FILE: Final = "deleted-on-remotes.json"
 
@@ -44,6 +45,17 @@ def forget_deleted(repository: Repository, remote: str, roots: Iterable[Oid]) ->
     known = read_deleted(repository.path, remote)
     if not known.isdisjoint(sent := set(roots)):
         _change(repository, remote, known - sent)
+
+
+def note_sent_again(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
+    """Forget that of conversations which are here, and which a fetch has seen on the remote: others have sent them.
+
+    The exclusive lock is taken only if there are some.
+    """
+    again = read_deleted(repository.path, remote).intersection(roots)
+    if again:
+        with exclusive_write(repository):
+            forget_deleted(repository, remote, again)
 
 
 def _change(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:

@@ -26,6 +26,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.git_transport import is_bundle
@@ -219,6 +220,7 @@ def receive(
         seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
         is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
         note_seen(repository, remote.name, seen, everything=is_whole)
+        note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)

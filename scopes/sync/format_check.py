@@ -25,6 +25,7 @@ from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.tombstone import purge_message
 from scopes.purge.on_remotes import read_values, roots_in
+from scopes.purge.purged_values import read_purged_values
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -87,7 +88,7 @@ class FormatCheck:
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._purged = read_purged(repository)
         self._budget = CheckBudget()
-        self._root: Oid | None = None  # of the conversation that is checked
+        self._cure = ""  # if something that was purged is in the conversation that is checked
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -98,9 +99,9 @@ class FormatCheck:
         """
         if self._purged.has_conversation(name.root):
             raise Corrupt(
-                f"the conversation {name.root[:12]} of the remote was purged here", hint=self._find_cure(name.root)
+                f"the conversation {name.root[:12]} of the remote was purged here", hint=self._find_cure(name, tip)
             )
-        self._root = name.root
+        self._cure = self._find_cure(name, tip)
         self._budget.begin()
         try:
             return self._check(name, tip, known)
@@ -125,10 +126,16 @@ class FormatCheck:
         """What was purged here, and may not come back."""
         return self._purged
 
-    def _find_cure(self, root: Oid | None) -> str:
-        """Return what to do about what was purged here and comes again: the remote has it still, or has it again."""
+    def _find_cure(self, name: RemoteName, tip: Oid) -> str:
+        """Return what to do about what was purged here and comes again: the remote has it still, or has it again.
+
+        What it has again may be from a backup of it, so that nobody has sent it.
+        """
+        if not self._purged:
+            return ""
+        is_restored = tip in read_purged_values(self._repository.path).get(name.ref, ())
         values = read_values(self._repository.path).values()
-        return _PURGED if any(root in roots_in(each) for each in values) else _SENT_AGAIN
+        return _PURGED if is_restored or any(name.root in roots_in(each) for each in values) else _SENT_AGAIN
 
     def visit(self, objects: Iterable[Oid]) -> None:
         """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
@@ -238,7 +245,7 @@ class FormatCheck:
         if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
-            raise Corrupt(f"message {message.id[:8]} in it was purged here; {self._find_cure(self._root)}")
+            raise Corrupt(f"message {message.id[:8]} in it was purged here; {self._cure}")
         check_message_commit(commit, stored, message)
 
     def _read_state(self, commit: Oid) -> Oid | None:

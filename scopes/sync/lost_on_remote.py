@@ -7,13 +7,15 @@ from typing import Final, NamedTuple
 
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
+from scopes.purge.on_remotes import forget_values
+from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.git_transport import GitTransport
-from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.names import RemoteName, sources_tracking_ref, tracking_ref
 from scopes.sync.remote_selection import EVERYTHING
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
@@ -24,7 +26,7 @@ class Lost(NamedTuple):
     """What a remote had when it was last seen, and has no more.
 
     gone: conversations that are not there
-    older: what it has of others: an earlier value than it had
+    older: what it has of others: an earlier value than it had, or one from which something was purged here
     is_replaced: whether it has none of all that it had of this store
     """
 
@@ -52,12 +54,14 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
         Inaccessible, Corrupt, NotFound: as `GitTransport.list_refs`.
     """
     there = transport.list_refs(EVERYTHING)
+    purged = read_purged_values(repository.path)
     older: dict[RemoteName, Oid] = {}
     for name in names:
         known, value = repository.find_ref(tracking_ref(remote, name.root)), there.get(name.ref)
-        if known is None or value is None or known == value or not repository.has(value):
+        if known is None or value is None or known == value:
             continue
-        if is_ancestor(repository, value, Oid(known)):
+        is_purged = value in purged.get(name.ref, ())
+        if is_purged or (repository.has(value) and is_ancestor(repository, value, Oid(known))):
             older[name] = value
     roots = {ref.rpartition("/")[2] for ref in there}
     tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
@@ -68,7 +72,9 @@ def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:
     """Forget what a remote had of conversations that it does not have any more, so that they are new to it."""
     with exclusive_write(repository):
         tx = RefTransaction(repository)
-        for ref in [tracking_ref(remote, name.root) for name in lost.gone]:
+        refs = (each(remote, name.root) for name in lost.gone for each in (tracking_ref, sources_tracking_ref))
+        for ref in refs:
             tx.move_ref(ref, repository.find_ref(ref), None)
+        forget_values(repository, remote, [ref for name in lost.gone for ref in (name.ref, name.sources_ref)])
         if tx:
             tx.commit("push", f"forget what was deleted on {remote}")

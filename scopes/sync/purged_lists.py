@@ -131,14 +131,16 @@ def find_list(repository: Repository) -> dict[str, Oid]:
         return {f"{ON_REMOTE}{machine_id(repository, OperationId(new_id()))}": Oid(listed)}
 
 
-def push_list(repository: Repository, remote: str, machine: str, transport: GitTransport) -> RefUpdate | None:
-    """Send the list of this store to a remote, if it has not got it; return what the remote took.
+def push_list(repository: Repository, machine: str, transport: GitTransport) -> RefUpdate | None:
+    """Send the list of this store to a remote, if it has not got it; return what the remote has then.
+
+    The remote is asked: it may have lost the list, because it was emptied or restored.
 
     Raises:
         Inaccessible: as `GitTransport.push`.
     """
-    listed, sent = repository.find_ref(PURGED), repository.find_ref(SENT + remote)
-    if listed is None or listed == sent:
+    listed = repository.find_ref(PURGED)
+    if listed is None:
         return None
     ref = f"{ON_REMOTE}{machine}"
     before = transport.list_refs(ref).get(ref)

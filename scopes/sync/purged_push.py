@@ -10,11 +10,13 @@ from scopes.history.purged import read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.on_remotes import forget_values, read_values, roots_in
+from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
 from scopes.store.machine import machine_id
-from scopes.store.refs import PURGED
+from scopes.store.refs import PURGED, REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.outgoing import Outgoing
@@ -29,9 +31,12 @@ NEWER_ON_REMOTE: Final = (
 
 
 def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
-    """Return the conversations of which some remotes have what was purged here, sorted."""
-    values = read_values(repository.path)
-    wanted = roots_in(ref for remote in remotes for ref in values.get(remote.name, {}))
+    """Return the conversations of which some remotes have, or may have again, what was purged here, sorted."""
+    values, again = read_values(repository.path), roots_in(read_purged_values(repository.path))
+    wanted: set[str] = set()
+    for remote in remotes:
+        tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote.name}/")}
+        wanted |= roots_in(values.get(remote.name, {})) | (again & tracked)
     return sorted(name for root, name in list_roots(repository).items() if root in wanted)
 
 
@@ -43,6 +48,11 @@ class PurgedOnRemote:
         self._remote = remote
         self._values = read_values(repository.path).get(remote, {})
         self._offers = offers
+        self._replaced = read_purged_values(repository.path)
+
+    def may_return(self, ref: str) -> bool:
+        """Return True if the remote may have what was purged again, from a backup."""
+        return ref in self._replaced
 
     def has(self, ref: str) -> bool:
         """Return True if a ref of the remote still has what was purged."""
@@ -63,8 +73,9 @@ class PurgedOnRemote:
         return self._offers.find_refusal(outgoing)
 
     def refresh(self) -> None:
-        """Read what is offered again, after a fetch."""
+        """Read what is offered and what the remote has again, after a fetch."""
         self._offers.refresh()
+        self._values = read_values(self._repository.path).get(self._remote, {})
 
     def note_gone(self, option: str) -> tuple[Note, ...]:
         """Return a note about conversations that were purged as a whole, and that the remote has still."""
@@ -73,11 +84,8 @@ class PurgedOnRemote:
         return _note("is still", "are still", count, hint.format("it" if count == 1 else "them"))
 
     def is_needed(self, *, deletes: bool) -> bool:
-        """Return True if `finish` has something to do."""
-        listed = self._repository.find_ref(PURGED)
-        return (listed is not None and listed != self._repository.find_ref(SENT + self._remote)) or bool(
-            deletes and self._list_gone()
-        )
+        """Return True if `finish` has something to do: a store with a list asks each time whether the remote has it."""
+        return self._repository.find_ref(PURGED) is not None or bool(deletes and self._list_gone())
 
     def finish(self, transport: GitTransport, *, deletes: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and delete conversations there that are gone here.
@@ -87,13 +95,14 @@ class PurgedOnRemote:
         """
         with exclusive_write(self._repository):
             machine = machine_id(self._repository, OperationId(new_id()))
-        sent = push_list(self._repository, self._remote, machine, transport)
+        sent = push_list(self._repository, machine, transport)
         gone = self._list_gone() if deletes and read_purged(self._repository) else {}
+        gone |= self._list_returned(transport) if deletes else {}
         for ref, value in gone.items():
             transport.delete(ref, value)
         left = {ref for ref in gone if transport.list_refs(ref)}
         with exclusive_write(self._repository):
-            if sent is not None:
+            if sent is not None and self._repository.find_ref(SENT + self._remote) != sent.new:
                 tx = RefTransaction(self._repository)
                 tx.move_ref(SENT + self._remote, self._repository.find_ref(SENT + self._remote), sent.new)
                 tx.commit("push", f"push what was purged to {self._remote}")
@@ -105,6 +114,13 @@ class PurgedOnRemote:
         """Return the refs of conversations that were purged as a whole, with their values there."""
         here = list_roots(self._repository) if self._values else {}
         return {ref: Oid(value) for ref, value in self._values.items() if Oid(ref.rpartition("/")[2]) not in here}
+
+    def _list_returned(self, transport: GitTransport) -> dict[str, Oid]:
+        """Return the refs of conversations that were purged as a whole, and that the remote has again, with values."""
+        here = list_roots(self._repository)
+        away = {ref: each for ref, each in self._replaced.items() if Oid(ref.rpartition("/")[2]) not in here}
+        there = transport.list_refs(EVERY_REF_OF_SCOPES) if away else {}
+        return {ref: there[ref] for ref, values in away.items() if there.get(ref) in values}
 
 
 def _note(one: str, many: str, count: int, hint: str | None) -> tuple[Note, ...]:

@@ -298,15 +298,17 @@ class _Push:
         with quarantine_of(self._repository) as quarantine:
             try:
                 specs = [refspec_of(name) for name in names]
-                rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
+                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
             except NotFound:  # one of them was deleted there
                 lost, gone = self._find_lost(names)
                 specs = [refspec_of(name) for name in names if name not in lost.gone]
-                rows = receive(self._repository, self._remote, quarantine, specs, self._connection).rows
-        self.fetched += rows
+                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
         self._purged.refresh()
-        same = {row.root for row in rows if row.status == "unchanged"}
+        same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
         self._find_lost([name for name in names if name.root in same])  # which may be what the remote had earlier
+        older = {Oid(ref.rpartition("/")[2]) for ref in self._older}
+        rows = [row for row in rows if row.root not in older or row.status != "unacceptable"]
+        self.fetched += rows
         return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
 
     def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
@@ -320,6 +322,7 @@ class _Push:
         self._older |= {name.ref: value for name, value in lost.older.items()}
         if self._force:
             forget_lost(self._repository, self._remote.name, lost)
+            self._purged.refresh()
             return lost, {}
         self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
         return lost, {name.root: GONE for name in lost.gone}
@@ -340,6 +343,7 @@ class _Push:
         if not cleared:
             return []
         moved: list[_Planned] = []
+        purged: list[_Planned] = []  # those of them that were purged here, which nothing is fetched for
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             for statuses in send(transport, [update for _, update in cleared.values()]):
@@ -347,10 +351,8 @@ class _Push:
                 self._remember({update: cleared[update.ref][0].outgoing.previous_oid for update in taken})
                 for status in statuses:
                     each = cleared[status.update.ref][0]
-                    if status.reason is not None and status.moved and self._purged.has(each.outgoing.name.ref):
-                        self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
-                    elif status.reason is not None and status.moved:
-                        moved.append(each)
+                    if status.reason is not None and status.moved:
+                        (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
                         self._note(each.outgoing, "refused", status.reason)
                     elif status.reason is not None:
                         self._note(each.outgoing, "refused", status.reason)
@@ -358,7 +360,16 @@ class _Push:
                         self._note(each.outgoing, "unchanged")
                     else:
                         self._note(each.outgoing, "new" if status.update.old is None else "updated")
-        return moved
+        return [*moved, *self._keep_restored(purged)]
+
+    def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
+        """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
+        lost, _ = self._find_lost([each.outgoing.name for each in moved])
+        for each in moved:
+            if each.outgoing.name in lost.gone or each.outgoing.name in lost.older:
+                yield each
+            else:
+                self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
 
     def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
@@ -413,7 +424,7 @@ class _Push:
 
     def _value_there(self, outgoing: Outgoing) -> Oid | None:
         ref = outgoing.name.ref
-        return self._purged.find_value(ref) or self._older.get(ref) or outgoing.previous_oid
+        return self._older.get(ref) or self._purged.find_value(ref) or outgoing.previous_oid
 
     def finish(self, *, purged: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
@@ -429,7 +440,7 @@ class _Push:
         if not updates:
             return
         if any(update.old is not None for update in updates):  # the remote is the one that is known
-            self._unsent.clear()
+            self._unsent = {name: each for name, each in self._unsent.items() if self._purged.may_return(name.ref)}
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
             for update, before in updates.items():

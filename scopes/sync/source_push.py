@@ -5,14 +5,15 @@ What a purge has removed from original files is replaced on a remote by every pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
 from scopes.history.source_sets import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.purge.on_remotes import forget_values, read_values
+from scopes.purge.on_remotes import SOURCES_THERE, forget_values, read_values
+from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
@@ -20,6 +21,7 @@ from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.fetch import receive
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.incoming_sources import EVERY_SOURCE
@@ -125,14 +127,18 @@ class _SourcePush:
         self._connection = connection
         self._mode = mode
         self._wanted = wanted
+        self._there: dict[str, Oid] | None = None  # the refs of the repository, once it was asked
+        values = read_purged_values(repository.path).items()  # which a backup may have brought back
+        self._purged_values = {ref: each for ref, each in values if ref.startswith(SOURCES_THERE)}
+        self._gone: list[str] = []  # refs with files from which something was purged, and which it has lost
         self._rows: dict[ConversationId, PushedSources] = {}
         self.left_out: dict[str, None] = {}
         self.has_found_secrets = False
 
     @property
     def is_needed(self) -> bool:
-        """Return True if files are wanted, or the repository still has something that was purged."""
-        return self._wanted or self._remote.name in read_values(self._repository.path)
+        """Return True if files are wanted, or the repository still has something that was purged, or may have again."""
+        return self._wanted or bool(self._purged_values) or self._remote.name in read_values(self._repository.path)
 
     def run(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, PushedSources]:
         """Push the files of conversations that the repository has; return what became of those with a change."""
@@ -155,13 +161,15 @@ class _SourcePush:
 
     def _push_once(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, RemoteName]:
         """Push each change once, and return those that the remote has moved."""
-        with shared_write(self._repository):
-            changes = {each.update.ref: each for each in self._plan_all(self._repository, waiting, frozenset())}
         moved: dict[ConversationId, RemoteName] = {}
-        if not changes:
-            return moved
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
+            self._there = transport.list_refs(EVERY_REF_OF_SCOPES) if self._has_known(waiting.values()) else None
+            with shared_write(self._repository):
+                changes = {each.update.ref: each for each in self._plan_all(self._repository, waiting, frozenset())}
+            self._forget_gone()
+            if not changes:
+                return moved
             for statuses in send(transport, [each.update for each in changes.values()]):
                 self._remember([changes[status.update.ref] for status in statuses if status.reason is None])
                 for status in statuses:
@@ -170,6 +178,12 @@ class _SourcePush:
                     if status.moved:
                         moved[change.conversation] = change.name
         return moved
+
+    def _forget_gone(self) -> None:
+        """Forget what was purged from files that the repository has lost."""
+        if self._gone:
+            with exclusive_write(self._repository):
+                forget_values(self._repository, self._remote.name, self._gone)
 
     def _plan_all(
         self, objects: Objects, chosen: Mapping[ConversationId, RemoteName], included: frozenset[Oid]
@@ -180,7 +194,7 @@ class _SourcePush:
         found: list[_Change] = []
         for conversation, name in chosen.items():
             self._rows.pop(conversation, None)  # that of an earlier try
-            ref, is_purged = name.sources_ref, name.sources_ref in purged
+            ref, is_purged = name.sources_ref, name.sources_ref in purged or self._is_restored(name)
             if not (self._wanted or is_purged):
                 continue
             try:
@@ -189,10 +203,35 @@ class _SourcePush:
                 self.has_found_secrets = self.has_found_secrets or isinstance(error, SecretsFound)
                 self._rows[conversation] = PushedSources(conversation, "refused", reason=error.message)
                 continue
-            if new != before or is_purged:
-                there = Oid(purged[ref]) if is_purged else before
+            there = self._value_there(name, Oid(purged[ref]) if ref in purged else before)
+            if is_purged and there is None and (new is None or not self._wanted):
+                self._gone.append(ref)  # nothing of it is left to replace
+            elif new != before or is_purged or (new is not None and there != before):
                 found.append(_Change(conversation, name, RefUpdate(ref, there, new), files, before))
         return found
+
+    def _value_there(self, name: RemoteName, known: Oid | None) -> Oid | None:
+        """Return what the repository has, if it has lost what is known, or has it from a backup; else what is known.
+
+        What somebody else has written there is not known: it is fetched first. Where the conversation is gone, too,
+        somebody has deleted both.
+        """
+        if self._there is None or known is None or name.ref not in self._there:
+            return self._there[name.sources_ref] if self._there and self._is_restored(name) else known
+        there = self._there.get(name.sources_ref)
+        return there if there is None or self._repository.has(there) or self._is_restored(name) else known
+
+    def _is_restored(self, name: RemoteName) -> bool:
+        """Return True if the repository has files again, from a backup, from which something was purged here."""
+        there = None if self._there is None else self._there.get(name.sources_ref)
+        return there is not None and there in self._purged_values.get(name.sources_ref, ())
+
+    def _has_known(self, names: Iterable[RemoteName]) -> bool:
+        """Return True if the repository is known to have original files of some conversations."""
+        if self._purged_values or self._remote.name in read_values(self._repository.path):
+            return True
+        refs = (sources_tracking_ref(self._remote.name, name.root) for name in names)
+        return any(self._repository.find_ref(ref) is not None for ref in refs)
 
     def _plan(self, objects: Objects, plans: SourcePlans, name: RemoteName) -> tuple[Oid | None, Oid | None, int]:
         """Return what the remote has, what it is to have, and how many files that are."""

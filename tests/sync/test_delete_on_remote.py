@@ -127,6 +127,29 @@ def test_with_force_somebody_else_has_it_there_again(pushed, theirs, bare):
     assert texts(pushed, "conv-001/main") == ["a", "b", "news"]
 
 
+def test_after_somebody_else_has_sent_it_again_new_messages_go_there_as_of_any_other(pushed, theirs, bare):
+    delete_there(pushed, "conv-001")
+    fetch_from(pushed)
+    assert read_deleted(pushed.path, "origin") == {root_of(pushed, "conv-001")}
+    say(theirs, name := named_there(theirs, pushed), "theirs")
+    push_to(theirs, name, force=True)
+    fetch_from(pushed)
+    assert read_deleted(pushed.path, "origin") == set()
+    say(pushed, "conv-001/main", "ours")
+    done = push_to(pushed)
+    assert [(row.conversation, row.status) for row in done.conversations] == [("conv-001", "updated")]
+    fetch_from(theirs)
+    assert texts(theirs, name)[-2:] == ["theirs", "ours"]
+
+
+def test_after_it_was_sent_again_unchanged_it_is_not_left_out_either(pushed, theirs):
+    delete_there(pushed, "conv-001")
+    push_to(theirs, named_there(theirs, pushed), force=True)
+    fetch_from(pushed)
+    done = push_to(pushed)
+    assert (done.conversations, done.unchanged, done.notes) == ((), 2, ())
+
+
 def test_what_was_deleted_here_too_does_not_come_back_with_a_fetch(pushed, theirs):
     delete(pushed, "conv-001")
     assert delete_there(pushed, "conv-001") == ["deleted"]
