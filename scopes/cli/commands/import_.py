@@ -8,6 +8,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
+    CollectedSources,
     choose_projects,
     collect_sources,
     import_made_up_conversation,
@@ -59,25 +60,12 @@ def import_(
 ) -> int:
     """Import transcripts from other tools.
 
-    Without a path, imports the histories of Claude Code, Codex, Gemini CLI, OpenCode, Qwen Code, pi and llm from their
-    standard directories (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_DATA_HOME, PI_CODING_AGENT_DIR and
-    LLM_USER_PATH are respected). The format is detected from the content: session files of Claude Code, Codex, Gemini
-    CLI, Qwen Code and Pi, the database of OpenCode, its older folder storage and its exports, the database of llm,
-    exports of ChatGPT and Claude.ai (conversations.json), trajectories of SWE-agent, mini-swe-agent and ATIF, events of
-    OpenHands, OpenAI message lists, and what these agents print when they run headless (claude -p, codex exec --json,
-    gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file of the same run are one
-    conversation, in any order, and each call counts once. A record that cannot be read is kept and counted. Nothing is
-    imported twice: of a transcript that has grown since, only the new part is imported. Transcripts are never modified.
-    --since compares the time of the last message of a session. If the store, and the size, times and inode of each
-    file, are as after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
-
-    Session files of Copilot CLI (COPILOT_HOME), iFlow, Kimi Code (KIMI_CODE_HOME) and Grok (GROK_HOME) are read too,
-    also without a path. So are the chat history of Aider, in which each run with a message becomes a conversation, and
-    the Markdown of SpecStory, unless the session that it was made of is imported itself.
-
-    Of a database each conversation is a source of its own, DATABASE#SESSION, which can also be given alone. Its
-    original bytes are its rows as lines of JSON. A database is read from a copy, with its write-ahead log, also while
-    its program runs; nothing is written beside it.
+    Without a path, imports the histories that agents keep in their standard directories. The format of a file is found
+    by its content: see FORMATS in the manual page. What an agent prints when it runs headless and the session file of
+    the same run are one conversation, in any order; each call counts once. A record that cannot be read is kept and
+    counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
+    are never modified. --since compares the time of the last message. If the store, and the size, times and inode of
+    each file, are as after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
@@ -110,15 +98,22 @@ def import_(
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
     taken = 0 if dry_run else take_spooled(invocation)
-    try:
-        collected = collect_sources(invocation, list(samples) or paths or [])
-    except NotFound as error:
-        if paths or not taken:
-            raise
-        return invocation.show(Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),)))
+    collected = _collect(invocation, list(samples) or paths or [], taken=taken)
+    if isinstance(collected, Imported):
+        return invocation.show(collected)
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
     result = import_or_repeat(invocation, collected, options, reread=reread)
     note_imported_files(invocation, result)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
+
+
+def _collect(invocation: Invocation, paths: list[str], *, taken: int) -> CollectedSources | Imported:
+    """Find the sources; if there are none, but turns of `acp` were taken, return the result that says so."""
+    try:
+        return collect_sources(invocation, paths)
+    except NotFound as error:
+        if paths or not taken:
+            raise
+        return Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),))

@@ -41,8 +41,7 @@ def push(
     """Send conversations to a remote.
 
     Without a choice these are the conversations that the remote has already: what is new in them is sent. Others are
-    sent once they are named, or chosen by a condition. --dry-run lists what would leave and what would be refused; it
-    asks nobody.
+    sent once they are named, or chosen by a condition. --dry-run lists what would leave or be refused; it asks nobody.
 
     What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
     operation log, facts, memory, registered agents and branches of conflicts. The first commit of an imported session
