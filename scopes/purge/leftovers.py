@@ -23,6 +23,7 @@ _BUNDLE_WORDS: Final = b" git bundle\n"
 _LOGS: Final = (".log", ".log.1")
 _MAX_BYTES: Final = 1 << 30
 _EMPTY_BELOW: Final = ("refs", "logs/refs")
+_MIN_DEPTH: Final = 3  # of a cache: CACHE/scopes/NAME
 _KEPT: Final = frozenset({"refs/heads", "refs/tags", "logs/refs"})
 
 
@@ -61,9 +62,16 @@ def _is_bundle(path: str) -> bool:
 
 
 def delete_caches(directories: Iterable[str]) -> list[str]:
-    """Delete everything in directories of derived data but lock files; return an error text for each that stays."""
+    """Delete everything in directories of derived data but lock files; return an error text for each that stays.
+
+    A directory of derived data is far below the root and has no home directory in it, wherever links lead: one that is
+    not so is left as it is.
+    """
     errors: list[str] = []
     for directory in directories:
+        if not _may_be_cache(directory):
+            errors.append(f"{directory} is not a cache of scopes: nothing in it was deleted")
+            continue
         for here, names, files in os.walk(directory, topdown=False):
             for name in [each for each in files if not each.endswith("-lock")]:
                 _delete(os.path.join(here, name), os.unlink, errors)
@@ -71,6 +79,13 @@ def delete_caches(directories: Iterable[str]) -> list[str]:
                 with suppress(OSError):
                     os.rmdir(os.path.join(here, name))
     return errors
+
+
+def _may_be_cache(directory: str) -> bool:
+    """Return True if a directory cannot be one of the system or of a user's own files."""
+    real, home = os.path.realpath(directory), os.path.realpath(os.path.expanduser("~"))
+    is_deep = len(real.strip(os.sep).split(os.sep)) >= _MIN_DEPTH
+    return os.path.isabs(directory) and is_deep and os.path.commonpath([real, home]) != real
 
 
 def _delete(path: str, how: Callable[[str], None], errors: list[str]) -> None:

@@ -167,6 +167,19 @@ def test_caches_are_emptied_but_for_locks_which_others_may_hold(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["index-lock"]
 
 
+def test_what_cannot_be_a_cache_keeps_its_files(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    (home / "notes").mkdir(parents=True)
+    (home / "notes" / "a.md").write_text("mine")
+    (tmp_path / "contexts").symlink_to(home)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    named = [str(home), str(tmp_path), str(tmp_path / "contexts"), "notes", ""]
+    errors = delete_caches(named)
+    assert errors == [f"{each} is not a cache of scopes: nothing in it was deleted" for each in named]
+    assert (home / "notes" / "a.md").read_text() == "mine"
+
+
 def test_directories_of_refs_that_are_gone_go_and_those_of_git_stay(repository):
     drawn = history(repository, "main: a", "deep/er@a: b")
     delete_branch(repository, drawn.conversation, "deep/er", force=True)
