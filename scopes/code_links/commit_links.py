@@ -14,17 +14,16 @@ from typing import Final
 
 from scopes.code_links.commit_calls import made_commit
 from scopes.code_links.content_match import ContentShare, match_content
-from scopes.code_links.edit_index import EditIndex, IndexedCall
+from scopes.code_links.edit_index import FEW_LINES, EditIndex, IndexedCall
 from scopes.code_links.edit_times import AFTER_SECONDS, times_of
 from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
 from scopes.code_links.project_commits import ProjectCommit
+from scopes.code_links.short_lines import FEW_LINES_SECONDS, find_short_writer
 from scopes.ids import ConversationId
 from scopes.result import plural
 
 CERTAIN_SHARE: Final = 0.25  # from 0.15 to 0.5 the precision is the same
 CERTAIN_SECONDS: Final = 72 * 3600.0  # between the last edit and the commit
-FEW_LINES: Final = 6  # lines with a hash: with fewer, older edits have them by accident
-FEW_LINES_SECONDS: Final = 6 * 3600.0
 LIKELY_SHARE: Final = 0.05
 LIKELY_SECONDS: Final = 3600.0  # between the end of a turn and the commit
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
@@ -47,7 +46,32 @@ def link_commit(
     for conversation, share in shares.items():
         at = times.of(conversation)
         links.append(_wrote(index, replace(commit, author_time=at), repository, conversation, share))
+    if main_link(links) is None:
+        links = _add_short(index, commit, repository, links)
     return tuple(sorted(links, key=_order))
+
+
+def _add_short(
+    index: EditIndex, commit: ProjectCommit, repository: RepositoryId | None, links: Sequence[CodeLink]
+) -> list[CodeLink]:
+    """Link a commit that nothing else links by its short lines; the link takes the place of a candidate by content."""
+    found = find_short_writer(index, commit, times_of(commit.author_time, links))
+    if found is None:
+        return list(links)
+    conversation, share = found
+    text = f"{share.lines} short lines, {share.sequence} of them in sequence"
+    link = CodeLink(
+        commit=commit.id,
+        repository=repository,
+        conversation=conversation,
+        message=share.last.message,
+        turn=index.turn(share.last.turn).number,
+        role="wrote",
+        level="likely",
+        evidence=(Evidence("content", text, share.last.call_id, round(share.share, 3)),),
+    )
+    others = (each for each in links if (each.conversation, each.evidence[0].kind) != (conversation, "content"))
+    return [link, *others]
 
 
 def _add_made(links: list[CodeLink], made: CodeLink) -> None:

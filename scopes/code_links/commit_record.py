@@ -81,6 +81,11 @@ def is_amended(action: str) -> bool:
     return action.startswith("commit (amend):")
 
 
+def is_rewritten_head(action: str) -> bool:
+    """Return True if an action of a reflog replaced the commit that HEAD was: amended it, or joined another one."""
+    return is_amended(action) or re.match(r"rebase(?: -i)? \((?:reword|squash|fixup)\)", action) is not None
+
+
 def makes_commit(action: str) -> bool:
     """Return True if an action of a reflog makes a commit in this repository, a new or a rewritten one."""
     pattern = (

@@ -56,6 +56,7 @@ _LAST_MESSAGE: Final = """
     SELECT conversation.last, max(min(turn.ended, ?))
     FROM turn JOIN conversation ON conversation.number = turn.conversation
     WHERE conversation.id = ? AND began <= ? AND ended > 0"""
+FEW_LINES: Final = 6  # lines with a hash: an edit with fewer of them is found by its short lines, too
 _BATCH: Final = 500  # parameters of one statement
 
 
@@ -63,7 +64,7 @@ class IndexedEdit(NamedTuple):
     """An edit of one file.
 
     turn: the number of a row (`EditIndex.turn`)
-    hashes, shorts: those of its lines, and of its short lines; by these an edit is found only if it has no others
+    hashes, shorts: those of its lines, and of its short lines; by these an edit is found only if it has few others
     """
 
     number: int
@@ -275,11 +276,16 @@ def _delete(connection: Connection, name: ConversationId) -> None:
     (number,) = connection.execute("SELECT number FROM conversation WHERE id = ?", (name,)).fetchone()
     for edit, base_name, hashes, shorts in connection.execute(_EDITS_OF, (number,)).fetchall():
         salt = salt_of(base_name)
-        rows = [(value ^ salt, edit) for value in array("q", hashes or shorts)]
+        rows = [(value ^ salt, edit) for value in _posted(array("q", hashes), array("q", shorts))]
         connection.executemany("DELETE FROM edit_line WHERE hash = ? AND edit = ?", rows)
     for table in ("edit", "turn", "commit_call"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (number,))  # noqa: S608 - names from here
     connection.execute("DELETE FROM conversation WHERE number = ?", (number,))
+
+
+def _posted(hashes: Sequence[int], shorts: Sequence[int]) -> Iterable[int]:
+    """Return the hashes by which an edit is found: of short lines too, if it has few others."""
+    return hashes if len(hashes) >= FEW_LINES else dict.fromkeys((*hashes, *shorts))
 
 
 def _insert(connection: Connection, name: ConversationId, tips: str, found: ConversationEdits) -> None:
@@ -302,7 +308,7 @@ def _insert(connection: Connection, name: ConversationId, tips: str, found: Conv
         ).lastrowid
         salt = salt_of(edit.added.base_name)
         connection.executemany(
-            "INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in hashes or shorts]
+            "INSERT INTO edit_line VALUES (?, ?)", [(value ^ salt, inserted) for value in _posted(hashes, shorts)]
         )
     for each in found.commit_calls:
         call = each.call

@@ -45,6 +45,7 @@ class LineHashes(NamedTuple):
 class EditMatch(NamedTuple):
     """An edit, whether it has the line, and how many of the neighbours it has.
 
+    has_short: it has the line, which is too short to tell by itself who wrote it
     together: how many of them all edits of its conversation have, if that was counted
     """
 
@@ -53,6 +54,7 @@ class EditMatch(NamedTuple):
     shared: int
     neighbours: int
     together: int = 0
+    has_short: bool = False
 
     @property
     def has_half(self) -> bool:
@@ -270,7 +272,8 @@ def _compare(edit: IndexedEdit, hashes: LineHashes) -> EditMatch:
             has_line = (has_line or not edit.hashes) and hashes.short in edit.shorts
     else:
         has_line = hashes.line in edit.hashes
-    return EditMatch(edit, has_line, len(hashes.neighbours & edit.hashes), len(hashes.neighbours))
+    has_short = hashes.short is not None and hashes.short in edit.shorts
+    return EditMatch(edit, has_line, len(hashes.neighbours & edit.hashes), len(hashes.neighbours), has_short=has_short)
 
 
 def judge(matches: Sequence[EditMatch], commit: CommitContext) -> WhyLevel:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scopes.clock import parse_time
+from scopes.code_links.amended_links import link_commits
 from scopes.code_links.commit_facts import CommitFacts
-from scopes.code_links.commit_links import link_commit
 from scopes.code_links.commit_record import CommitRecord
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
@@ -65,10 +65,11 @@ class CommitLinker:
         """
         facts = self.known.read_facts(commits)
         added = self._read_added(list(facts))
-        for commit, each in facts.items():
-            with_lines = added.get(commit) or _without_lines(each)
-            links = link_commit(self.index, with_lines, None, self.known.links_of(commit))
-            yield LinkedCommit(each, join_claims(links), self.known.unknown_of(commit), with_lines)
+        read = [added.get(name) or _without_lines(each) for name, each in facts.items()]
+        links = link_commits(self.index, self.git, self.known, read)
+        for commit in read:
+            unknown = self.known.unknown_of(commit.id)
+            yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit)
 
     def _read_added(self, commits: Sequence[CommitId]) -> Mapping[CommitId, ProjectCommit]:
         """Return the commits with the lines that they added; merges are not there."""

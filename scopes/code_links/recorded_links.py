@@ -14,11 +14,12 @@ from typing import Final, NamedTuple
 
 from scopes.clock import parse_time
 from scopes.code_links.commit_record import CommitRecord, is_amended
-from scopes.code_links.commit_store import CommitRecords
+from scopes.code_links.commit_store import MAX_STEPS, CommitRecords
 from scopes.code_links.link import LINK_LEVELS, CodeLink, CommitId, Evidence, LinkLevel
 from scopes.code_links.pending_commits import list_pending
 from scopes.code_links.record_commits import pending_records
 from scopes.code_links.recorded_evidence import Detour, RecordedFact, with_evidence
+from scopes.code_links.reflog_rewrites import read_rewrites
 from scopes.code_links.turn_calls import TurnCall, TurnCalls
 from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.errors import Corrupt, NotFound
@@ -116,17 +117,23 @@ class RecordedCommits:
         wanted = list(commits)
         found: dict[CommitId, list[CommitId]] = {}
         for new in wanted:
-            for old in self._list_earlier(new):
+            for old in self.list_earlier(new):
                 found.setdefault(old, []).append(new)
         return {old: next((each for each in news if each not in found), news[-1]) for old, news in found.items()}
 
-    def _list_earlier(self, commit: CommitId) -> list[CommitId]:
-        """Return the commits that git rewrote as this one, the nearest first; pending ones too."""
-        earlier = dict.fromkeys((commit, *self._records.list_earlier(commit)))
-        for old, new in reversed(self._pending_pairs):
-            if new in earlier:
-                earlier |= dict.fromkeys((old, *self._records.list_earlier(old)))
-        return [each for each in earlier if each != commit]
+    def list_earlier(self, commit: CommitId) -> list[CommitId]:
+        """Return the commits that git rewrote as this one, the nearest first: recorded, pending and in the reflogs."""
+        found: dict[CommitId, None] = {}
+        new = [commit]
+        while new and len(found) < MAX_STEPS:
+            old = [
+                each
+                for name in new
+                for each in (*self._rewritten_here.get(name, ()), *self._records.list_earlier(name))
+            ]
+            new = [each for each in dict.fromkeys(old) if each not in found and each != commit]
+            found |= dict.fromkeys(new)
+        return list(found)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -139,14 +146,18 @@ class RecordedCommits:
         return [] if worktree is None else list(pending_records(worktree, self._left))
 
     @cached_property
-    def _pending_pairs(self) -> list[tuple[CommitId, CommitId]]:
-        """The pending pairs of a rewritten commit and the new one, in the order in which git made them."""
-        return [pair for each in self._left for pair in each.rewritten]
+    def _rewritten_here(self) -> dict[CommitId, list[CommitId]]:
+        """The commits that git rewrote in the project, by the new ones, as far as hooks and reflogs still have them."""
+        found = {} if self._worktree is None else read_rewrites(self._worktree)
+        for each in self._left:
+            for old, new in each.rewritten:
+                found.setdefault(new, []).append(old)
+        return found
 
     def _find(self, commit: CommitId, identity: str | None) -> Iterator[_Found]:
         """Yield the records of a commit, of those that git rewrote as this one, and of those with its identity."""
         seen: set[CommitRecord] = set()
-        earlier: dict[CommitId, Detour] = {commit: "", **dict.fromkeys(self._list_earlier(commit), "rewritten")}
+        earlier: dict[CommitId, Detour] = {commit: "", **dict.fromkeys(self.list_earlier(commit), "rewritten")}
         same = [] if identity is None else self._records.list_same(identity)
         same += [each.commit for each in self._pending if identity is not None and each.identity == identity]
         detours: dict[CommitId, Detour] = {**dict.fromkeys(same, "same"), **earlier}

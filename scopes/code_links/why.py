@@ -9,9 +9,9 @@ from functools import partial
 from typing import Final
 
 from scopes.clock import format_seconds, now_nanoseconds
+from scopes.code_links.amended_links import link_commits
 from scopes.code_links.blame import BlamedLine, blame
 from scopes.code_links.commit_facts import find_commit
-from scopes.code_links.commit_links import link_commit
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edit_times import AFTER_SECONDS
@@ -263,7 +263,7 @@ class _Explainer:
 
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
         if commit.id not in self._contexts:
-            links = link_commit(self.index, commit, None, self.known.links_of(commit.id))
+            links = link_commits(self.index, self.git, self.known, [commit])[commit.id]
             self._contexts[commit.id] = links, context_of(commit, links)
         return self._contexts[commit.id]
 
@@ -319,8 +319,10 @@ def _extend(groups: list[FoundLines], lines: FoundLines) -> None:
 
 
 def _is_covered(lines: FoundLines, group: FoundLines) -> bool:
-    """Return True if the answer of a group is at least as sure as that of lines."""
-    return WHY_LEVELS.index(group.match.level) <= WHY_LEVELS.index(lines.match.level)
+    """Return True if the answer of a group is at least as sure as that of lines, and no other turn alone has them."""
+    owners = {(each.edit.conversation, each.edit.turn) for each in lines.match.matches if each.has_short}
+    is_of_others = owners and _turn_of(group) not in owners
+    return not is_of_others and WHY_LEVELS.index(group.match.level) <= WHY_LEVELS.index(lines.match.level)
 
 
 def _are_adjacent(above: FoundLines, lines: FoundLines) -> bool:

@@ -3,7 +3,7 @@
 conversation  the conversations that were read, with a digest of their tips and the time of their messages
 turn          a prompt and what belongs to it, as commits of the store
 edit          a call that added lines to a file; `hashes` are those of all its lines, 8 bytes each, `shorts` of lines
-              that are too short for that, which are in edit_line only if there are no others
+              that are too short for that, which are in edit_line only if there are few others
 edit_line     an edit by the hash of each of its lines, combined with that of the name of the file
 commit_call   a call that ran `git commit`; `printed` is JSON
 
@@ -39,7 +39,7 @@ from scopes.result import Note
 
 LAYOUT: Final = Layout(
     "code-lines.sqlite",
-    version=3,
+    version=4,
     tables="""
         CREATE TABLE conversation (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
 from scopes.clock import format_time, now_nanoseconds
 from scopes.code_links.git_hooks import NAME as GIT
@@ -16,18 +18,22 @@ from scopes.live.hook_status import hooks_status
 from scopes.loading import load
 from scopes.result import plural
 from scopes.server.acp.acp_events import protocol_versions, recording_problems
+from scopes.server.background_check import BackgroundCheck
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
 _RECENT_NANOSECONDS = 7 * 86_400 * 1_000_000_000
+MCP_SECONDS: Final = 1.2  # half of it is enough, unless the machine is busy or the package was never imported
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 
 
-def check_agents(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
-    """Yield the checks of ACP, MCP and the agents."""
+def check_agents(
+    state_directory: str, environ: Mapping[str, str], home: str, mcp: Callable[[], Check] | None = None
+) -> Iterator[Check]:
+    """Yield the checks of ACP, MCP and the agents; `mcp` returns that of MCP if it was begun before."""
     yield _check_acp(state_directory)
     yield from _check_recordings(state_directory)
     yield from _check_spool(state_directory)
-    yield _check_mcp()
+    yield check_mcp() if mcp is None else mcp()
     yield from _find_agents(environ, home)
 
 
@@ -58,7 +64,23 @@ def _check_spool(state_directory: str) -> Iterator[Check]:
         )
 
 
-def _check_mcp() -> Check:
+def begin_mcp(seconds: float = MCP_SECONDS) -> BackgroundCheck:
+    """Begin the check of MCP, which imports a large package."""
+    return BackgroundCheck(check_mcp, lambda: _mcp_is_late(seconds), seconds)
+
+
+def _mcp_is_late(seconds: float) -> Check:
+    """Return what is known without importing the package."""
+    try:
+        installed = f"mcp {version('mcp')}"
+    except PackageNotFoundError:
+        installed = "mcp"
+    detail = f"{installed}, not looked at: to import it takes longer than {seconds:g} s"
+    return Check("mcp", "warning", detail, "see if it answers: scopes mcp </dev/null")
+
+
+def check_mcp() -> Check:
+    """Build a server with the installed package."""
     try:
         return Check("mcp", "ok", load("scopes.server.mcp.versions:describe_versions")())
     except ModuleNotFoundError as error:

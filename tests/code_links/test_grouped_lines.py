@@ -13,7 +13,7 @@ from scopes.code_links.why_result import FoundLines
 def line(number, turn, *, commit="c", level="certain"):
     """A line whose best edit is one of a turn, in a commit."""
     edit = SimpleNamespace(conversation="conv-001", turn=turn)
-    match = SimpleNamespace(level=level, matches=[SimpleNamespace(edit=edit)])
+    match = SimpleNamespace(level=level, matches=[SimpleNamespace(edit=edit, has_short=False)])
     return FoundLines(number, number, match, SimpleNamespace(id=commit))
 
 

@@ -69,7 +69,10 @@ def test_an_answer_of_a_commit_alone_does_not_hide_the_turns_of_the_lines_below_
 
 
 def test_a_short_line_that_a_person_changed_is_not_shown_with_the_lines_of_a_session_around_it(world, project):
-    """All lines were said to be of nobody, because no edit has the first one any more."""
+    """All lines were said to be of nobody, because no edit has the first one any more.
+
+    The commit is of the session, by its short lines; of what a person changed no more than that is known.
+    """
     begin(project)
     session = world.claude().prompt("write the settings").write("conf.py", SETTINGS)
     new = "TRIES = 9\nWAIT = 60\nJITTER = 5\n"
@@ -78,8 +81,19 @@ def test_a_short_line_that_a_person_changed_is_not_shown_with_the_lines_of_a_ses
     project.write("conf.py", text)
     project.commit("Settings by hand")
     groups = check_every_line(world, "conf.py", session)
-    assert groups == [(3, 3, "likely", 2), (5, 5, "likely", 2)]
-    assert world.line("conf.py:4").level == "none"
+    assert [each for each in groups if each[2] != "commit-only"] == [(3, 3, "likely", 2), (5, 5, "likely", 2)]
+    assert {world.line(f"conf.py:{number}").level for number in (4, 7)} == {"commit-only"}
+
+
+def test_a_short_line_that_only_another_turn_has_is_not_shown_with_the_lines_above_it(world, project):
+    """`BATCH = 100` was shown as the second turn's, which wrote the line above it."""
+    begin(project)
+    session = world.claude().prompt("write the settings").write("conf.py", SETTINGS)
+    session.prompt("be patient").edit("conf.py", "TRIES = 3\nWAIT = 10\n", "TRIES = 9\nWAIT = 60\n")
+    project.write("conf.py", project.read("conf.py").replace("DEBUG = False", "DEBUG = True"))
+    project.commit("Settings by hand")
+    groups = check_every_line(world, "conf.py", session)
+    assert [(first, last) for first, last, level, _ in groups if level == "likely"] == [(3, 4)]
 
 
 def test_a_function_that_two_turns_wrote_has_the_answers_of_its_lines(world, project):

@@ -7,7 +7,7 @@ agent's session. Messages say which run of a session wrote them, so that two liv
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -19,7 +19,7 @@ from scopes.errors import Busy, Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
 from scopes.history.latest import list_latest
-from scopes.history.messages import message_id_of, read_body, write_root_commit
+from scopes.history.messages import is_root, message_id_of, read_body, read_message, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
@@ -55,6 +55,11 @@ class RecordedBranch(NamedTuple):
     tip: Oid
     session: str | None = None
     cwd: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The conversation and the branch, as users name them."""
+        return f"{self.conversation}/{self.branch}"
 
     def find_tip(self, repository: Repository) -> Oid | None:
         """Return where the branch is now; None if it is gone."""
@@ -352,7 +357,7 @@ class SessionWriter:
             with self._reading_branch():
                 current = find_current(self.repository, self.identity, self.session, self._recorded, self.run)
         if current is None:
-            self._recorded = self._create(message)
+            self._recorded = self._create([*self._list_turn(message), message])
             return self._recorded
         where, tip = current.recorded, current.tip
         reason = "fork" if self.forked is not None else "session" if current.is_other else None
@@ -391,16 +396,35 @@ class SessionWriter:
         keep_digests(self.repository, recorded.conversation, [oid])
         return recorded._replace(tip=oid)
 
-    def _create(self, message: Message) -> RecordedBranch:
-        """Create the conversation with its first message, as one operation."""
+    def _list_turn(self, answer: Message) -> list[Message]:
+        """Return the messages of the turn of an answer that were written where nobody finds them any more.
+
+        The conversation, or the branch, was deleted in the turn. Without the prompt the answer would begin the new one.
+        """
+        found: list[Message] = []
+        if self._recorded is None or answer.reply_to is None:
+            return found
+        with suppress(NotFound, Corrupt):  # purged
+            for oid in walk_first_parents(self.repository, self._recorded.tip):
+                commit = read_commit(self.repository, oid)
+                if is_root(commit):
+                    break
+                found.append(read_message(self.repository, oid))
+                if found[-1].id == answer.reply_to:
+                    return found[::-1]
+        return []
+
+    def _create(self, messages: Sequence[Message]) -> RecordedBranch:
+        """Create the conversation with its first messages, as one operation."""
         repository, identity = self.repository, self.identity
         created = now()
         root = Root(new_uuid(), created, format=ACP, native_id=self.session, cwd=identity.cwd)
         commit = write_root_commit(repository, root, {identity.agent: "agent"})
         with exclusive_write(repository):
             conversation = next_conversation_id(repository)
-            [write] = message_writers(repository, conversation, [message])
-            tip = write(commit)
+            tip = commit
+            for write in message_writers(repository, conversation, messages):
+                tip = write(tip)
             tx = Transaction(repository, conversation)
             tx.create_branch(MAIN, tip)
             tx.set_branch_entry(MAIN, self._entry(BranchEntry(fork=commit, created=created)))

@@ -246,11 +246,14 @@ def write_message(writer: SessionWriter, message: Message, log: EventLog) -> Non
     Raises:
         Busy, Inaccessible, ...: nothing was written.
     """
+    before = None if writer.forked is not None else writer.recorded
     try:
-        writer.append(message)
+        after = writer.append(message)
     except Invalid as error:
         log.write("message-shortened", error=error.message)
-        writer.append(without_content(message, error.message))
+        after = writer.append(without_content(message, error.message))
+    if before is not None and before.name != after.name:
+        log.write("recording-moved", session=writer.session, where=after.name, before=before.name)
     if has_commits(message.extra.get("git")):
         _record_commits(writer.repository, writer, message, log)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.live.event_log import EventLog
+from scopes.live.event_log import EventLog, read_events
 from scopes.model.conversation import ACP
 from scopes.model.message import Author, Message, text_parts
 from scopes.purge.purge import Places, purge
@@ -26,6 +27,7 @@ from scopes.purge.selection import PurgeRequest
 from scopes.server.acp import recordings
 from scopes.server.acp.recordings import SessionWriter, identity_of
 from scopes.server.acp.spool import Spool, spooled
+from scopes.server.acp.store_writer import write_message
 from scopes.server.acp.take_spool import take_spooled
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 
@@ -137,6 +139,52 @@ def test_a_fork_whose_conversation_was_deleted_has_one_of_its_own(session, repos
     fork.say("three")
     fork.say("four")
     assert (fork.texts(), branches(repository)) == (["three", "four"], ["conv-002/main"])
+
+
+class TurnUnderWay:
+    """A session whose last prompt, and the beginning of the answer, is in the store; `answer` writes the end of it."""
+
+    def __init__(self, session):
+        self.session = session
+        self.prompt = message(session.writer, "the prompt")
+        session.writer.append(self.prompt)
+        self.answer("the beginning")
+
+    def answer(self, text):
+        self.session.writer.append(replace(message(self.session.writer, text), reply_to=self.prompt.id))
+
+
+def test_the_answer_of_a_turn_whose_conversation_was_deleted_has_its_prompt_before_it(session, repository):
+    """The new conversation began with the answer alone."""
+    turn = TurnUnderWay(session)
+    delete(repository, "conv-001")
+    turn.answer("the end")
+    turn.answer("really")
+    session.say("the next prompt")
+    assert session.where == "conv-002/main"
+    assert session.texts() == ["the prompt", "the beginning", "the end", "really", "the next prompt"]
+    messages = list(StoreHandle(repository).conversation("conv-002").branch("main").messages())
+    assert messages[-1].id == turn.prompt.id
+
+
+def test_the_same_is_true_of_a_branch_that_was_deleted(session, repository):
+    turn = TurnUnderWay(Session(repository, "f", session.writer.recorded, forked="s", texts=["aside"]))
+    delete_branch(repository, "conv-001", "fork/stub", force=True)
+    turn.answer("the end")
+    assert turn.session.texts() == ["the prompt", "the beginning", "the end"]
+
+
+def test_the_log_says_that_the_recording_went_elsewhere(session, repository, tmp_path):
+    log = EventLog(str(tmp_path))
+    turn = TurnUnderWay(session)
+    delete(repository, "conv-001")
+    write_message(session.writer, message(session.writer, "the end"), log)
+    turn.answer("on it goes")
+    rename_conversation(repository, "conv-002", "shop")
+    write_message(session.writer, message(session.writer, "more"), log)
+    write_message(session.writer, message(session.writer, "and more"), log)
+    moved = [(each.details["before"], each.details["where"]) for each in read_events(str(tmp_path)).events]
+    assert moved == [("conv-001/main", "conv-002/main"), ("conv-002/main", "shop/main")]
 
 
 def test_a_conversation_that_was_renamed_is_found_under_its_new_name(session, repository):
