@@ -12,7 +12,7 @@ from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched
 from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
-from scopes.sync.push import Pushed, PushedConversation
+from scopes.sync.pushed import Pushed, PushedConversation
 from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 from scopes.sync.source_push import PushedSources
 
