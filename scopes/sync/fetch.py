@@ -33,6 +33,7 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import (
@@ -115,6 +116,7 @@ def fetch(
         to_merge=to_merge,
         notes=(
             *note_offers(repository),
+            *note_lost(repository, [member.name for member in receipts], option),
             *to_merge,
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
