@@ -271,12 +271,11 @@ class MemberPush:
 
     def finish(self, *, purged: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
-        left = () if purged else self._purged.note_gone(self._of.option)
-        if not self._purged.is_needed(deletes=purged):
-            return left
-        with quarantine_of(self._repository) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
-            return (*self._purged.finish(transport, deletes=purged), *left)
+        done: tuple[Note, ...] = ()
+        if self._purged.is_needed(deletes=purged):
+            with quarantine_of(self._repository) as quarantine:
+                done = self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+        return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
         """Record what the remote has confirmed, with what was known of it before."""
