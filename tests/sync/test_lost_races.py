@@ -7,8 +7,7 @@ import os
 import pytest
 
 from scopes.history.revisions import find_root_commit
-from scopes.sync import member_push
-from scopes.sync import source_push
+from scopes.sync import member_push, source_push
 from scopes.sync.edit_remotes import rename_remote
 from tests.support.history import say
 from tests.support.original_files import files_there, import_session

@@ -122,6 +122,7 @@ def _fetched(result: Fetched) -> dict[str, object]:
         conversations=list(map(_conversation, result.conversations)),
         unchanged=result.unchanged,
         operation=result.operation,
+        listed=None if result.listed is None else result.listed._asdict(),
     )
 
 
