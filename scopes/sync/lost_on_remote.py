@@ -28,11 +28,13 @@ class Lost(NamedTuple):
 
     gone: conversations that are not there
     older: what it has of others: an earlier value than it had, or one from which something was purged here
+    others: what it has of others, and was never seen here
     is_replaced: whether it has none of all that it had of this store, or had none at an earlier fetch
     """
 
     gone: Collection[RemoteName]
     older: Mapping[RemoteName, Oid]
+    others: Mapping[RemoteName, Oid]
     is_replaced: bool
 
     def explain(self, remote: str, option: str) -> tuple[Note, ...]:
@@ -40,7 +42,7 @@ class Lost(NamedTuple):
         return (_note_replaced(remote, option),) if self.is_replaced else ()
 
 
-NOTHING_LOST: Final = Lost((), {}, is_replaced=False)
+NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
 
 
 def _note_replaced(remote: str, option: str) -> Note:
@@ -63,19 +65,20 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
     there = transport.list_refs(EVERYTHING)
     purged = read_purged_values(repository.path)
     older: dict[RemoteName, Oid] = {}
+    others: dict[RemoteName, Oid] = {}
     for name in names:
         known, value = repository.find_ref(tracking_ref(remote, name.root)), there.get(name.ref)
         if value is None or known == value:
             continue
         is_purged = value in purged.get(name.ref, ())
-        if is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known))):
-            older[name] = value
+        is_older = is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known)))
+        (older if is_older else others)[name] = value
     roots = {ref.rpartition("/")[2] for ref in there}
     tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
     gone = [name for name in names if name.ref not in there]
     lost = read_lost(repository.path).get(remote, frozenset())
     is_replaced = roots.isdisjoint(tracked) or any(name.root in lost for name in gone)
-    return Lost(gone, older, is_replaced)
+    return Lost(gone, older, others, is_replaced)
 
 
 def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:

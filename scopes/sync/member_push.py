@@ -15,7 +15,7 @@ from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_maker
 from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.read_once import ReadOnce
-from scopes.store.refs import META, REMOTES
+from scopes.store.refs import META, PURGED, REMOTES
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
@@ -24,6 +24,7 @@ from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
 from scopes.sync.fetch import new_objects, receive
+from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import RefUpdate
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
@@ -96,7 +97,10 @@ class MemberPush:
             if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
                 unsent, self._unsent = self._unsent, {}
                 lost, gone = self._find_lost(unsent)
-                moved += [each for name, each in unsent.items() if name in lost.gone or name in lost.older]
+                if self._may_replace:
+                    refused |= self._fetch([*lost.others])
+                there = {*lost.gone, *lost.older, *(lost.others if self._may_replace else ())}
+                moved += [each for name, each in unsent.items() if name in there]
                 refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
             waiting = []
             for each in moved:
@@ -113,6 +117,11 @@ class MemberPush:
             reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
             self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows
+
+    @property
+    def _may_replace(self) -> bool:
+        """Return True if named conversations replace what is not taken, because it has what was purged here."""
+        return self._force and self._of.is_named and self._repository.find_ref(PURGED) is not None
 
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Return what `run` would do if the remote is as it was when it was last seen."""
@@ -141,14 +150,18 @@ class MemberPush:
         with quarantine_of(self._repository) as quarantine:
             try:
                 specs = [refspec_of(name) for name in names]
-                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
             except NotFound:  # one of them was deleted there
                 lost, gone = self._find_lost(names)
                 specs = [refspec_of(name) for name in names if name not in lost.gone]
-                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
         self._purged.refresh()
+        rows = [*receipt.rows]
         same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
-        self._find_lost([name for name in names if name.root in same])  # which may be what the remote had earlier
+        lost, _ = self._find_lost([name for name in names if name.root in same])  # it may be what was there earlier
+        if self._may_replace:
+            purged = {ref for ref, error in receipt.refused.items() if isinstance(error, PurgedHere)}
+            self._older |= {name.ref: value for name, value in lost.others.items() if name.ref in purged}
         older = {Oid(ref.rpartition("/")[2]) for ref in self._older}
         rows = [row for row in rows if row.root not in older or row.status != "unacceptable"]
         self.fetched += rows
