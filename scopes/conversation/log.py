@@ -19,7 +19,6 @@ from scopes.history.first_copies import FirstCopies
 from scopes.history.messages import (
     MessageHeader,
     header_of,
-    headers_of,
     is_root,
     message_id_of,
     shown_author,
@@ -200,8 +199,7 @@ def log(
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
-    copies = FirstCopies(repository, tips)
-    heads = _messages_of_graph(commits, parents_of) if graph else map(copies.add_to, headers_of(commits))
+    heads = _messages_of_graph(commits, parents_of) if graph else FirstCopies(repository, tips).headers_of(commits)
     criteria = only or LogFilter()
     read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
     seen: set[tuple[str, str]] = set()

@@ -6,12 +6,13 @@ A log walks from the newest one: it meets the purged copy first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.history.messages import MessageHeader, walk_headers_oldest_first
+from scopes.history.messages import MessageHeader, headers_of, walk_headers_oldest_first
 from scopes.ids import Oid
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.store.objects import Commit
 from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE
 from scopes.store.repository import Repository
 
@@ -35,7 +36,11 @@ class FirstCopies:
         self._tips = tips
         self._copies: Mapping[str, _Copy] | None = None
 
-    def add_to(self, head: MessageHeader) -> MessageHeader:
+    def headers_of(self, commits: Iterable[Commit]) -> Iterator[MessageHeader]:
+        """Yield the headers of the messages in commits; that of a purged one with what the first copy has."""
+        return map(self._add_to, headers_of(commits))
+
+    def _add_to(self, head: MessageHeader) -> MessageHeader:
         """Return a header with kind, subject and body of the first copy; it stays that of its own commit."""
         if head.subject != PURGED_TEXT:
             return head
