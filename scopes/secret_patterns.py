@@ -57,6 +57,7 @@ WORD_END = r"(?![A-Za-z0-9])"  # where `_` and `-` behind a secret belong to wha
 _VALUE = r",(?:\s|\\{1,7}n){0,30}\\{0,7}[\"'](?i:value)\\{0,7}[\"']\s{0,3}:"  # `"name": "token", "value": "..."`
 _PAIR = r"\\{0,7}[\"'],(?=\s{0,30}\\{0,7}[\"'])\s{0,30}"  # `["token", "..."]`
 _TO_VALUE = rf"(?:{_PAIR}|\\{{0,7}}[\"']?[ \t]{{0,3}}(?::=|=>|=|:|>|\(|{_VALUE}))[ \t]{{0,3}}"  # from a name
+_DIGITS = "[MNO][DTjz][AEIMQUYcgk][w-z0-5]"  # three of them in base64
 RULES = (
     _rule(
         "private-key", "-----BEGIN",
@@ -140,6 +141,11 @@ RULES = (
     _rule("langsmith-key", "lsv2_pt_ lsv2_sk_", rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{WORD_END}"),
     _rule("figma-token", "figd_", rf"figd_[A-Za-z0-9_-]{{38,44}}{END}"),
     _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{WORD_END}", 10, r"\d{8}"),
+    _rule(  # of a bot: the digits of its number in base64, a time, and a hash
+        "discord-token", "MT Mj Mz ND NT Nj Nz OD OT",
+        rf"{_DIGITS * 5}[MNO][DTjz][AEIMQUYcgk][w-z0-5]?[MNO]?[AQgw]?"
+        rf"\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,40}}{END}",
+    ),
     _rule(
         "azure-secret", "Q~",
         rf"[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{30,33}}[A-Za-z0-9_~-]{WORD_END}", 4, r"[A-Za-z0-9_~.]{3}\d",

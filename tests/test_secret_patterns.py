@@ -28,6 +28,7 @@ SECRETS = [
     ("digitalocean-token", "dop_v1_" + "0123456789abcdef" * 4),
     ("jwt", "eyJ" + LETTERS[:20] + ".eyJ" + LETTERS[:20] + "." + LETTERS[:30]),
     ("telegram-token", "123456789:AA" + LETTERS[:33]),
+    ("discord-token", "MTA4MjczNjQ1NTYzNzI4MTk0NQ.GaB3dE." + LETTERS[:38]),
 ]
 
 
@@ -38,6 +39,21 @@ def test_each_kind_is_found_wherever_it_is_written(kind, secret, around):
     (found,) = find_secrets(text)
     assert (found.kind, text[found.start : found.end]) == (kind, secret)
     assert redact(text) == around.format(f"[redacted {kind}]")
+
+
+@pytest.mark.parametrize("number", ["28273645563728194", "508273645563728194", "1082736455637281945"])
+def test_the_token_of_a_bot_begins_with_its_number_in_base64(number):
+    begin = b64encode(number.encode()).decode().rstrip("=")
+    token = f"{begin}.GaB3dE.{LETTERS[:27]}"
+    (found,) = find_secrets(f'"token": "{token}", x')
+    assert (found.kind, found.start, found.end) == ("discord-token", 10, 10 + len(token))
+
+
+@pytest.mark.parametrize(
+    "begin", [b"1082736455637281", b"108273645563728194x", b"not the number here", b"108273645563728194599"]
+)
+def test_what_is_no_number_begins_no_token_of_a_bot(begin):
+    assert find_secrets(f"{b64encode(begin).decode().rstrip('=')}.GaB3dE.{LETTERS[:38]}") == []
 
 
 def test_a_private_key_is_found_with_its_body():

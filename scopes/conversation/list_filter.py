@@ -5,7 +5,7 @@ No store is opened here, because `list` also filters rows that it has read from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
@@ -29,6 +29,7 @@ class ListFilter(NamedTuple):
     projects: the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
+    clear: returns a name as it is shown; nothing is found by what it hides
     """
 
     since: int | None = None
@@ -38,11 +39,12 @@ class ListFilter(NamedTuple):
     tag: str | None = None
     limit: int | None = None
     until: int | None = None
+    clear: Callable[[str], str] = str
 
     @property
     def conditional(self) -> bool:
         """Return True if there is a condition besides the number of rows."""
-        return self._replace(limit=None) != ALL
+        return self._replace(limit=None, clear=str) != ALL
 
     @property
     def needs_complete_rows(self) -> bool:
@@ -59,7 +61,9 @@ class ListFilter(NamedTuple):
             end = format_seconds(self.until // _SECOND)
             selected = [row for row in selected if (row.activity or "") <= end]
         if self.agent is not None:
-            agents = _matching(self.agent, (name for row in selected for name in row.participants))
+            names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
+            shown = _matching(self.agent, names.values())
+            agents = {name for name, each in names.items() if each in shown}
             sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
             selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
         if self.model is not None:

@@ -1,7 +1,8 @@
 """Which conversations a remote had and has no more, as the last fetch of everything saw it: a file of the store.
 
 What is purged here need not be removed there any more. The manifests that such a remote had stay known: by them it is
-counted what nobody else has. The file has ids of root commits alone, by the name of the remote.
+counted what nobody else has. Those that were gone all at once are lost: the remote was emptied or made anew. The file
+has ids of root commits alone, by the name of the remote.
 """
 
 from __future__ import annotations
@@ -29,6 +30,14 @@ def read_gone(store: str) -> dict[str, frozenset[str]]:
     return {}
 
 
+def read_lost(store: str) -> dict[str, frozenset[str]]:
+    """Return the roots of those conversations that were gone from a remote all at once, by the name of the remote."""
+    match read_json(store, FILE):
+        case {"v": 1, "lost": dict(found)}:
+            return {str(name): frozenset(map(str, roots)) for name, roots in found.items()}
+    return {}
+
+
 def note_seen(repository: Repository, remote: str, roots: Iterable[str], *, everything: bool) -> None:
     """Remember that a remote has the conversations with some roots, and with `everything` that it has no others.
 
@@ -36,22 +45,26 @@ def note_seen(repository: Repository, remote: str, roots: Iterable[str], *, ever
     """
     known = read_gone(repository.path).get(remote, frozenset())
     if known or everything:
-        had = _list_tracked(repository, remote) if everything else known
-        if had.difference(seen := list(roots)) != known:
+        had, seen = _list_tracked(repository, remote) if everything else known, frozenset(roots)
+        lost = had if everything and had.isdisjoint(seen) else frozenset[str]()
+        if had - seen != known or not lost <= read_lost(repository.path).get(remote, frozenset()):
             with exclusive_write(repository):
-                change_gone(repository, remote, had.difference(seen))
+                change_gone(repository, remote, had - seen, lost)
 
 
 def _list_tracked(repository: Repository, remote: str) -> frozenset[str]:
     return frozenset(ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/"))
 
 
-def change_gone(repository: Repository, remote: str, roots: frozenset[str]) -> None:
-    """Replace what a remote has no more; call it under the exclusive lock."""
-    known = {**read_gone(repository.path), remote: roots}
-    kept = {name: sorted(each) for name, each in known.items() if each}
+def change_gone(repository: Repository, remote: str, roots: frozenset[str], lost: frozenset[str] = frozenset()) -> None:
+    """Replace what a remote has no more, and add what of it was lost; call it under the exclusive lock."""
+    gone = {**read_gone(repository.path), remote: roots}
+    known = read_lost(repository.path)
+    known[remote] = (known.get(remote, frozenset()) | lost) & roots
+    kept, kept_lost = ({name: sorted(found[name]) for name in found if found[name]} for found in (gone, known))
     if kept or read_json(repository.path, FILE) is not None:
-        write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
+        document = {"v": 1, "remotes": kept, **({"lost": kept_lost} if kept_lost else {})}
+        write_json(repository.path, FILE, document if kept else None)
 
 
 def forget_gone(repository: Repository, remote: str, roots: Iterable[str]) -> None:
@@ -64,6 +77,7 @@ def forget_gone(repository: Repository, remote: str, roots: Iterable[str]) -> No
 def rename_gone(repository: Repository, remote: str, new: str) -> None:
     """Keep what is known of a remote under its new name; call it under the exclusive lock."""
     known = read_gone(repository.path).get(remote)
+    lost = read_lost(repository.path).get(remote, frozenset())
     if known:
         change_gone(repository, remote, frozenset())
-        change_gone(repository, new, known)
+        change_gone(repository, new, known, lost)

@@ -5,7 +5,7 @@ The file has ids of commits only. A push replaces exactly these values, and then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
@@ -16,6 +16,7 @@ from scopes.purge.gone_there import read_gone
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
+from scopes.store.reflog import NULL_OID, walk_moves
 from scopes.store.remote_file import read_addresses
 from scopes.store.repository import Repository, read_commit_stub
 from scopes.store.trees import find_blob
@@ -70,11 +71,18 @@ def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
             ref = _ref_on_remote(repository, Oid(manifest), Oid(root))
             if change.ref.startswith(refs.REMOTE_SOURCES):
                 ref = SOURCES_THERE + ref.removeprefix(CONVERSATIONS)
-            replaced.setdefault(ref, set()).update(list_replaced(repository, change.old, change.new))
+            earlier = _walk_earlier_sets(repository, change)
+            replaced.setdefault(ref, set()).update(list_replaced(repository, change.old, change.new), earlier)
             if still_there(change.ref):
                 known.setdefault(remote, {}).setdefault(ref, change.old)
     add_purged_values(repository, replaced)
     _write(repository, known)
+
+
+def _walk_earlier_sets(repository: Repository, change: RefChange) -> Iterator[Oid]:
+    """Yield what a remote had before of original files, by the reflog: a set does not name the one before it."""
+    if change.ref.startswith(refs.REMOTE_SOURCES):
+        yield from (move.new for move in walk_moves(repository, change.ref) if move.new not in {change.new, NULL_OID})
 
 
 def still_there_of(repository: Repository) -> Callable[[str], bool]:

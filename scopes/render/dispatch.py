@@ -105,7 +105,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.sync.fetch_manifests": "remotes",
     "scopes.sync.pull": "remotes",
     "scopes.sync.delete_on_remote": "remotes",
-    "scopes.sync.push": "remotes",
+    "scopes.sync.pushed": "remotes",
     "scopes.sync.remote_conversations": "remotes",
     "scopes.search.hits": "search",
     "scopes.secrets.allow": "secrets",

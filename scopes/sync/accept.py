@@ -115,6 +115,8 @@ class Acceptance:
             return FetchedConversation(root, conversation, "refused", title, reason=error.message)
         self.transaction.include(done.transaction)
         self.transaction.move_ref(ref, before, newest.oid)
+        if status == "updated" and not done.has_news:
+            status = "unchanged"
         return FetchedConversation(
             root, done.conversation, status, title, done.branches, done.has_new_metadata, None, done.replaced
         )
@@ -163,6 +165,13 @@ class _Joined:
         if joined != ours:
             self.transaction.move_ref(meta, ours, joined)
         self._activate()
+
+    @property
+    def has_news(self) -> bool:
+        """Return True if the remote has something that is not here, or a branch differs from its own."""
+        return self.has_new_metadata or any(
+            each.new if each.state == "deleted" else each.state != "same" for each in self.branches
+        )
 
     def _join_metadata(
         self, received: ReceivedConversation, ours: Oid | None

@@ -120,8 +120,9 @@ def create_bundle(
 
     With `with_sources` the original files of the conversations are in it, too.
     A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
-    and has what was purged there. The list of what was purged here is in the bundle, too, as a push sends it. The file
-    is written completely or not at all.
+    and has what was purged there. With secrets the bundle also says which secret names of tags and branches were
+    removed: an earlier bundle may have had them. The list of what was purged here is in the bundle, too, as a push
+    sends it. The file is written completely or not at all.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -140,7 +141,9 @@ def create_bundle(
         open_tips, offers = OpenTips(repository, include_open=include_open), OfferGate(repository)
         has_secrets = False
         for conversation in chosen:
-            outgoing = plan_push(repository, None, conversation, objects, open_tips=open_tips)
+            outgoing = plan_push(
+                repository, None, conversation, objects, open_tips=open_tips, all_removed=allow_secrets
+            )
             reason = offers.find_refusal(outgoing)
             if reason is None:
                 reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from scopes.errors import Inaccessible, Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
+from scopes.purge.gone_there import change_gone
 from scopes.result import Note, Result
 from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
@@ -19,8 +20,9 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, read_deleted
 from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate
-from scopes.sync.names import ON_REMOTE, parse_remote_name
-from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, save_remote
+from scopes.sync.known_again import know_again, list_tracking
+from scopes.sync.names import parse_remote_name
+from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, remote_option, save_remote
 from scopes.sync.wrong_remotes import EVERY_REF, note_hooks, note_kind, refuse_store
 
 PROBE: Final = "refs/scopes/v1/probe"
@@ -76,17 +78,24 @@ def add_remote(
     """
     remote = Remote(parse_remote_name(name), address)
     refuse_store(address, repository.path)
-    conversations, notes = ask_what_it_is(repository, remote, connection) if probe else (None, ())
+    there, notes = ask_what_it_is(repository, remote, connection) if probe else (None, ())
     with exclusive_write(repository):
         save_remote(repository, remote)
+        tx = RefTransaction(repository)
+        newer = know_again(repository, tx, there or {}, remote_option(repository, remote.name))
+        if tx:
+            tx.commit("remote", f"add the remote {remote.name}")
     return RemoteChanged(
-        name=remote.name, address=address.text, change="added", conversations=conversations,
-        default=default_remote(repository) == remote.name, notes=(*notes, *note_hooks(address)),
+        name=remote.name, address=address.text, change="added",
+        conversations=None if there is None else sum(ref.startswith(REMOTES) for ref in there),
+        default=default_remote(repository) == remote.name, notes=(*notes, *newer, *note_hooks(address)),
     )  # fmt: skip
 
 
-def ask_what_it_is(repository: Repository, remote: Remote, connection: Connection) -> tuple[int, tuple[Note, ...]]:
-    """Return how many conversations a remote has, and notes: it has code, or does not take refs of scopes.
+def ask_what_it_is(
+    repository: Repository, remote: Remote, connection: Connection
+) -> tuple[dict[str, Oid], tuple[Note, ...]]:
+    """Return what a remote has, by the refs that say so here, and notes: it has code, or does not take refs of scopes.
 
     Raises:
         Refused: it is a store; or conversations were to be branches among others.
@@ -102,7 +111,7 @@ def ask_what_it_is(repository: Repository, remote: Remote, connection: Connectio
             raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
         reason = _probe(repository, transport)
     refused = (_note_refused(remote.address, reason),) if reason else ()
-    return sum(ref.startswith(ON_REMOTE) for ref in found), (*notes, *refused)
+    return list_tracking(remote.name, found), (*notes, *refused)
 
 
 def _note_refused(address: Address, reason: str) -> Note:
@@ -157,6 +166,8 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
     with exclusive_write(repository):
         removed = delete_remote(repository, name)
         forget_deleted(repository, name, read_deleted(repository.path, name))
+        for each in removed:
+            change_gone(repository, each, frozenset())
         tx = RefTransaction(repository)
         prefixes = [f"{prefix}{each}/" for each in removed for prefix in (REMOTES, REMOTE_SOURCES)]
         for ref, oid in repository.list_refs(*prefixes).items():

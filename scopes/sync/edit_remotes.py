@@ -9,8 +9,8 @@ from scopes.errors import Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.purge.gone_there import change_gone, rename_gone
-from scopes.purge.on_remotes import SOURCES_THERE, rename_values
-from scopes.result import Result
+from scopes.purge.on_remotes import rename_values
+from scopes.result import Note, Result
 from scopes.store.config_write import read_setting, write_setting
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.remote_file import DEFAULT
@@ -21,10 +21,11 @@ from scopes.sync.change_remotes import RemoteChanged, ask_what_it_is
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, read_deleted, rename_deleted
 from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
+from scopes.sync.known_again import know_again, list_tracking
 from scopes.sync.local_conversations import list_roots
-from scopes.sync.names import ON_REMOTE, parse_remote_name, sources_tracking_ref, tracking_ref
+from scopes.sync.names import parse_remote_name
 from scopes.sync.purged_lists import SENT
-from scopes.sync.remotes import Remote, default_remote, replace_remotes, resolve_remote
+from scopes.sync.remotes import Remote, default_remote, remote_option, replace_remotes, resolve_remote
 from scopes.sync.wrong_remotes import note_hooks, refuse_store
 
 
@@ -114,21 +115,24 @@ def set_remote_address(
         if there is not None:
             forget_deleted(repository, name, read_deleted(repository.path, name))
         known = {each.name: None if there is None else there[each] for each in moved}
+        newer: list[Note] = []
         tx = RefTransaction(repository)
         for member in members:
             change_gone(repository, member.name, frozenset())
-            kept = known.get(member.name, set())
+            kept = known.get(member.name, {})
             tracked = repository.list_refs(f"{REMOTES}{member.name}/", f"{REMOTE_SOURCES}{member.name}/")
             for ref, oid in tracked.items():
                 if kept is not None and ref not in kept:
                     tx.move_ref(ref, oid, None)
             tx.move_ref(SENT + member.name, repository.find_ref(SENT + member.name), None)
+        for found in known.values():
+            newer += know_again(repository, tx, found or {}, remote_option(repository, name))
         if tx:
             tx.commit("remote", f"another address of the remote {name}")
     return RemoteChanged(
         name=name, address=address.text, change="moved", before=before.address.text,
         conversations=_count_conversations(there), default=_is_default(repository, name),
-        notes=(*notes, *note_hooks(address)),
+        notes=(*notes, *dict.fromkeys(newer), *note_hooks(address)),
     )  # fmt: skip
 
 
@@ -150,31 +154,23 @@ def _move_later(members: list[Remote], remote: Remote) -> list[Remote]:
     return moved
 
 
-def _list_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, set[str]]:
+def _list_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, dict[str, Oid]]:
     """Return what each repository at an address has, also those that follow it, by the refs that say so here."""
     members = [remote]
-    found: dict[Remote, set[str]] = {}
+    found: dict[Remote, dict[str, Oid]] = {}
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         for member in members:  # which grows
             listed = connection.open(quarantine, member.address).list_refs(EVERY_REF_OF_SCOPES)
-            found[member] = {ref for ref in (_find_tracking(member.name, each) for each in listed) if ref is not None}
+            found[member] = list_tracking(member.name, listed)
             following = find_next_of(members) if is_closed(member, listed) else None
             members += [] if following is None else [following]
     return found
 
 
-def _count_conversations(there: Mapping[Remote, set[str]] | None) -> int | None:
+def _count_conversations(there: Mapping[Remote, Mapping[str, Oid]] | None) -> int | None:
     if there is None:
         return None
     return sum(ref.startswith(REMOTES) for refs in there.values() for ref in refs)
-
-
-def _find_tracking(remote: str, ref: str) -> str | None:
-    """Return the ref here of what a ref of a remote has; None if that is no conversation and no original files."""
-    root = Oid(ref.rpartition("/")[2])
-    if ref.startswith(ON_REMOTE):
-        return tracking_ref(remote, root)
-    return sources_tracking_ref(remote, root) if ref.startswith(SOURCES_THERE) else None
 
 
 def show_remote(repository: Repository, name: str | None) -> RemoteShown:

@@ -33,6 +33,7 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import (
@@ -50,12 +51,21 @@ _MAX_REF = 200
 _SHORT_OID = 12
 
 
+class ListChanges(NamedTuple):
+    """How many conversations of a remote, of which only manifests are fetched, are new, have changed, or are gone."""
+
+    new: int
+    changed: int
+    gone: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
     `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
-    those of the notes that are about branches which differ: a pull merges them.
+    those of the notes that are about branches which differ: a pull merges them. `listed` is what has changed in the
+    list of a remote of which only manifests are fetched.
     """
 
     remote: str
@@ -65,6 +75,7 @@ class Fetched(Result):
     operation: OperationId | None
     operations: tuple[OperationId, ...] = ()
     to_merge: tuple[Note, ...] = ()
+    listed: ListChanges | None = None
 
     @property
     def exit_code(self) -> int:
@@ -115,6 +126,7 @@ def fetch(
         to_merge=to_merge,
         notes=(
             *note_offers(repository),
+            *note_lost(repository, [member.name for member in receipts], option),
             *to_merge,
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
@@ -235,7 +247,7 @@ def receive(
                 accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
                 return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
-            done = acceptance.transaction.commit("fetch", _summary(rows, remote))
+            done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources = frozenset(name.root for name in incoming.sources)
     return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources)
 
@@ -274,9 +286,9 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
             yield objects
 
 
-def _summary(rows: Iterable[FetchedConversation], remote: Remote) -> str:
+def _summary(rows: Iterable[FetchedConversation], remote: Remote, *, has_lists: bool) -> str:
     count = sum(row.status not in {"unchanged", "unacceptable"} for row in rows)
-    what = f"{count} {plural(count, 'conversation')}" if count else "what others have purged"
+    what = "what others have purged" if has_lists and not count else f"{count} {plural(count, 'conversation')}"
     return f"fetch {what} from {remote.name}"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from scopes.ids import Oid
 from scopes.result import Note, plural
 from scopes.store.config_write import write_setting
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
-from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.fetch import Fetched, ListChanges, fetch
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.manifest_list import read_manifest_list
@@ -46,21 +48,37 @@ def fetch_here(repository: Repository, remote: Remote, connection: Connection, d
     Raises:
         As `fetch` and `fetch_manifests`.
     """
+    before = _read_list(repository, remote, directory)
     listed = fetch_manifests(repository, remote, Selection(everything=True), connection, directory)
-    there: set[str] = set()
-    for member in list_members(repository, remote):
-        known = read_manifest_list(directory, member)
-        there |= set() if known is None else set(known.conversations)
-    here = {root: name for root, name in list_roots(repository).items() if root in there}
+    there = _read_list(repository, remote, directory)
+    roots = list_roots(repository)
+    here = {root: name for root, name in roots.items() if root in there}
     if here:
         done = fetch(repository, remote, Selection(tuple(sorted(here.values()))), connection)
     else:
         done = Fetched(remote=listed.remote, address=listed.address, conversations=(), unchanged=0, operation=None)
     option = remote_option(repository, remote.name)
-    return replace(done, notes=(*done.notes, *listed.notes, *_note_others(there - set(here), remote.name, option)))
+    notes = (*done.notes, *listed.notes, *_note_others(there.keys() - here.keys(), remote.name, option))
+    return replace(done, notes=notes, listed=_compare(_without(before, roots), _without(there, roots)))
 
 
-def _note_others(roots: set[str], remote: str, option: str) -> tuple[Note, ...]:
+def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[Oid, Oid]:
+    """Return the manifests that the list of a remote has, by root."""
+    lists = [read_manifest_list(directory, member) for member in list_members(repository, remote)]
+    return {root: row.manifest for each in lists for root, row in ({} if each is None else each.conversations).items()}
+
+
+def _without(listed: Mapping[Oid, Oid], here: Collection[Oid]) -> dict[Oid, Oid]:
+    return {root: manifest for root, manifest in listed.items() if root not in here}
+
+
+def _compare(before: Mapping[Oid, Oid], after: Mapping[Oid, Oid]) -> ListChanges:
+    new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+    changed = [root for root, manifest in after.items() if root in before and before[root] != manifest]
+    return ListChanges(len(new), len(changed), len(gone))
+
+
+def _note_others(roots: set[Oid], remote: str, option: str) -> tuple[Note, ...]:
     """Return a note about the conversations of which only the manifests are known, and how to get them."""
     if not roots:
         return ()

@@ -52,9 +52,13 @@ _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
 _PURGED: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
-    "scopes purge --accept CONV, and push"
+    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push CONV --force"
 )
 _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
+
+
+class PurgedHere(Corrupt):
+    """A remote has what was purged here."""
 
 
 class ReceivedConversation(NamedTuple):
@@ -98,7 +102,7 @@ class FormatCheck:
             TooNew: a newer version of scopes wrote it.
         """
         if self._purged.has_conversation(name.root):
-            raise Corrupt(
+            raise PurgedHere(
                 f"the conversation {name.root[:12]} of the remote was purged here", hint=self._find_cure(name, tip)
             )
         self._cure = self._find_cure(name, tip)
@@ -245,7 +249,7 @@ class FormatCheck:
         if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
-            raise Corrupt(f"message {message.id[:8]} in it was purged here; {self._cure}")
+            raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
         check_message_commit(commit, stored, message)
 
     def _read_state(self, commit: Oid) -> Oid | None:

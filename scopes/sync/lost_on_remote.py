@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
+from scopes.purge.gone_there import read_lost
 from scopes.purge.on_remotes import forget_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note
@@ -27,24 +28,32 @@ class Lost(NamedTuple):
 
     gone: conversations that are not there
     older: what it has of others: an earlier value than it had, or one from which something was purged here
-    is_replaced: whether it has none of all that it had of this store
+    others: what it has of others, and was never seen here
+    is_replaced: whether it has none of all that it had of this store, or had none at an earlier fetch
     """
 
     gone: Collection[RemoteName]
     older: Mapping[RemoteName, Oid]
+    others: Mapping[RemoteName, Oid]
     is_replaced: bool
 
     def explain(self, remote: str, option: str) -> tuple[Note, ...]:
         """Return a note about a remote that has nothing any more; single conversations are rows with a reason."""
-        if not self.is_replaced:
-            return ()
-        text = (
-            f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
-        )
-        return (Note(text, f"send all of it again: scopes push --force{option}"),)
+        return (_note_replaced(remote, option),) if self.is_replaced else ()
 
 
-NOTHING_LOST: Final = Lost((), {}, is_replaced=False)
+NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
+
+
+def _note_replaced(remote: str, option: str) -> Note:
+    text = f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
+    return Note(text, f"send all of it again: scopes push --force{option}")
+
+
+def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
+    """Return a note about each remote that a fetch of everything has seen without anything that it had."""
+    lost = read_lost(repository.path)
+    return tuple(_note_replaced(remote, option) for remote in remotes if remote in lost)
 
 
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], transport: GitTransport) -> Lost:
@@ -56,16 +65,20 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
     there = transport.list_refs(EVERYTHING)
     purged = read_purged_values(repository.path)
     older: dict[RemoteName, Oid] = {}
+    others: dict[RemoteName, Oid] = {}
     for name in names:
         known, value = repository.find_ref(tracking_ref(remote, name.root)), there.get(name.ref)
-        if known is None or value is None or known == value:
+        if value is None or known == value:
             continue
         is_purged = value in purged.get(name.ref, ())
-        if is_purged or (repository.has(value) and is_ancestor(repository, value, Oid(known))):
-            older[name] = value
+        is_older = is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known)))
+        (older if is_older else others)[name] = value
     roots = {ref.rpartition("/")[2] for ref in there}
     tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
-    return Lost([name for name in names if name.ref not in there], older, roots.isdisjoint(tracked))
+    gone = [name for name in names if name.ref not in there]
+    lost = read_lost(repository.path).get(remote, frozenset())
+    is_replaced = roots.isdisjoint(tracked) or any(name.root in lost for name in gone)
+    return Lost(gone, older, others, is_replaced)
 
 
 def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:

@@ -30,7 +30,7 @@ from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
 from scopes.sync.names import RemoteName, name_on_remote, read_root_document, tracking_ref
-from scopes.sync.registers import branch_names, read_state
+from scopes.sync.registers import State, branch_names, read_state
 from scopes.sync.removed_names import choose_removed
 
 
@@ -98,6 +98,7 @@ def plan_push(
     local: Mapping[BranchName, Oid] | None = None,
     open_tips: OpenTips | None = None,
     find_ref: Callable[[str], str | None] | None = None,
+    all_removed: bool = False,
 ) -> Outgoing:
     """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
 
@@ -106,6 +107,7 @@ def plan_push(
     force: also move branches of the remote that have other messages
     open_tips: which last messages may leave
     find_ref: finds the other refs, if they were read already
+    all_removed: also say that tags and branches were removed whose names may have a secret, and that no remote has
 
     Raises:
         Refused: the conversation has too many branches.
@@ -119,7 +121,11 @@ def plan_push(
     tracked = None if remote is None else find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
-    meta = None if metadata is None else _shared_metadata(repository, objects, name.root, Oid(metadata))
+    meta = (
+        None
+        if metadata is None
+        else _shared_metadata(repository, objects, name.root, Oid(metadata), all_removed=all_removed)
+    )
     local = list_branch_tips(repository, conversation) if local is None else local
     deleted: tuple[BranchName, ...] = ()
     if previous is not None and not force:
@@ -154,9 +160,15 @@ def plan_push(
     )  # fmt: skip
 
 
-def _shared_metadata(repository: Repository, objects: Objects, root: Oid, metadata: Oid) -> Oid | None:
+def _shared_metadata(
+    repository: Repository, objects: Objects, root: Oid, metadata: Oid, *, all_removed: bool
+) -> Oid | None:
     """Return the tree of the metadata as it leaves; None if nothing of it does."""
-    tree = shared_tree(objects, metadata, choose_local=lambda state: choose_removed(repository, objects, root, state))
+
+    def choose_local(state: State) -> frozenset[str]:
+        return frozenset() if all_removed else choose_removed(repository, objects, root, state)
+
+    tree = shared_tree(objects, metadata, choose_local=choose_local)
     return None if tree == EMPTY_TREE else tree
 
 

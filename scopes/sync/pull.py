@@ -14,7 +14,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import same_command
-from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
@@ -24,6 +24,7 @@ from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.grown_tips import has_diverged
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
+from scopes.sync.purge_notes import JoinGate
 from scopes.sync.remotes import Remote
 
 PullState: TypeAlias = Literal["merged", "rebased", "fast-forward", "up-to-date", "conflict", "refused"]
@@ -78,13 +79,19 @@ def merge_fetched(
     """Merge what differs after a fetch; one undo takes back both.
 
     With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
-    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same.
+    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same. A branch stays as
+    it is while it has what was purged elsewhere, until the user has decided about that.
     """
     operations = [*fetched.operations]
     merged: list[PulledBranch] = []
-    for conversation, branch, source in list(_walk_diverged(repository, remote, selection)):
+    gate = JoinGate(repository)
+    for each in list(_walk_diverged(repository, remote, selection)):
+        reason = gate.find_refusal(each.root, each.ours, each.theirs, rebasing=rebasing)
+        if reason is not None:
+            merged.append(PulledBranch(each.conversation, each.branch, each.source, "refused", reason=reason))
+            continue
         with same_command(repository, *operations):
-            done = (_rebase if rebasing else _merge)(repository, conversation, branch, source)
+            done = (_rebase if rebasing else _merge)(repository, each.conversation, each.branch, each.source)
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
@@ -93,10 +100,19 @@ def merge_fetched(
     return Pulled(fetched=fetched, branches=tuple(merged), notes=(*others, *conflict))
 
 
-def _walk_diverged(
-    repository: Repository, remote: Remote, selection: Selection
-) -> Iterator[tuple[ConversationId, BranchName, str]]:
-    """Yield conversation, branch and the name of the remote's branch of all that have messages on both sides."""
+class _Diverged(NamedTuple):
+    """A branch with its tip, and the branch of the remote, `source`, with its own."""
+
+    root: Oid
+    conversation: ConversationId
+    branch: BranchName
+    ours: Oid
+    source: str
+    theirs: Oid
+
+
+def _walk_diverged(repository: Repository, remote: Remote, selection: Selection) -> Iterator[_Diverged]:
+    """Yield the branches that have messages on both sides."""
     chosen = set(choose_local(repository, selection)) if selection.names or selection.has_conditions else None
     members = [member.name for member in list_members(repository, remote)]
     for root, conversation in sorted(list_roots(repository).items(), key=lambda item: item[1]):
@@ -109,7 +125,7 @@ def _walk_diverged(
             for name, tip in list_branch_tips(repository, conversation).items() if there else ():
                 other = there.get(branch_id(name, entries.get(name)))
                 if other is not None and has_diverged(repository, tip, other.tip):
-                    yield conversation, name, f"{member}/{other.name}"
+                    yield _Diverged(root, conversation, name, tip, f"{member}/{other.name}", other.tip)
 
 
 def _merge(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:

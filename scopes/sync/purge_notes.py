@@ -6,19 +6,28 @@ the user accepts or declines, and everything else is pushed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.messages import header_of
-from scopes.history.purged import NOTHING, Purged
+from scopes.history.messages import MessageHeader, header_of
+from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.purge.offers import DECIDE, fingerprint, has_content, list_offers, read_undecided, walk_offered
+from scopes.purge.offers import (
+    DECIDE,
+    fingerprint,
+    has_content,
+    list_offers,
+    read_offered,
+    read_undecided,
+    walk_offered,
+)
 from scopes.result import Note, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.json_file import read_json, write_json
-from scopes.store.refs import HEADS
+from scopes.store.refs import HEADS, PURGE_DECLINED
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here
@@ -26,6 +35,7 @@ from scopes.sync.outgoing import Outgoing
 
 FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
 _HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
+_KEPT: Final = "a rebase would leave out what was declined to purge: scopes pull without --rebase merges and keeps it"
 
 
 def note_offers(repository: Repository) -> tuple[Note, ...]:
@@ -113,12 +123,42 @@ class OfferGate:
         if undecided.has_conversation(outgoing.name.root):
             return True
         there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
-        tips = [*list_branch_tips(self._repository, outgoing.conversation).values()]
-        hidden: set[Oid] = {
-            each.oid for each in walk_newest_first(self._repository, [known.tip for known in there.values()])
-        }
-        new = walk_newest_first(self._repository, tips, hidden)
-        return any(has_content(self._repository, header_of(each), undecided) for each in new)
+        tips = list_branch_tips(self._repository, outgoing.conversation).values()
+        new = _walk_new(self._repository, tips, [known.tip for known in there.values()])
+        return any(has_content(self._repository, head, undecided) for head in new)
+
+
+class JoinGate:
+    """Decides which branches a pull joins while something was purged elsewhere and not here.
+
+    A merge or a rebase with the purged copy of a message would decide about it.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._offered = read_offered(repository) if list_offers(repository) else NOTHING
+        self._undecided = self._offered.without(read_purged(repository, PURGE_DECLINED)) if self._offered else NOTHING
+
+    def find_refusal(self, root: Oid, ours: Oid, theirs: Oid, *, rebasing: bool) -> str | None:
+        """Return why a branch stays as it is: it has what is undecided, or a rebase would drop what was declined."""
+        if not self._offered:
+            return None
+        if self._undecided.has_conversation(root):
+            return _HELD
+        kept = [head for head in _walk_new(self._repository, [ours], [theirs]) if self._has(head, self._offered)]
+        if any(self._has(head, self._undecided) for head in kept):
+            return _HELD
+        there = {head.id for head in _walk_new(self._repository, [theirs], [ours])} if rebasing and kept else set()
+        return _KEPT if any(head.id in there for head in kept) else None
+
+    def _has(self, head: MessageHeader, purged: Purged) -> bool:
+        return has_content(self._repository, head, purged)
+
+
+def _walk_new(repository: Repository, tips: Iterable[Oid], known: Iterable[Oid]) -> Iterator[MessageHeader]:
+    """Yield each commit of a message that tips reach and known ones do not."""
+    hidden = {each.oid for each in walk_newest_first(repository, known)}
+    return map(header_of, walk_newest_first(repository, tips, hidden))
 
 
 def _note(names: dict[ConversationId, None], one: str, many: str, what: str) -> tuple[Note, ...]:

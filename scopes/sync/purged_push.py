@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from scopes.clock import new_id
@@ -49,6 +49,7 @@ class PurgedOnRemote:
         self._values = read_values(repository.path).get(remote, {})
         self._offers = offers
         self._replaced = read_purged_values(repository.path)
+        self._returned: Mapping[str, Oid] = {}  # what of them was purged as a whole, and is there again
 
     def may_return(self, ref: str) -> bool:
         """Return True if the remote may have what was purged again, from a backup."""
@@ -78,9 +79,9 @@ class PurgedOnRemote:
         self._values = read_values(self._repository.path).get(self._remote, {})
 
     def note_gone(self, option: str) -> tuple[Note, ...]:
-        """Return a note about conversations that were purged as a whole, and that the remote has still."""
+        """Return a note about conversations that were purged as a whole, and that the remote has still, or again."""
         hint = f"delete {{}} there, too: scopes push --purged{option}"
-        count = len(roots_in(self._list_gone()))
+        count = len(roots_in({**self._list_gone(), **self._returned}))
         return _note("is still", "are still", count, hint.format("it" if count == 1 else "them"))
 
     def is_needed(self, *, deletes: bool) -> bool:
@@ -96,8 +97,9 @@ class PurgedOnRemote:
         with exclusive_write(self._repository):
             machine = machine_id(self._repository, OperationId(new_id()))
         sent = push_list(self._repository, machine, transport)
-        gone = self._list_gone() if deletes and read_purged(self._repository) else {}
-        gone |= self._list_returned(transport) if deletes else {}
+        returned = self._list_returned(transport)
+        self._returned = {} if deletes else returned
+        gone = {**self._list_gone(), **returned} if deletes and read_purged(self._repository) else {}
         for ref, value in gone.items():
             transport.delete(ref, value)
         left = {ref for ref in gone if transport.list_refs(ref)}

@@ -6,110 +6,33 @@ remembered batch by batch, so a push that breaks off goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
-from scopes.errors import Invalid, NotFound, SecretsFound
-from scopes.history.open_tips import OpenTips
+from scopes.errors import Invalid
 from scopes.history.revisions import list_branch_tips
-from scopes.history.transaction import RefTransaction
-from scopes.ids import BranchName, ConversationId, Oid
-from scopes.purge.gone_there import forget_gone
+from scopes.ids import ConversationId
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, plural
-from scopes.secret_scan.clearance import Cleared, Mode
-from scopes.secrets.gates import gate_maker
-from scopes.store.objects_in_memory import ObjectsInMemory
-from scopes.store.read_once import ReadOnce
-from scopes.store.refs import META, REMOTES
-from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import exclusive_write, shared_write
-from scopes.sync.accept import FetchedConversation
+from scopes.result import Note
+from scopes.store.repository import Repository
 from scopes.sync.choose_to_send import choose_to_send
-from scopes.sync.clearance import clear_for_push
-from scopes.sync.cleared_tips import ClearedTips
-from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, leave_deleted, note_deleted_branches
+from scopes.sync.connection import Connection
+from scopes.sync.deleted_there import leave_deleted
 from scopes.sync.family import list_members
-from scopes.sync.fetch import describe_changes, new_objects, receive
-from scopes.sync.git_transport import RefUpdate
-from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation, read_all_tips
-from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
-from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.outgoing import Outgoing, note_held, plan_push
+from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation
+from scopes.sync.member_push import MemberPush, PushRun
 from scopes.sync.placement import Placement
 from scopes.sync.purge_notes import OfferGate
-from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote, list_purged
-from scopes.sync.push_batches import send
-from scopes.sync.remote_selection import refspec_of
+from scopes.sync.purged_push import list_purged
+from scopes.sync.pushed import Pushed, PushedConversation, note_held_back
 from scopes.sync.remotes import Remote, remote_option
-from scopes.sync.source_push import PushedSources, push_sources
-from scopes.sync.wrong_remotes import note_hooks
+from scopes.sync.source_push import push_sources
 
-TRIES: Final = 5
-_CHANGED: Final = frozenset({"created", "moved", "grown"})
 _SECRETS: Final = Note(
     "what may have a secret was not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: scopes secrets list has "
     "the command that takes it out; let them pass this time: the same push with --allow-secrets",
 )
-PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
-
-
-class PushedConversation(NamedTuple):
-    """What became of a conversation.
-
-    status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
-    messages: how many were sent
-    diverged: branches that were left as they are on the remote, because it has messages that are not in them here
-    behind: branches that have newer messages on the remote, such as after a rewind
-    held_back: how many messages were not sent, because their session may still grow
-    """
-
-    conversation: ConversationId
-    root: Oid
-    status: PushedStatus
-    branches: int
-    messages: int = 0
-    diverged: tuple[BranchName, ...] = ()
-    reason: str | None = None
-    held_back: int = 0
-    behind: tuple[BranchName, ...] = ()
-
-    @property
-    def is_shown(self) -> bool:
-        """Return True if there is something to say about it."""
-        return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
-
-
-class _Planned(NamedTuple):
-    """What is to be sent, after it was searched for secrets."""
-
-    outgoing: Outgoing
-    cleared: Cleared
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pushed(Result):
-    """What a push sent, or with `dry_run` would send.
-
-    `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
-    files.
-    """
-
-    remote: str
-    address: str
-    conversations: tuple[PushedConversation, ...]
-    unchanged: int
-    dry_run: bool = False
-    sources: tuple[PushedSources, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """1 if something was not taken by the remote."""
-        refused = (each.status == "refused" for each in self.sources)
-        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) or any(refused) else 0
 
 
 def push(
@@ -148,17 +71,17 @@ def push(
     left: tuple[Note, ...] = ()
     if not (purged or selection.names):
         chosen, left = leave_deleted(repository, members[0].name, chosen)
-    run = _Run(
+    run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
-    pushes: list[_Push] = []
+    pushes: list[MemberPush] = []
     deleted: list[Note] = []
     places: dict[Remote, list[ConversationId]] = {}
     for member, conversations in placement.preview(chosen) if dry_run else placement.walk(chosen):
-        each = _Push(run, member)
+        each = MemberPush(run, member)
         if conversations:
             rows |= each.preview(conversations) if dry_run else each.run(conversations)
         deleted += () if dry_run else each.finish(purged=purged)
@@ -178,7 +101,7 @@ def push(
             *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
             *sources.notes,
             *placement.notes,
-            *_note_held(shown, run.option),
+            *note_held_back(shown, run.option),
             *left,
             *dict.fromkeys(note for each in pushes for note in each.describe()),
             *deleted,
@@ -202,297 +125,3 @@ def _refuse(repository: Repository, conversation: ConversationId, reason: str) -
     root = name_of_conversation(repository, conversation).root
     branches = len(list_branch_tips(repository, conversation))
     return PushedConversation(conversation, root, "refused", branches, reason=reason)
-
-
-class _Run(NamedTuple):
-    """What all repositories of a remote have in common during a push.
-
-    family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
-    """
-
-    repository: Repository
-    connection: Connection
-    mode: Mode
-    force: bool
-    include_open: bool
-    family: str
-    option: str
-    is_named: bool
-    offers: OfferGate
-
-
-class _Push:
-    """A push to one repository of a remote; `rows` has what became of each conversation so far."""
-
-    def __init__(self, run: _Run, remote: Remote) -> None:
-        self._of = run
-        self._repository = run.repository
-        self._remote = remote
-        self._connection = run.connection
-        self._force = run.force
-        self._open_tips = OpenTips(run.repository, include_open=run.include_open)
-        self.has_found_secrets = False
-        self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
-        self._reader = ReadOnce(run.repository)
-        self._searched = ClearedTips(run.repository)
-        self._new_gate = gate_maker(run.repository, run.mode)
-        self._find_ref: Callable[[str], str | None] = run.repository.find_ref
-        self.fetched: list[FetchedConversation] = []
-        self.deleted_branches: dict[str, None] = {}
-        self._rows: dict[ConversationId, PushedConversation] = {}
-        self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
-        self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
-        self._lost: dict[Note, None] = {}
-
-    def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
-        """Push, and after each round push again what the remote had moved meanwhile."""
-        waiting = list(chosen)
-        for _ in range(TRIES):
-            moved = [each.outgoing for each in self._push_once(waiting)]
-            refused = self._fetch([each.name for each in moved]) if moved else {}
-            if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
-                unsent, self._unsent = self._unsent, {}
-                lost, gone = self._find_lost(unsent)
-                moved += [each for name, each in unsent.items() if name in lost.gone or name in lost.older]
-                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
-            waiting = []
-            for each in moved:
-                reason = refused.get(each.name.root)
-                if reason is not None:
-                    self._note(each, "deleted" if reason == KEPT else "refused", reason)
-                else:
-                    waiting.append(each.conversation)
-            if not waiting:
-                return self._rows
-        for conversation in waiting:
-            row = self._rows[conversation]
-            again = f"push it again: scopes push {conversation}{self._of.option}"
-            reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
-            self._rows[conversation] = row._replace(status="refused", reason=reason)
-        return self._rows
-
-    def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
-        """Return what `run` would do if the remote is as it was when it was last seen."""
-        objects, tips = ObjectsInMemory(self._repository), read_all_tips(self._repository)
-        for number, conversation in enumerate(chosen):
-            self._connection.report("searching for secrets", number, len(chosen))
-            planned = self._plan(conversation, objects, tips.get(conversation, {}))
-            if planned is not None:
-                self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
-        return self._rows
-
-    def describe(self) -> Iterator[Note]:
-        """Yield notes about hooks, about branches that were left as they are, and about what was fetched."""
-        rows, option = [row for row in self._rows.values() if row.is_shown], self._of.option
-        yield from _note_behind(rows, self._remote, option)
-        if any(row.status in {"new", "updated"} for row in rows):
-            yield from note_hooks(self._remote.address)
-        yield from self._lost
-        yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
-        yield from _notes(rows, self._remote, option)
-        yield from _note_fetched(self.fetched, self._remote)
-
-    def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
-        """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
-        gone: dict[Oid, str] = {}
-        with quarantine_of(self._repository) as quarantine:
-            try:
-                specs = [refspec_of(name) for name in names]
-                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
-            except NotFound:  # one of them was deleted there
-                lost, gone = self._find_lost(names)
-                specs = [refspec_of(name) for name in names if name not in lost.gone]
-                rows = [*receive(self._repository, self._remote, quarantine, specs, self._connection).rows]
-        self._purged.refresh()
-        same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
-        self._find_lost([name for name in names if name.root in same])  # which may be what the remote had earlier
-        older = {Oid(ref.rpartition("/")[2]) for ref in self._older}
-        rows = [row for row in rows if row.root not in older or row.status != "unacceptable"]
-        self.fetched += rows
-        return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
-
-    def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
-        """Ask the remote what it lacks of what it had; return that, and why what is gone is not sent again, by root."""
-        if not names:
-            return NOTHING_LOST, {}
-        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
-            lost = find_lost(self._repository, self._remote.name, names, transport)
-        self._older = {ref: oid for ref, oid in self._older.items() if ref not in {name.ref for name in names}}
-        self._older |= {name.ref: value for name, value in lost.older.items()}
-        if self._force:
-            forget_lost(self._repository, self._remote.name, lost)
-            self._purged.refresh()
-            return lost, {}
-        self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
-        return lost, {name.root: GONE for name in lost.gone}
-
-    def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
-        """Push each conversation once, and return those that the remote has moved."""
-        cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
-        with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
-            tips = read_all_tips(self._repository)
-            self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
-            for number, conversation in enumerate(waiting):
-                self._connection.report("searching for secrets", number, len(waiting))
-                planned = self._plan(conversation, objects, tips.get(conversation, {}))
-                if planned is not None:
-                    update = self._write_update(planned, objects)
-                    cleared[update.ref] = (planned, update)
-        self._searched.keep()
-        if not cleared:
-            return []
-        moved: list[_Planned] = []
-        purged: list[_Planned] = []  # those of them that were purged here, which nothing is fetched for
-        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
-            for statuses in send(transport, [update for _, update in cleared.values()]):
-                taken = [status.update for status in statuses if status.reason is None]
-                self._remember({update: cleared[update.ref][0].outgoing.previous_oid for update in taken})
-                for status in statuses:
-                    each = cleared[status.update.ref][0]
-                    if status.reason is not None and status.moved:
-                        (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.reason is not None:
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.had_it:
-                        self._note(each.outgoing, "unchanged")
-                    else:
-                        self._note(each.outgoing, "new" if status.update.old is None else "updated")
-        return [*moved, *self._keep_restored(purged)]
-
-    def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
-        """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
-        lost, _ = self._find_lost([each.outgoing.name for each in moved])
-        for each in moved:
-            if each.outgoing.name in lost.gone or each.outgoing.name in lost.older:
-                yield each
-            else:
-                self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
-
-    def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
-        """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
-        outgoing = plan_push(
-            self._repository,
-            self._remote.name,
-            conversation,
-            objects,
-            force=self._force,
-            local=local,
-            open_tips=self._open_tips,
-            find_ref=self._find_ref,
-        )
-        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
-        refusal = self._purged.find_refusal(outgoing)
-        if refusal is not None:
-            self._note(outgoing, "refused", refusal)
-            return None
-        if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
-            self._note(outgoing, "unchanged")
-            self._unsent[outgoing.name] = outgoing
-            return None
-        try:
-            cleared = clear_for_push(
-                self._repository, objects, outgoing, self._new_gate(), reader=self._reader, before=self._searched
-            )
-            return _Planned(outgoing._replace(new=()), cleared)
-        except SecretsFound as error:
-            self.has_found_secrets = True
-            self._note(outgoing, "refused", error.message)
-            return None
-
-    def _note(self, outgoing: Outgoing, status: PushedStatus, reason: str | None = None) -> None:
-        self._rows[outgoing.conversation] = PushedConversation(
-            outgoing.conversation,
-            outgoing.name.root,
-            status,
-            len(outgoing.manifest.branches),
-            outgoing.new_messages if status in {"new", "updated"} else 0,
-            outgoing.diverged,
-            reason,
-            outgoing.held_back,
-            outgoing.behind,
-        )
-
-    def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
-        outgoing = planned.outgoing
-        before = self._value_there(outgoing)
-        if not outgoing.is_new and outgoing.previous_oid is not None:  # only what was purged is new
-            return RefUpdate(outgoing.name.ref, before, outgoing.previous_oid)
-        return RefUpdate(outgoing.name.ref, before, outgoing.write(objects, planned.cleared))
-
-    def _value_there(self, outgoing: Outgoing) -> Oid | None:
-        ref = outgoing.name.ref
-        return self._older.get(ref) or self._purged.find_value(ref) or outgoing.previous_oid
-
-    def finish(self, *, purged: bool) -> tuple[Note, ...]:
-        """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
-        left = () if purged else self._purged.note_gone(self._of.option)
-        if not self._purged.is_needed(deletes=purged):
-            return left
-        with quarantine_of(self._repository) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
-            return (*self._purged.finish(transport, deletes=purged), *left)
-
-    def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
-        """Record what the remote has confirmed, with what was known of it before."""
-        if not updates:
-            return
-        if any(update.old is not None for update in updates):  # the remote is the one that is known
-            self._unsent = {name: each for name, each in self._unsent.items() if self._purged.may_return(name.ref)}
-        with exclusive_write(self._repository):
-            tx = RefTransaction(self._repository)
-            for update, before in updates.items():
-                ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
-                if self._repository.find_ref(ref) == before:  # else another process has seen it since
-                    tx.move_ref(ref, before, update.new)
-            self._purged.forget(update.ref for update in updates)
-            sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
-            forget_gone(self._repository, self._remote.name, sent)
-            forget_deleted(self._repository, self._of.family, sent)
-            if tx:
-                tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
-
-
-def _note_held(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
-    first = next((row.conversation for row in rows if row.held_back), "CONV")
-    hint = f"push it now: scopes push {first} --include-open{option}"
-    return note_held(((row.conversation, row.held_back) for row in rows), hint)
-
-
-def _note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
-    """Yield what a push has changed here, because the remote had moved."""
-    for row in rows:
-        changed = [f"{each.local} {each.state}" for each in row.branches if each.state in _CHANGED and each.local]
-        changed += ["metadata changed"] if row.metadata else []
-        if changed and row.conversation is not None:
-            text = f"{remote.name} had moved, so {row.conversation} was fetched first: {', '.join(changed)}"
-            yield Note(text, "take it back here: scopes undo")
-    yield from describe_changes(rows, remote)
-
-
-def _note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
-    behind = [f"{row.conversation}/{name}" for row in rows for name in row.behind]
-    if not behind:
-        return ()
-    number = len(behind)
-    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
-    conversation, _, branch = behind[0].partition("/")
-    get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
-    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
-    return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
-
-
-def _notes(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
-    diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
-    if not diverged:
-        return ()
-    number = len(diverged)
-    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
-    return (
-        Note(
-            f"{text}: {', '.join(diverged[:5])}",
-            f"get them: scopes pull{option}; or leave them out there: scopes push CONV --force{option}",
-        ),
-    )

@@ -1,16 +1,28 @@
-"""Unpack a bundle before something is fetched from it: git would take the whole of it, whatever is asked for."""
+"""Unpack a bundle before something is fetched from it: git would take the whole of it, whatever is asked for.
+
+Git does not read what the store has already, and takes a list of refs that is cut for a whole one. So the file is read
+to its end first: a bundle is lines, an empty line, and a pack that ends with its hash.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha1
+from typing import Final
 
+from scopes.errors import Corrupt
+from scopes.store.error_translation import translated
 from scopes.store.quarantine import open_quarantine
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.remotes import Remote
+
+_MAX_LINE: Final = 1 << 20
+_PIECE: Final = 1 << 20
+_HASH_BYTES: Final = 20
 
 
 @contextmanager
@@ -24,12 +36,32 @@ def unpacked(
     alone: read all of the bundle; otherwise git does not read objects that the store has, and misses damage there
 
     Raises:
-        Corrupt: git cannot read the bundle, or it does not have all that its refs reach.
+        Corrupt: the file is cut or damaged, git cannot read the bundle, or it does not have all that its refs reach.
     """
     if remote.address.transport != "directory" or not is_bundle(remote.address.text):
         yield remote
         return
+    _check_whole(remote.address.text)
     made = open_quarantine(repository.path, {}, borrows=False) if alone else quarantine_of(repository)
     with made as directory:
         connection.open(directory, remote.address).unpack_bundle()
         yield remote._replace(address=Address(directory.path, "directory"))
+
+
+def _check_whole(path: str) -> None:
+    with translated("read the bundle", path), open(path, "rb") as file:
+        while (line := file.readline(_MAX_LINE)) != b"\n":
+            if not line.endswith(b"\n"):
+                raise _cut(path)
+        found, end = sha1(usedforsecurity=False), b""
+        while piece := file.read(_PIECE):
+            data = end + piece
+            found.update(data[:-_HASH_BYTES])
+            end = data[-_HASH_BYTES:]
+        if found.digest() != end:
+            raise _cut(path)
+
+
+def _cut(path: str) -> Corrupt:
+    problem = f"the bundle {path} cannot be read: it is cut or damaged"
+    return Corrupt(problem, hint="have it made again: scopes bundle create FILE")

@@ -1,4 +1,4 @@
-"""The table of what leaves: 30 kinds in 14 forms by every door, and 30 kinds that a subject or a title cuts."""
+"""The table of what leaves: 31 kinds in 14 forms by every door, and 31 kinds that a subject or a title cuts."""
 
 from __future__ import annotations
 

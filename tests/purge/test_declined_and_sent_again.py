@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 
 from scopes.conversation.operations import list_operations
@@ -9,6 +12,7 @@ from scopes.errors import Corrupt
 from scopes.purge.accept import OfferChoice, accept_purges
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
+from scopes.purge.purged_values import FILE
 from scopes.purge.selection import PurgeRequest
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
@@ -74,6 +78,41 @@ def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(rep
     say(repository, f"{NAME}/main", "ours")
     (row,) = push_to(repository, NAME).conversations
     assert (row.status, "has sent it again" in row.reason) == ("refused", True)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
+def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
+    if is_new:
+        say(repository, f"{NAME}/main", "ours")
+    (row,) = push_to(repository, NAME, force=True).conversations
+    assert (row.status, row.reason) == ("updated", None)
+    assert push_to(repository).unchanged == 1
+    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
+    assert find_word(WORD, reader.path) == []
+    assert texts(reader, NAME) == texts(repository, NAME)
+    fetch_from(kept)
+    assert "theirs" in texts(kept, NAME)
+
+
+def test_a_push_of_everything_leaves_out_nothing_by_force(repository, kept):
+    say(repository, f"{NAME}/main", "ours")
+    (row,) = push_to(repository, force=True).conversations
+    assert (row.status, "scopes push CONV --force" in row.reason) == ("refused", True)
+
+
+def test_force_replaces_what_a_backup_from_before_the_list_of_values_brought_back(
+    repository, drawn, bare, tmp_path, places
+):
+    """A purge of an earlier version has no file with the values that remotes had."""
+    shutil.copytree(bare, tmp_path / "backup.git")
+    purge(repository, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), places)
+    push_to(repository)
+    os.unlink(f"{repository.path}/{FILE}")
+    shutil.rmtree(bare)
+    shutil.copytree(tmp_path / "backup.git", bare)
+    assert [row.status for row in push_to(repository, NAME, force=True).conversations] == ["updated"]
+    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
+    assert find_word(WORD, reader.path) == []
 
 
 def test_what_the_remote_has_still_is_to_be_replaced_there(repository, drawn, places):

@@ -6,8 +6,11 @@ import pytest
 
 from scopes.cli.commands.purge import question_of
 from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.log import log
 from scopes.conversation.rewind import rewind
 from scopes.errors import NotFound
+from scopes.history.revisions import list_branch_tips
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
@@ -55,18 +58,48 @@ def purge_word(store, drawn, places):
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
-def test_a_pull_after_a_purge_joins_without_a_conflict(repository, drawn, theirs, places, rebasing):
+def test_a_pull_leaves_a_branch_alone_until_its_offer_is_decided(repository, drawn, theirs, places, rebasing):
     purge_word(repository, drawn, places)
     push_to(repository)
     say(theirs, NAME, "news", author="dave")
+    before = list_branch_tips(theirs, NAME)
     pulled = pull_to(theirs, rebasing=rebasing)
-    assert [each.state for each in pulled.branches] == ["rebased" if rebasing else "merged"]
-    assert sum(each.conflicts for each in pulled.branches) == 0
+    assert [(each.state, pulled.exit_code) for each in pulled.branches] == [("refused", 1)]
+    assert "scopes purge --accept removes it, scopes purge --decline keeps it" in pulled.branches[0].reason
     assert "purged elsewhere" in pulled.notes[0].text
+    assert list_branch_tips(theirs, NAME) == before
+
+
+def test_a_pull_joins_branches_without_anything_that_is_offered(repository, drawn, theirs, places):
+    branch(repository, NAME, name="side", start=drawn.ids["a"])
+    push_to(repository)
+    fetch_from(theirs)
+    for store, author in ((repository, "carol"), (theirs, "dave")):
+        say(store, f"{NAME}/side", f"by {author}", author=author)
+    purge_word(repository, drawn, places)
+    push_to(repository)
+    say(theirs, f"{NAME}/main", "news", author="dave")
+    states = {each.branch: each.state for each in pull_to(theirs).branches}
+    assert states == {"main": "refused", "side": "merged"}
+    assert texts(theirs, f"{NAME}/main")[1] == WORD
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
-def test_a_purge_that_is_accepted_after_a_pull_leaves_nothing(repository, drawn, theirs, places, rebasing):
+def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, drawn, theirs, places, rebasing):
+    say(repository, NAME, "ours")
+    push_to(repository)
+    say(theirs, NAME, "news", author="dave")
+    fetch_from(theirs)
+    purge(repository, PurgeRequest((NAME,)), places)
+    push_to(repository)
+    assert [each.state for each in pull_to(theirs, rebasing=rebasing).branches] == ["refused"]
+    decline_purges(theirs)
+    done = pull_to(theirs, rebasing=rebasing).branches
+    assert [each.state for each in done] == ["rebased" if rebasing else "merged"]
+
+
+@pytest.mark.parametrize("rebasing", [False, True])
+def test_a_pull_after_an_accept_has_nothing_to_join(repository, drawn, theirs, places, rebasing):
     purge_word(repository, drawn, places)
     push_to(repository)
     say(theirs, NAME, "news", author="dave")
@@ -74,7 +107,9 @@ def test_a_purge_that_is_accepted_after_a_pull_leaves_nothing(repository, drawn,
     done = accept_purges(theirs, places)
     assert (done.left, done.exit_code) == ((), 0)
     assert find_word(WORD, theirs.path) == []
-    assert texts(theirs, NAME)[:4] == ["a", "[purged]", "b", "news"]
+    assert pull_to(theirs, rebasing=rebasing).branches == ()
+    assert texts(theirs, NAME) == ["a", "[purged]", "b", "news"]
+    assert push_to(theirs).exit_code == 0
     assert_sound(theirs)
 
 
@@ -93,13 +128,50 @@ def test_an_offer_is_seen_although_another_branch_has_the_purged_copy(repository
     assert find_word(WORD, repository.path) == []
 
 
-def test_a_pull_after_a_decline_joins_without_a_conflict(repository, drawn, theirs, places):
+@pytest.fixture
+def declined(repository, drawn, theirs, places):
+    """The other machine, which has fetched the purge and keeps the message."""
     purge_word(repository, drawn, places)
     push_to(repository)
     say(theirs, NAME, "news", author="dave")
     fetch_from(theirs)
     decline_purges(theirs)
-    assert [(each.state, each.conflicts) for each in pull_to(theirs).branches] == [("merged", 0)]
+    return theirs
+
+
+def test_a_pull_after_a_decline_joins_without_a_conflict(declined):
+    assert [(each.state, each.conflicts) for each in pull_to(declined).branches] == [("merged", 0)]
+
+
+def test_a_log_shows_what_was_declined_as_all_other_views_do(declined, drawn):
+    pull_to(declined)
+    entries = list(log(declined, NAME, bodies=True).items)
+    assert [each.head.subject for each in entries][1:] == ["b", WORD, "news", "a"]
+    assert WORD in str(next(each.message for each in entries if each.head.id == drawn.ids[WORD]))
+    assert WORD in [each.head.subject for each in log(declined, NAME, oldest_first=True).items]
+    assert WORD in texts(declined, NAME)
+    assert WORD in str(cat(declined, drawn.ids[WORD]).message)
+
+
+def test_who_gets_it_from_there_sees_the_same(declined, drawn, bare, tmp_path):
+    pull_to(declined)
+    push_to(declined)
+    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
+    assert WORD in [each.head.subject for each in log(reader, NAME).items]
+    assert texts(reader, NAME) == texts(declined, NAME)
+
+
+def test_a_log_shows_what_stays_of_a_purge_where_nobody_keeps_it(repository, drawn, places):
+    purge_word(repository, drawn, places)
+    assert [each.head.subject for each in log(repository, NAME).items] == ["b", "[purged]", "a"]
+
+
+def test_a_rebase_does_not_leave_out_what_was_declined(declined):
+    before = list_branch_tips(declined, NAME)
+    (done,) = pull_to(declined, rebasing=True).branches
+    assert done.state == "refused"
+    assert "scopes pull without --rebase merges and keeps it" in done.reason
+    assert list_branch_tips(declined, NAME) == before
 
 
 def test_what_only_undo_reaches_is_offered_and_removed_too(repository, drawn, theirs, places):

@@ -9,10 +9,10 @@ from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned
 from scopes.sync.delete_on_remote import DeletedName, DeletedOnRemote
 from scopes.sync.edit_remotes import RemoteShown
-from scopes.sync.fetch import Fetched
+from scopes.sync.fetch import Fetched, ListChanges
 from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
-from scopes.sync.push import Pushed, PushedConversation
+from scopes.sync.pushed import Pushed, PushedConversation
 from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 from scopes.sync.source_push import PushedSources
 
@@ -118,6 +118,9 @@ REMOTE_SAMPLES = {
     ),
     "fetched": _FETCHED,
     "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),
+    "fetched-list": Fetched(
+        remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None, listed=ListChanges(2, 1, 0)
+    ),
     "pulled": Pulled(
         fetched=_FETCHED,
         branches=(

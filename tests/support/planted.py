@@ -74,6 +74,7 @@ KINDS: list[tuple[str, str]] = [
     ("docker-token", "dckr_pat_" + MIXED[:27]),
     ("groq-key", "gsk_" + MIXED[:52]),
     ("figma-token", "figd_" + MIXED[:40]),
+    ("discord-token", f"{encoded('1082736455637281945').rstrip('=')}.G7xK2p.{MIXED[:38]}"),
 ]
 
 

@@ -14,7 +14,8 @@ from scopes.sync.clone import Cloned, clone
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.local_conversations import Selection
-from scopes.sync.push import Pushed, push
+from scopes.sync.push import push
+from scopes.sync.pushed import Pushed
 from scopes.sync.remotes import resolve_remote
 from tests.support.store import FAST, git, make_store, open_store
 

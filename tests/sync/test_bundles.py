@@ -12,7 +12,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete
 from scopes.conversation.merge import merge
 from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.tag import delete_tag, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
@@ -22,6 +22,7 @@ from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from scopes.sync.git_process import Limits
 from scopes.sync.local_conversations import Selection, list_roots, make_selection
 from scopes.sync.remotes import resolve_remote
+from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FOLDER, Forger
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS, leaked_parts
@@ -206,7 +207,7 @@ def test_a_bundle_and_a_remote_join(store, bundle, other, tmp_path):
         add(each, bare)
     push_to(store)
     take(other, bundle)
-    assert {row.status for row in fetch_from(other).conversations} == {"updated"}
+    assert fetch_from(other).conversations == ()
     say(other, "conv-001/main", "news")
     assert push_to(other).exit_code == 0
     fetch_from(store)
@@ -261,6 +262,21 @@ def test_secrets_pass_if_they_are_allowed(store, tmp_path):
     assert write(store, tmp_path / "b", allow_secrets=True).exit_code == 0
 
 
+def test_the_removal_of_a_tag_that_an_earlier_bundle_had_comes_with_the_next_one(store, other, tmp_path):
+    """No remote has had the tag, so without the permission its name would stay here, and the tag elsewhere."""
+    for number in (1, 2):
+        if number == 1:
+            tag(store, "conv-001", KINDS[1][1])
+        else:
+            delete_tag(store, "conv-001", KINDS[1][1])
+        write(store, tmp_path / f"{number}.bundle", allow_secrets=True)
+        take(other, tmp_path / f"{number}.bundle")
+        assert (KINDS[1][1] in read_metadata(other, "conv-001").tags) == (number == 1)
+    write(store, tmp_path / "3.bundle")
+    take(alone := open_store(make_store(tmp_path / "alone.git")), tmp_path / "3.bundle")
+    assert find_word(KINDS[1][1], alone.path) == []
+
+
 def test_no_file_is_written_if_everything_is_refused(store, tmp_path):
     say(store, "conv-001/main", f"use {KINDS[1][1]}")
     made = write(store, tmp_path / "b", "conv-001")
@@ -311,6 +327,28 @@ def test_a_bundle_that_is_cut_or_damaged_is_refused(bundle, other, tmp_path):
         with pytest.raises(Corrupt, match="cannot be read"):
             take(other, tmp_path / f"b{number}")
     assert state_of(other) == before
+
+
+CUTS = {"first ref": 40, "refs": 150, "no pack": -1, "last byte": None}
+
+
+@pytest.mark.parametrize("where", CUTS)
+def test_a_bundle_that_is_cut_is_refused_by_whoever_has_all_of_it_too(store, bundle, other, tmp_path, where):
+    data, path = bundle.read_bytes(), tmp_path / "cut.bundle"
+    end = {"no pack": data.index(b"PACK"), "last byte": len(data) - 1}.get(where, CUTS[where])
+    path.write_bytes(data[:end])
+    add(store, str(path), "usb")
+    before = state_of(store)
+    for read in (
+        lambda: take(store, path),
+        lambda: fetch_from(store, remote="usb"),
+        lambda: verify_bundle(other, str(path), connection()),
+        lambda: clone_to(tmp_path / "clone.git", str(path)),
+    ):
+        with pytest.raises(Corrupt, match="it is cut or damaged"):
+            read()
+    assert state_of(store) == before
+    assert not (tmp_path / "clone.git").exists()
 
 
 def forge(store, tmp_path, spoil):

@@ -13,16 +13,19 @@ from scopes.purge.on_remotes import read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.operation_log import walk_operations
-from scopes.store.refs import PURGED, REMOTES
+from scopes.store.refs import PURGED, REMOTE_SOURCES, REMOTES
 from scopes.store.remote_file import DEFAULT, find_default
 from scopes.store.repository import read_commit
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
+from scopes.sync.local_conversations import Selection
 from scopes.sync.purged_lists import SENT
+from scopes.sync.push import push
 from scopes.sync.remotes import list_remotes, resolve_remote
-from tests.support.history import history, say
-from tests.support.remotes import add, connection, make_bare, push_to
+from tests.support.history import history, say, texts
+from tests.support.original_files import import_session
+from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import git, make_store
 
 
@@ -116,6 +119,53 @@ def test_a_repository_that_was_moved_is_known_at_its_new_address(ours, bare, tmp
     moved = move(ours, "origin", str(tmp_path / "moved.git"))
     assert moved.conversations == 1
     assert push_to(ours).unchanged == 1
+
+
+def push_known(repository):
+    return push(repository, resolve_remote(repository, None), Selection(), connection())
+
+
+@pytest.fixture
+def two_on_origin(ours, bare, tmp_path):
+    """A store with two conversations on its remote, of which one is on another one, too, where it was for a while."""
+    history(ours, "main: x")
+    push_to(ours)
+    move(ours, "origin", make_bare(tmp_path / "other.git"))
+    push_to(ours, "conv-001")
+    return ours
+
+
+def test_back_at_the_old_address_a_push_knows_what_is_there(two_on_origin, bare):
+    moved = move(two_on_origin, "origin", bare)
+    assert (moved.conversations, moved.notes) == (2, ())
+    say(two_on_origin, "conv-002", "news")
+    assert [(each.conversation, each.status) for each in push_known(two_on_origin).conversations] == [
+        ("conv-002", "updated")
+    ]
+
+
+def test_a_remote_that_is_added_again_is_known_with_its_original_files(ours, bare, tmp_path):
+    import_session(ours, tmp_path / "session.jsonl", "a b")
+    push_to(ours, with_sources=True, include_open=True)
+    tracked = ours.list_refs(REMOTES, REMOTE_SOURCES)
+    remove_remote(ours, "origin")
+    assert ours.list_refs(REMOTES, REMOTE_SOURCES) == {}
+    add(ours, bare, probe=True)
+    assert ours.list_refs(REMOTES, REMOTE_SOURCES) == tracked
+    say(ours, "conv-001", "news")
+    assert len(push_known(ours).conversations) == 1
+
+
+def test_what_was_never_fetched_is_noted_and_not_taken_as_known(two_on_origin, bare, tmp_path):
+    theirs = machine(tmp_path / "theirs.git", bare)
+    fetch_from(theirs)
+    say(theirs, "conv-002", "theirs")
+    push_to(theirs)
+    (note,) = move(two_on_origin, "origin", bare).notes
+    assert note.text == "1 conversation of this store is there, with something that was never fetched: conv-002"
+    assert note.hint == "get it: scopes fetch"
+    fetch_from(two_on_origin)
+    assert texts(two_on_origin, "conv-002") == ["x", "theirs"]
 
 
 def test_an_address_that_nobody_asks_is_kept_with_what_is_known(ours):

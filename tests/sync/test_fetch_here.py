@@ -65,6 +65,23 @@ def test_it_says_how_many_are_listed_only_and_how_to_get_one_or_all(theirs, ours
     )
 
 
+def test_it_says_what_has_changed_in_the_list(theirs, ours, index):
+    assert get(theirs, index).listed == (0, 0, 0)
+    history(ours, "main: late")
+    say(ours, "conv-002", "news")
+    delete_on_remote(ours, resolve_remote(ours, None), ["conv-003"], connection())
+    push_to(ours, "conv-002", "conv-004")
+    assert get(theirs, index).listed == (1, 1, 1)
+    assert get(theirs, index).listed == (0, 0, 0)
+
+
+def test_what_is_here_is_no_change_of_the_list(theirs, ours, index):
+    fetch_from(theirs, root_of(ours, "conv-002"))
+    say(ours, "conv-002", "news")
+    push_to(ours)
+    assert get(theirs, index).listed == (0, 0, 0)
+
+
 def test_what_is_here_is_fetched(theirs, ours, index):
     fetch_from(theirs, root_of(ours, "conv-002"))
     say(ours, "conv-002", "news")

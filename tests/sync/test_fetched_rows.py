@@ -10,8 +10,12 @@ from scopes.conversation.rename import rename_title
 from scopes.history.messages import plain_message, write_root_commit
 from scopes.model.conversation import Root
 from scopes.model.message import Author
+from scopes.store.operation_log import walk_operations
+from scopes.store.refs import REMOTES
+from scopes.sync.delete_on_remote import delete_on_remote
+from scopes.sync.remotes import resolve_remote
 from tests.support.history import say
-from tests.support.remotes import add, clone_to, fetch_from, machine, push_to
+from tests.support.remotes import add, clone_to, connection, fetch_from, machine, push_to
 from tests.support.store import git, open_store
 
 DAYS = ["2026-03-09", "2024-01-31", "2026-01-02", "2025-12-31", "2026-03-08"]
@@ -62,3 +66,21 @@ def test_a_title_that_was_set_is_shown_instead_of_the_prompt(repository, bare, t
     push_to(repository)
     assert sorted(headings(fetch_from(other)).values()) == ["Login", "the work of 2024-01-31"]
     assert json.dumps(headings(fetch_from(other))) == "{}"
+
+
+def test_what_was_deleted_and_sent_again_as_it_was_is_unchanged(ours, bare, tmp_path):
+    say(ours, "conv-001", "more")
+    push_to(ours)
+    say(ours, "conv-001", "last")
+    push_to(ours)
+    fetch_from(other := machine(tmp_path / "other", bare))
+    before = other.list_refs(REMOTES)
+    delete_on_remote(ours, resolve_remote(ours, None), ["conv-001"], connection())
+    push_to(ours, "conv-001")
+    fetched = fetch_from(other)
+    assert (fetched.conversations, fetched.unchanged) == ((), 1)
+    assert other.list_refs(REMOTES) != before
+    assert next(walk_operations(other))[1].summary == "fetch 0 conversations from origin"
+    say(ours, "conv-001", "news")
+    push_to(ours)
+    assert [row.status for row in fetch_from(other).conversations] == ["updated"]

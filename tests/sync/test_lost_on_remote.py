@@ -8,13 +8,24 @@ import pytest
 
 from scopes.errors import NotFound
 from scopes.history.revisions import find_root_commit
+from scopes.sync.change_remotes import remove_remote
 from scopes.sync.delete_on_remote import delete_on_remote
+from scopes.sync.edit_remotes import rename_remote
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import Selection
 from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
-from tests.support.remotes import clone_to, connection, count_conversations, fetch_from, machine, make_bare, push_to
+from tests.support.remotes import (
+    add,
+    clone_to,
+    connection,
+    count_conversations,
+    fetch_from,
+    machine,
+    make_bare,
+    push_to,
+)
 from tests.support.store import git
 
 NAME, OTHER = "conv-001", "conv-002"
@@ -91,6 +102,52 @@ def test_another_repository_in_its_place_is_no_deletion(sent, bare, tmp_path):
     assert (states(pushed), pushed.exit_code) == ({NAME: "refused", OTHER: "refused"}, 1)
     assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
     assert count_conversations(bare) == 3
+
+
+@pytest.fixture
+def others_first(sent, bare, tmp_path):
+    """The remote was made anew, somebody else has pushed to it, and this store has fetched that."""
+    make_anew(bare)
+    theirs = machine(tmp_path / "theirs.git", bare)
+    history(theirs, "main: q")
+    push_to(theirs)
+    return fetch_from(sent)
+
+
+def test_a_fetch_says_that_a_remote_was_made_anew(others_first, sent):
+    assert [row.status for row in others_first.conversations] == ["new"]
+    note = others_first.notes[0]
+    assert "emptied, made anew, or is another one" in note.text
+    assert note.hint == "send all of it again: scopes push --force"
+    assert note in fetch_from(sent).notes
+
+
+def test_a_fetch_says_that_a_remote_was_emptied(sent, bare):
+    make_anew(bare)
+    assert "emptied, made anew" in fetch_from(sent).notes[0].text
+
+
+def test_a_push_after_that_fetch_says_so_too_and_does_not_call_it_deletion(others_first, sent, bare):
+    pushed = push_to(sent)
+    assert (states(pushed), pushed.exit_code) == ({NAME: "refused", OTHER: "refused"}, 1)
+    assert others_first.notes[0] in pushed.notes
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+    assert count_conversations(bare) == 3
+    assert fetch_from(sent).notes == ()
+
+
+def test_it_is_forgotten_with_the_remote_and_kept_under_its_new_name(others_first, sent, bare):
+    rename_remote(sent, "origin", "team")
+    assert "team has nothing any more" in fetch_from(sent, remote="team").notes[0].text
+    remove_remote(sent, "team")
+    add(sent, bare, "team")
+    assert fetch_from(sent, remote="team").notes == ()
+
+
+def test_one_of_two_that_somebody_has_deleted_is_no_loss_of_all(sent, bare):
+    delete_there(bare, find_root_commit(sent, OTHER))
+    assert fetch_from(sent).notes == ()
+    assert states(push_to(sent)) == {OTHER: "deleted"}
 
 
 def test_a_deletion_is_left_alone_once_it_was_accepted(sent, bare):

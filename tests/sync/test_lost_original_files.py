@@ -122,6 +122,21 @@ def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_pa
     assert_clean(bare)
 
 
+@pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
+def test_what_came_back_from_several_pushes_before_the_purge_is_replaced(alice, bare, tmp_path, is_wanted):
+    send(alice)
+    backup = keep_backup(bare, tmp_path)
+    for part in ("first", "second"):
+        import_session(alice, tmp_path / f"{part}.jsonl", "h i", session="s1", part=part)
+        send(alice)
+    purge_word(alice, tmp_path)
+    push_to(alice, include_open=True)
+    restore(backup, bare)
+    pushed = push_to(alice, include_open=True, with_sources=is_wanted)
+    assert (sources_of(pushed), pushed.exit_code) == ([("updated", 3)], 0)
+    assert_clean(bare)
+
+
 def test_files_of_a_conversation_that_somebody_has_deleted_there_are_not_sent(alice, bare):
     send(alice)
     history(alice, "main: x")

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from scopes.history.revisions import find_root_commit
-from scopes.sync import push as push_module
-from scopes.sync import source_push
+from scopes.sync import member_push, source_push
 from scopes.sync.edit_remotes import rename_remote
 from tests.support.history import say
 from tests.support.original_files import files_there, import_session
@@ -31,8 +30,8 @@ def lock(ours, bare):
 
 
 def test_a_push_that_meets_the_lock_of_another_one_tries_again(ours, lock, monkeypatch):
-    receive = push_module.receive
-    monkeypatch.setattr(push_module, "receive", lambda *words: (os.unlink(lock), receive(*words))[1])
+    receive = member_push.receive
+    monkeypatch.setattr(member_push, "receive", lambda *words: (os.unlink(lock), receive(*words))[1])
     (row,) = push_to(ours, NAME).conversations
     assert (row.status, row.messages, row.reason) == ("updated", 1, None)
 

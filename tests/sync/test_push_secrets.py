@@ -329,7 +329,9 @@ def test_a_push_takes_nothing_but_what_was_cleared():
     """Mypy holds the callers to these types."""
     assert typing.get_type_hints(Outgoing.write)["cleared"] is Cleared
     assert calls_of("write_manifest") == {"scopes/sync/outgoing.py"}
-    assert calls_of("clear_for_push") == {f"scopes/sync/{name}.py" for name in ("push", "bundles", "delete_on_remote")}
+    assert calls_of("clear_for_push") == {
+        f"scopes/sync/{name}.py" for name in ("member_push", "bundles", "delete_on_remote")
+    }
 
 
 def test_ids_of_secrets_stay_in_the_store(store, bare):

@@ -12,6 +12,7 @@ from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge
 from scopes.purge.purged_values import add_purged_values, list_replaced, read_purged_values
 from scopes.purge.selection import PurgeRequest
+from scopes.sync.change_remotes import remove_remote
 from scopes.sync.purged_lists import ON_REMOTE
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -126,6 +127,29 @@ def test_a_purged_conversation_that_came_back_is_deleted_again(repository, drawn
     pushed = push_to(repository, purged=True)
     assert "1 purged conversation was deleted on the remote" in [note.text for note in pushed.notes]
     assert (count_conversations(bare), len(lists_on(bare))) == (1, 1)
+
+
+def test_a_plain_push_names_a_purged_conversation_that_came_back(repository, drawn, backup, bare, tmp_path):
+    purge(repository, PurgeRequest((NAME,)), Places(str(tmp_path / "index")))
+    assert push_to(repository, purged=True).exit_code == 0
+    assert push_to(repository).notes == ()
+    restore(backup, bare)
+    (note,) = push_to(repository).notes
+    assert note.text == "1 purged conversation is still on the remote"
+    assert note.hint == "delete it there, too: scopes push --purged"
+    assert count_conversations(bare) == 2
+
+
+@pytest.mark.parametrize("probe", [True, False], ids=["asked", "not asked"])
+def test_it_is_replaced_by_a_store_that_has_added_the_remote_again(repository, drawn, backup, bare, tmp_path, probe):
+    purge_word(repository, drawn, tmp_path)
+    push_to(repository)
+    remove_remote(repository, "origin")
+    restore(backup, bare)
+    add(repository, bare, probe=probe)
+    pushed = push_to(repository)
+    assert (statuses(pushed)[NAME], pushed.exit_code) == ("updated", 0)
+    assert_clean(bare, tmp_path)
 
 
 def test_what_somebody_has_written_above_it_is_not_replaced(repository, drawn, bare, tmp_path):

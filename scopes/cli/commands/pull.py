@@ -30,6 +30,9 @@ def pull(
     With --rebase the messages that the remote lacks are moved on top of those that it has, as rebase does: they keep
     their ids, and there is no merge. A conflict is continued with rebase --continue.
 
+    A branch with a message that was purged elsewhere stays as it is, with exit code 1, until scopes purge --accept or
+    scopes purge --decline has decided. What was declined is kept by a merge; --rebase, which would drop it, is refused.
+
     Examples:
       scopes pull
       scopes pull conv-001 --remote backup

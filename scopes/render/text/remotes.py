@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled, PulledBranch
-    from scopes.sync.push import Pushed, PushedConversation
+    from scopes.sync.pushed import Pushed, PushedConversation
     from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
     from scopes.sync.source_push import PushedSources
 
@@ -349,7 +349,10 @@ def _listed_row(row: RemoteConversation, root: str | None = None, activity: str 
 def _write_fetched(result: Fetched, view: View) -> None:
     if result.conversations:
         view.rows(_FETCHED, map(_fetched_row, result.conversations))
-    else:
+    if result.listed is not None and any(result.listed):
+        changes = ", ".join(f"{number} {word}" for word, number in result.listed._asdict().items() if number)
+        view.line(f"in the list of {result.remote}: {changes}")
+    elif not result.conversations:
         view.aside(f"nothing is new on {result.remote}")
 
 

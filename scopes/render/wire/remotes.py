@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scopes.sync.fetch import Fetched
     from scopes.sync.fetch_manifests import ManifestsFetched
     from scopes.sync.pull import Pulled
-    from scopes.sync.push import Pushed
+    from scopes.sync.pushed import Pushed
     from scopes.sync.remote_conversations import RemoteConversationList
     from scopes.sync.source_push import PushedSources
 
@@ -122,6 +122,7 @@ def _fetched(result: Fetched) -> dict[str, object]:
         conversations=list(map(_conversation, result.conversations)),
         unchanged=result.unchanged,
         operation=result.operation,
+        listed=None if result.listed is None else result.listed._asdict(),
     )
 
 

@@ -10,7 +10,7 @@ from scopes.secrets.scan import SecretRow, SecretsScanned
 from scopes.sync.bundles import BundleCreated, BundledConversation
 from scopes.sync.change_remotes import RemoteChanged
 from scopes.sync.pull import PulledBranch
-from scopes.sync.push import Pushed, PushedConversation
+from scopes.sync.pushed import Pushed, PushedConversation
 from tests.render.remote_results import REMOTE_SAMPLES
 from tests.render.rendering import piped, seen, seen_lines
 

@@ -128,6 +128,25 @@ def test_the_messages_of_a_file_are_listed_without_a_masked_one(names):
     assert json.loads(text)["messages_found"] == []
 
 
+def listed(client, agent):
+    """Return what an agent reads of a list."""
+    answer = client.get("conversation_list", agent=agent)
+    assert TOKEN not in str(answer)
+    return answer
+
+
+def test_a_right_guess_of_a_participant_lists_what_a_wrong_one_does(names):
+    for right, wrong in ((TOKEN, WRONG[0]), (TOKEN[:9], "dapi0ffff"), (TOKEN[:5], "dapi7")):
+        assert listed(names, right) == listed(names, wrong)
+        assert listed(names, right)["conversations"] == []
+
+
+def test_participants_are_found_by_what_is_shown_of_them(names):
+    assert [row["id"] for row in listed(names, "bot")["conversations"]] == ["conv-001"]
+    (row,) = listed(names, "[redacted:databricks")["conversations"]
+    assert any(name.startswith("[redacted:databricks-token:") for name in row["participants"])
+
+
 @pytest.fixture
 def memory(agent):
     """An agent of a store whose memory has the token in every field that is searched."""

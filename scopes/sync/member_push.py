@@ -1,0 +1,310 @@
+"""A push to one repository of a remote: what it has moved meanwhile is fetched, and the push is built anew on top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from scopes.errors import NotFound, SecretsFound
+from scopes.history.open_tips import OpenTips
+from scopes.history.transaction import RefTransaction
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.purge.gone_there import forget_gone
+from scopes.result import Note, plural
+from scopes.secret_scan.clearance import Cleared, Mode
+from scopes.secrets.gates import gate_maker
+from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.read_once import ReadOnce
+from scopes.store.refs import META, PURGED, REMOTES
+from scopes.store.repository import Objects, Repository
+from scopes.store.transactions import exclusive_write, shared_write
+from scopes.sync.accept import FetchedConversation
+from scopes.sync.clearance import clear_for_push
+from scopes.sync.cleared_tips import ClearedTips
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
+from scopes.sync.fetch import new_objects, receive
+from scopes.sync.format_check import PurgedHere
+from scopes.sync.git_transport import RefUpdate
+from scopes.sync.local_conversations import read_all_tips
+from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
+from scopes.sync.names import RemoteName, tracking_ref
+from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.purge_notes import OfferGate
+from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote
+from scopes.sync.push_batches import send
+from scopes.sync.pushed import PushedConversation, PushedStatus, note_behind, note_diverged, note_fetched
+from scopes.sync.remote_selection import refspec_of
+from scopes.sync.remotes import Remote
+from scopes.sync.wrong_remotes import note_hooks
+
+TRIES: Final = 5
+
+
+class _Planned(NamedTuple):
+    """What is to be sent, after it was searched for secrets."""
+
+    outgoing: Outgoing
+    cleared: Cleared
+
+
+class PushRun(NamedTuple):
+    """What all repositories of a remote have in common during a push.
+
+    family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
+    """
+
+    repository: Repository
+    connection: Connection
+    mode: Mode
+    force: bool
+    include_open: bool
+    family: str
+    option: str
+    is_named: bool
+    offers: OfferGate
+
+
+class MemberPush:
+    """A push to one repository of a remote; `rows` has what became of each conversation so far."""
+
+    def __init__(self, run: PushRun, remote: Remote) -> None:
+        self._of = run
+        self._repository = run.repository
+        self._remote = remote
+        self._connection = run.connection
+        self._force = run.force
+        self._open_tips = OpenTips(run.repository, include_open=run.include_open)
+        self.has_found_secrets = False
+        self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
+        self._reader = ReadOnce(run.repository)
+        self._searched = ClearedTips(run.repository)
+        self._new_gate = gate_maker(run.repository, run.mode)
+        self._find_ref: Callable[[str], str | None] = run.repository.find_ref
+        self.fetched: list[FetchedConversation] = []
+        self.deleted_branches: dict[str, None] = {}
+        self._rows: dict[ConversationId, PushedConversation] = {}
+        self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
+        self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
+        self._lost: dict[Note, None] = {}
+
+    def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
+        """Push, and after each round push again what the remote had moved meanwhile."""
+        waiting = list(chosen)
+        for _ in range(TRIES):
+            moved = [each.outgoing for each in self._push_once(waiting)]
+            refused = self._fetch([each.name for each in moved]) if moved else {}
+            if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
+                unsent, self._unsent = self._unsent, {}
+                lost, gone = self._find_lost(unsent)
+                if self._may_replace:
+                    refused |= self._fetch([*lost.others])
+                there = {*lost.gone, *lost.older, *(lost.others if self._may_replace else ())}
+                moved += [each for name, each in unsent.items() if name in there]
+                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
+            waiting = []
+            for each in moved:
+                reason = refused.get(each.name.root)
+                if reason is not None:
+                    self._note(each, "deleted" if reason == KEPT else "refused", reason)
+                else:
+                    waiting.append(each.conversation)
+            if not waiting:
+                return self._rows
+        for conversation in waiting:
+            row = self._rows[conversation]
+            again = f"push it again: scopes push {conversation}{self._of.option}"
+            reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
+            self._rows[conversation] = row._replace(status="refused", reason=reason)
+        return self._rows
+
+    @property
+    def _may_replace(self) -> bool:
+        """Return True if named conversations replace what is not taken, because it has what was purged here."""
+        return self._force and self._of.is_named and self._repository.find_ref(PURGED) is not None
+
+    def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
+        """Return what `run` would do if the remote is as it was when it was last seen."""
+        objects, tips = ObjectsInMemory(self._repository), read_all_tips(self._repository)
+        for number, conversation in enumerate(chosen):
+            self._connection.report("searching for secrets", number, len(chosen))
+            planned = self._plan(conversation, objects, tips.get(conversation, {}))
+            if planned is not None:
+                self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
+        return self._rows
+
+    def describe(self) -> Iterator[Note]:
+        """Yield notes about hooks, about branches that were left as they are, and about what was fetched."""
+        rows, option = [row for row in self._rows.values() if row.is_shown], self._of.option
+        yield from note_behind(rows, self._remote, option)
+        if any(row.status in {"new", "updated"} for row in rows):
+            yield from note_hooks(self._remote.address)
+        yield from self._lost
+        yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
+        yield from note_diverged(rows, self._remote, option)
+        yield from note_fetched(self.fetched, self._remote)
+
+    def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
+        """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
+        gone: dict[Oid, str] = {}
+        with quarantine_of(self._repository) as quarantine:
+            try:
+                specs = [refspec_of(name) for name in names]
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+            except NotFound:  # one of them was deleted there
+                lost, gone = self._find_lost(names)
+                specs = [refspec_of(name) for name in names if name not in lost.gone]
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+        self._purged.refresh()
+        rows = [*receipt.rows]
+        same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
+        lost, _ = self._find_lost([name for name in names if name.root in same])  # it may be what was there earlier
+        if self._may_replace:
+            purged = {ref for ref, error in receipt.refused.items() if isinstance(error, PurgedHere)}
+            self._older |= {name.ref: value for name, value in lost.others.items() if name.ref in purged}
+        older = {Oid(ref.rpartition("/")[2]) for ref in self._older}
+        rows = [row for row in rows if row.root not in older or row.status != "unacceptable"]
+        self.fetched += rows
+        return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+
+    def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
+        """Ask the remote what it lacks of what it had; return that, and why what is gone is not sent again, by root."""
+        if not names:
+            return NOTHING_LOST, {}
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            lost = find_lost(self._repository, self._remote.name, names, transport)
+        self._older = {ref: oid for ref, oid in self._older.items() if ref not in {name.ref for name in names}}
+        self._older |= {name.ref: value for name, value in lost.older.items()}
+        if self._force:
+            forget_lost(self._repository, self._remote.name, lost)
+            self._purged.refresh()
+            return lost, {}
+        self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
+        return lost, {name.root: GONE for name in lost.gone}
+
+    def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
+        """Push each conversation once, and return those that the remote has moved."""
+        cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
+        with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
+            tips = read_all_tips(self._repository)
+            self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
+            for number, conversation in enumerate(waiting):
+                self._connection.report("searching for secrets", number, len(waiting))
+                planned = self._plan(conversation, objects, tips.get(conversation, {}))
+                if planned is not None:
+                    update = self._write_update(planned, objects)
+                    cleared[update.ref] = (planned, update)
+        self._searched.keep()
+        if not cleared:
+            return []
+        moved: list[_Planned] = []
+        purged: list[_Planned] = []  # those of them that were purged here, which nothing is fetched for
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
+            transport = self._connection.open(quarantine, self._remote.address)
+            for statuses in send(transport, [update for _, update in cleared.values()]):
+                taken = [status.update for status in statuses if status.reason is None]
+                self._remember({update: cleared[update.ref][0].outgoing.previous_oid for update in taken})
+                for status in statuses:
+                    each = cleared[status.update.ref][0]
+                    if status.reason is not None and status.moved:
+                        (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
+                        self._note(each.outgoing, "refused", status.reason)
+                    elif status.reason is not None:
+                        self._note(each.outgoing, "refused", status.reason)
+                    elif status.had_it:
+                        self._note(each.outgoing, "unchanged")
+                    else:
+                        self._note(each.outgoing, "new" if status.update.old is None else "updated")
+        return [*moved, *self._keep_restored(purged)]
+
+    def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
+        """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
+        lost, _ = self._find_lost([each.outgoing.name for each in moved])
+        for each in moved:
+            if each.outgoing.name in lost.gone or each.outgoing.name in lost.older:
+                yield each
+            else:
+                self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
+
+    def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
+        """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
+        outgoing = plan_push(
+            self._repository,
+            self._remote.name,
+            conversation,
+            objects,
+            force=self._force,
+            local=local,
+            open_tips=self._open_tips,
+            find_ref=self._find_ref,
+        )
+        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
+        refusal = self._purged.find_refusal(outgoing)
+        if refusal is not None:
+            self._note(outgoing, "refused", refusal)
+            return None
+        if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
+            self._note(outgoing, "unchanged")
+            self._unsent[outgoing.name] = outgoing
+            return None
+        try:
+            cleared = clear_for_push(
+                self._repository, objects, outgoing, self._new_gate(), reader=self._reader, before=self._searched
+            )
+            return _Planned(outgoing._replace(new=()), cleared)
+        except SecretsFound as error:
+            self.has_found_secrets = True
+            self._note(outgoing, "refused", error.message)
+            return None
+
+    def _note(self, outgoing: Outgoing, status: PushedStatus, reason: str | None = None) -> None:
+        self._rows[outgoing.conversation] = PushedConversation(
+            outgoing.conversation,
+            outgoing.name.root,
+            status,
+            len(outgoing.manifest.branches),
+            outgoing.new_messages if status in {"new", "updated"} else 0,
+            outgoing.diverged,
+            reason,
+            outgoing.held_back,
+            outgoing.behind,
+        )
+
+    def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
+        outgoing = planned.outgoing
+        before = self._value_there(outgoing)
+        if not outgoing.is_new and outgoing.previous_oid is not None:  # only what was purged is new
+            return RefUpdate(outgoing.name.ref, before, outgoing.previous_oid)
+        return RefUpdate(outgoing.name.ref, before, outgoing.write(objects, planned.cleared))
+
+    def _value_there(self, outgoing: Outgoing) -> Oid | None:
+        ref = outgoing.name.ref
+        return self._older.get(ref) or self._purged.find_value(ref) or outgoing.previous_oid
+
+    def finish(self, *, purged: bool) -> tuple[Note, ...]:
+        """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
+        done: tuple[Note, ...] = ()
+        if self._purged.is_needed(deletes=purged):
+            with quarantine_of(self._repository) as quarantine:
+                done = self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+        return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
+
+    def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
+        """Record what the remote has confirmed, with what was known of it before."""
+        if not updates:
+            return
+        if any(update.old is not None for update in updates):  # the remote is the one that is known
+            self._unsent = {name: each for name, each in self._unsent.items() if self._purged.may_return(name.ref)}
+        with exclusive_write(self._repository):
+            tx = RefTransaction(self._repository)
+            for update, before in updates.items():
+                ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
+                if self._repository.find_ref(ref) == before:  # else another process has seen it since
+                    tx.move_ref(ref, before, update.new)
+            self._purged.forget(update.ref for update in updates)
+            sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
+            forget_gone(self._repository, self._remote.name, sent)
+            forget_deleted(self._repository, self._of.family, sent)
+            if tx:
+                tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")

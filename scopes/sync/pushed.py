@@ -1,0 +1,112 @@
+"""What a push came to: a row for each conversation, and the notes about what a push leaves as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.result import Note, Result, plural
+from scopes.sync.accept import FetchedConversation
+from scopes.sync.fetch import describe_changes
+from scopes.sync.outgoing import note_held
+from scopes.sync.remotes import Remote
+from scopes.sync.source_push import PushedSources
+
+_CHANGED: Final = frozenset({"created", "moved", "grown"})
+PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
+
+
+class PushedConversation(NamedTuple):
+    """What became of a conversation.
+
+    status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
+    messages: how many were sent
+    diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    behind: branches that have newer messages on the remote, such as after a rewind
+    held_back: how many messages were not sent, because their session may still grow
+    """
+
+    conversation: ConversationId
+    root: Oid
+    status: PushedStatus
+    branches: int
+    messages: int = 0
+    diverged: tuple[BranchName, ...] = ()
+    reason: str | None = None
+    held_back: int = 0
+    behind: tuple[BranchName, ...] = ()
+
+    @property
+    def is_shown(self) -> bool:
+        """Return True if there is something to say about it."""
+        return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pushed(Result):
+    """What a push sent, or with `dry_run` would send.
+
+    `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
+    files.
+    """
+
+    remote: str
+    address: str
+    conversations: tuple[PushedConversation, ...]
+    unchanged: int
+    dry_run: bool = False
+    sources: tuple[PushedSources, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 if something was not taken by the remote."""
+        refused = (each.status == "refused" for each in self.sources)
+        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) or any(refused) else 0
+
+
+def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
+    """Return a note about messages that were not sent, because their session may still grow."""
+    first = next((row.conversation for row in rows if row.held_back), "CONV")
+    hint = f"push it now: scopes push {first} --include-open{option}"
+    return note_held(((row.conversation, row.held_back) for row in rows), hint)
+
+
+def note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
+    """Yield what a push has changed here, because the remote had moved."""
+    for row in rows:
+        changed = [f"{each.local} {each.state}" for each in row.branches if each.state in _CHANGED and each.local]
+        changed += ["metadata changed"] if row.metadata else []
+        if changed and row.conversation is not None:
+            text = f"{remote.name} had moved, so {row.conversation} was fetched first: {', '.join(changed)}"
+            yield Note(text, "take it back here: scopes undo")
+    yield from describe_changes(rows, remote)
+
+
+def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
+    """Return a note about branches that have newer messages on the remote."""
+    behind = [f"{row.conversation}/{name}" for row in rows for name in row.behind]
+    if not behind:
+        return ()
+    number = len(behind)
+    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
+    conversation, _, branch = behind[0].partition("/")
+    get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
+    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
+    return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+
+
+def note_diverged(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
+    """Return a note about branches that have other messages on the remote."""
+    diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
+    if not diverged:
+        return ()
+    number = len(diverged)
+    text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
+    return (
+        Note(
+            f"{text}: {', '.join(diverged[:5])}",
+            f"get them: scopes pull{option}; or leave them out there: scopes push CONV --force{option}",
+        ),
+    )
