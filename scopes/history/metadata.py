@@ -100,6 +100,13 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     )
 
 
+def read_title(repository: Repository, conversation: ConversationId) -> str | None:
+    """Read only the title of a conversation; raises as `read_metadata_at` does."""
+    value = repository.find_ref(refs.meta_ref(conversation))
+    title = None if value is None else find_blob(repository, read_commit_stub(repository, Oid(value)).tree, TITLE)
+    return None if title is None else decode_line(title)
+
+
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
     """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
     tree = read_commit_stub(objects, commit).tree

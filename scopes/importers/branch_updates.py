@@ -110,6 +110,12 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
             _keep_abandoned(updates, lost, session)
 
 
+def complete_branches(updates: BranchUpdates) -> None:
+    """Give a new conversation a main branch if it has none; nothing changes its branches after that."""
+    if updates.new and MAIN not in updates.tips:
+        updates.transaction.create_branch(MAIN, updates.root)
+
+
 def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> Transaction:
     """Return the transaction of a conversation with its metadata and active branch; it is not committed.
 
@@ -117,8 +123,6 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
     """
     transaction = updates.transaction
     if updates.new:
-        if MAIN not in updates.tips:
-            transaction.create_branch(MAIN, updates.root)
         updates.entries[MAIN] = BranchEntry(fork=updates.root, created=updates.created)
         transaction.activate(updates.active or MAIN)
     for name, entry in updates.entries.items():

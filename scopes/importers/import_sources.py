@@ -20,7 +20,7 @@ from scopes.history.sources import SOURCES
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join
-from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
+from scopes.importers.branch_updates import BranchUpdates, begin_updates, complete_branches, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
@@ -47,13 +47,13 @@ from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.loading import load
-from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
 from scopes.store.refs import HEADS, SOURCE_PATHS
+from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -191,11 +191,11 @@ def _import_queue(
                     repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
                     index_directory=index_directory, feed=feed,
                 )  # fmt: skip
-            result = None
+            if feed is not None:
+                feed.insert_all()
             with begin_to_keep(run, index_directory) as wait_until_kept:
                 with exclusive_write(repository):
-                    if not run.is_overtaken():
-                        result = _update_refs(run, skipped, options, notes, remember)
+                    result = _update_refs(run, skipped, options, notes, remember)
                 if result is not None:
                     wait_until_kept()
                     keep_rest(repository, result, index_directory)
@@ -234,10 +234,11 @@ def collect_changes(
 ) -> tuple[dict[ConversationId, ImportTarget], RefTransaction]:
     """Return the conversations to update, and a transaction with all ref changes.
 
-    Deleted conversations are left out without `again`.
+    Deleted conversations are left out without `again`. The index is completed for the branches meanwhile.
     """
     tx = RefTransaction(run.repository)
     updated: dict[ConversationId, ImportTarget] = {}
+    collected: list[BranchUpdates] = []
     unnumbered = {target.root for target in run.targets if target.conversation is None}
     for conversation, target in number_conversations(run).items():
         new = target.root in unnumbered
@@ -252,9 +253,13 @@ def collect_changes(
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.has_given_title = bool(title)
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
-        tx.include(finish(run.repository, objects, updates))
+        collected.append(updates)
         run.notes += updates.notes
         updated[conversation] = target
+    if run.feed is not None:
+        run.feed.expect(_branches_after(run.repository, collected))
+    for updates in collected:
+        tx.include(finish(run.repository, objects, updates))
     if updated:
         tx.include(run.records)
     return updated, tx
@@ -294,27 +299,28 @@ def _import_all(
         _BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
     """
     sizes = [queued.source.size for queued in queue]
-    queue = name_streams(repository, objects, queue, formats)
-    sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
-    keys = [source_key_of(queued.session) for queued in queue]
-    targets = ImportTargets(repository, objects, keys, formats, index_directory)
-    run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
-    run.purged = read_purged(repository)
-    run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
-    broken: dict[int, Skipped] = {}
-    for position, queued in enumerate(queue):
-        try:
-            queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
-        except (CannotImport, OSError) as error:
-            broken[position] = skip_broken(queued, error)
-    positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
-    queue = find_joins(repository, objects, targets, queue, join=options.join)
-    queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
-    groups = number_groups(
-        [queued.session for queued in queue],
-        targets.roots_of,
-        {source_key_of(queued.session): queued.joined for queued in queue if queued.joined is not None},
-    )
+    with refs_listed_once(repository):
+        queue = name_streams(repository, objects, queue, formats)
+        sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
+        keys = [source_key_of(queued.session) for queued in queue]
+        targets = ImportTargets(repository, objects, keys, formats, index_directory)
+        run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
+        run.purged = read_purged(repository)
+        run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
+        broken: dict[int, Skipped] = {}
+        for position, queued in enumerate(queue):
+            try:
+                queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
+            except (CannotImport, OSError) as error:
+                broken[position] = skip_broken(queued, error)
+        positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
+        queue = find_joins(repository, objects, targets, queue, join=options.join)
+        queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
+        groups = number_groups(
+            [queued.session for queued in queue],
+            targets.roots_of,
+            {source_key_of(queued.session): queued.joined for queued in queue if queued.joined is not None},
+        )
     readable = [
         replace(queued, group=group)
         for queued, group in zip(queue, groups, strict=True)
@@ -347,22 +353,26 @@ def _update_refs(
     options: ImportOptions,
     notes: Sequence[Note | GroupedNote],
     remember: Remember | None,
-) -> Imported:
-    """Move the refs and record the operation. Needs the exclusive lock."""
+) -> Imported | None:
+    """Move the refs and record the operation; return None if the run was overtaken. Needs the exclusive lock."""
     sessions = sum(len(target.sessions) for target in run.targets)
     one_each = sessions == sum(source.new for source in run.sources)
     is_repeatable = run.is_repeatable and one_each and all(map(_is_new_or_unchanged, run.targets))
-    with bulk_objects(run.repository) as objects:
-        conversations, tx = collect_changes(run, objects, options.title)
-        _keep_paths(run, objects, tx)
+    with refs_listed_once(run.repository):
+        if run.is_overtaken():
+            return None
+        with bulk_objects(run.repository) as objects:
+            conversations, tx = collect_changes(run, objects, options.title)
+            _keep_paths(run, objects, tx)
     operation = None
     changes = tx.list_changes()
     changed = list_changed(run, conversations, changes)
     if changes:
-        if run.feed is not None:
-            run.feed.expect(_branches_after(run.repository, changes))
         operation = tx.commit("import", summarize(conversations, changed)).id
-    result = build_result(run, conversations, skipped, operation, changed=changed)
+        if run.feed is not None:
+            run.feed.publish()
+    with refs_listed_once(run.repository):
+        result = build_result(run, conversations, skipped, operation, changed=changed)
     all_changed = operation is not None and len(conversations) == len(list(run.targets))
     if remember is not None and is_repeatable and all_changed:
         copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
@@ -382,10 +392,12 @@ def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
         tx.move_ref(SOURCE_PATHS, previous, new)
 
 
-def _branches_after(repository: Repository, changes: Sequence[RefChange]) -> dict[str, str]:
-    """Return all branch refs as they are after these changes."""
+def _branches_after(repository: Repository, collected: Sequence[BranchUpdates]) -> dict[str, str]:
+    """Return all branch refs as they are after these updates."""
     branches: dict[str, str | None] = {**repository.list_refs(HEADS)}
-    branches |= {change.ref: change.new for change in changes if change.ref.startswith(HEADS)}
+    for updates in collected:
+        changes = updates.transaction.list_changes()
+        branches |= {change.ref: change.new for change in changes if change.ref.startswith(HEADS)}
     return {ref: oid for ref, oid in sorted(branches.items()) if oid is not None}
 
 
@@ -398,6 +410,7 @@ def _update_branches(run: ImportRun, conversation: ConversationId, target: Impor
     updates = begin_updates(run.repository, target, conversation, new=new)
     for session in target.sessions:
         update_branches(run.repository, updates, session)
+    complete_branches(updates)
     return updates
 
 

@@ -42,7 +42,8 @@ from scopes.store.refs import HEADS
 from scopes.store.repository import Objects, Repository
 
 Entry: TypeAlias = tuple[Oid, tuple[Oid, ...], tuple[Any, ...] | None]  # the fields of an IndexDocument
-Message: TypeAlias = "list[Entry] | dict[str, str] | None"  # commits; all branches after the import; the end
+Message: TypeAlias = "list[Entry] | dict[str, str] | None"
+"""Commits, none if they were all; all branches after the import; None when the refs have moved."""
 
 _INDEX_SHARE: Final = 8  # the old index is copied: it may have so many bytes for each byte of the sources
 _BATCH_CHARACTERS: Final = 1 << 16
@@ -67,6 +68,7 @@ class IndexFeed:
         self._roots: set[Oid] = set()
         self._documents: WrittenDocuments | None = None
         self._is_broken = False
+        self._is_ended = False
 
     def add(self, objects: Objects, oid: Oid, parent: Oid, message: StoredMessage, *, time: int, root: Oid) -> None:
         """Add a message that was just written as a commit with one parent and a time.
@@ -92,15 +94,25 @@ class IndexFeed:
             self._send(self._batch)
         self._batch, self._characters = [], 0
 
+    def insert_all(self) -> None:
+        """Let the process insert the rows that wait for others: the last commit of the import has been sent."""
+        self.flush()
+        self._send([])
+
     def expect(self, branches: Mapping[str, str]) -> None:
         """Let the index be completed for these branch refs, which the store is about to have."""
-        self.flush()
         self._send({**branches})
 
-    def finish(self) -> Note | None:
-        """Put the index in place, with all branches of the store; return a note if that failed."""
+    def publish(self) -> None:
+        """Let the process put the index in place, with all branches of the store."""
         self.flush()
         self._send(None)
+        self._is_ended = True
+
+    def finish(self) -> Note | None:
+        """Wait until the index is in place; return a note if that failed."""
+        if not self._is_ended:
+            self.publish()
         data = b""
         while block := os.read(self._result, _RESULT_BYTES):
             data += block
@@ -205,7 +217,7 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
     messages = _read_messages(entries)
     prompts = WrittenPrompts()
     first = next(messages, None)
-    if not isinstance(first, list):  # an import without news copies no index
+    if not first or not isinstance(first, list):  # an import without news copies no index
         return None
     try:
         with staged_index(directory, repository, describe_from(repository)) as staged:
@@ -217,6 +229,8 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
                     break
                 if isinstance(message, list):
                     _add_all(staged, prompts, message)
+                    if not message:
+                        staged.flush()
                 else:
                     staged.complete(repository, message)
                     with suppress(sqlite3.Error, OSError, ScopesError):

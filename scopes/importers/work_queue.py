@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from scopes import fast_json
 from scopes.clock import parse_time
@@ -100,8 +101,7 @@ def check_any(sources: Sequence[Source], formats: Sequence[Format]) -> None:
     Raises:
         CannotImport, Inaccessible: none of the sources can be opened.
     """
-    sources = expand_sources(sources, [])
-    for source in sources:
+    for source in chain.from_iterable(expand_sources([source], []) for source in sources):  # only as far as needed
         with suppress(CannotImport, OSError), name_source(source):
             if read_session_with_messages(choose_format(formats, source), source) is not None:
                 return

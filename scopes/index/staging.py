@@ -66,6 +66,10 @@ class StagedIndex:
             self._repeated.add(document.id)  # their order depends on the processes of the import
         self._writer.add_document(oid, parents, document)
 
+    def flush(self) -> None:
+        """Insert the rows that wait for others, so that `complete` need not."""
+        self._writer.flush()
+
     def complete(self, repository: Repository, branches: Mapping[str, str]) -> None:
         """Update the index for these branch refs, which the store has or is about to have; add no commits after that.
 

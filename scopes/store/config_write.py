@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from scopes.errors import Inaccessible
+from scopes.loading import load
 from scopes.store.error_translation import is_locked, refusal
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
-from scopes.store.recovery import remove_orphans
 
 
 def read_setting(files: pygit2.Config, key: str) -> str | None:
@@ -34,7 +34,7 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
         except (pygit2.GitError, OSError, ValueError) as error:
             if not (may_retry and is_locked(error)):
                 raise refusal(f"write the setting {key}", os.path.dirname(path), error, writing=True) from error
-            remove_orphans([f"{path}.lock"])
+            load("scopes.store.recovery:remove_orphans")([f"{path}.lock"])
         else:
             break
     _sync(path, key)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scopes.store.chunk_blobs import FirstBlobs
     from scopes.store.commit_chunks import CommitChunks
     from scopes.store.commit_graph import CommitGraph
+    from scopes.store.listed_refs import ListedRefs
     from scopes.store.packs.reader import PackReader
     from scopes.store.packs.sizes import PackSizes
 
@@ -106,7 +107,7 @@ class Repository:
         self._unpacked: set[str] = set()
         self._unpacked_since: tuple[int, int, int] | None = None
         self._last_stamp: _Stamp | None = None
-        self._past: Mapping[str, str] | None = None
+        self.listed: ListedRefs | None = None  # answers in place of the files
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.
@@ -141,7 +142,7 @@ class Repository:
             TooNew: the format of the store is newer than this version of scopes.
             Refused: the repository shows an earlier state.
         """
-        if self._past is not None:
+        if self.is_past:
             raise Refused(
                 "an earlier state of the store can only be read",
                 hint="leave out --at-operation; to go back to that state: scopes undo",
@@ -271,17 +272,17 @@ class Repository:
 
     def override_refs(self, values: Mapping[str, str]) -> None:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
-        self._past = values
+        self.listed = load("scopes.store.listed_refs:ListedRefs")(values, is_past=True)
 
     @property
     def is_past(self) -> bool:
         """Whether the repository shows an earlier state of the store."""
-        return self._past is not None
+        return self.listed is not None and self.listed.is_past
 
     def find_ref(self, name: str) -> str | None:
         """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist."""
-        if self._past is not None:
-            return self._past.get(name)
+        if self.listed is not None:
+            return self.listed.find(name)
         value, pending = self._read_consistently(lambda: self.raw_ref(name))
         return pending.get(name, value)
 
@@ -293,7 +294,7 @@ class Repository:
             target = (value or "").removeprefix(refs.SYMBOLIC)
             return value, find(target) if target.startswith(refs.HEADS) else None
 
-        if self._past is None:
+        if self.listed is None:
             found, pending = self._read_consistently(lambda: follow(self.raw_ref))
             if not pending:
                 return found
@@ -301,15 +302,15 @@ class Repository:
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
-        if self._past is not None:
-            return {name: value for name, value in self._past.items() if name.startswith(prefixes or ("refs/",))}
+        if self.listed is not None:
+            return self.listed.list_refs(prefixes)
         values, pending = self._read_consistently(lambda: self._raw_refs(prefixes))
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
 
     def list_ref_names(self, *prefixes: str) -> set[str]:
         """Return the names of all refs with one of the prefixes; unlike `list_refs`, also of damaged refs."""
-        if self._past is not None:
+        if self.is_past:
             return {*self.list_refs(*prefixes)}
         names, pending = self._read_consistently(lambda: self._raw_ref_names(prefixes))
         names.update(name for name in pending if name.startswith(prefixes))
@@ -320,7 +321,7 @@ class Repository:
 
         They agree unless an operation is pending.
         """
-        if self._past is not None:
+        if self.is_past:
             past = self.list_refs(*prefixes)
             return RefFiles({**past}, b""), past
         files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
@@ -331,14 +332,12 @@ class Repository:
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation.
 
-        A loose ref is read without libgit2, which takes four times as long.
-
         Raises:
             Corrupt: the ref is damaged, or one of its files is not a regular file.
         """
-        if self._past is not None:
-            return self._past.get(name)
-        if _PLAIN_REF.fullmatch(name) and "/." not in name:
+        if self.listed is not None and self.listed.is_past:
+            return self.listed.find(name)
+        if _PLAIN_REF.fullmatch(name) and "/." not in name:  # without libgit2, which takes four times as long
             try:
                 loose = read_loose_ref(self.path, name)
                 if loose is not None or self._is_known_unpacked(name):

@@ -26,7 +26,7 @@ def measure(work: Workspace) -> Iterator[Row]:
         amount = work.amount(messages)
         tip = open_store(store, FULL).find_ref(_REF) or ""
         yield row_against_git(
-            work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0
+            work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.5
         )
         bare = "  libgit2 alone reading these"
         yield row_against_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
@@ -35,7 +35,7 @@ def measure(work: Workspace) -> Iterator[Row]:
         )
         first = lambda s=store: (shutil.rmtree(f"{s}-index", ignore_errors=True), read_show(s))  # noqa: E731
         yield row_against_git(work, f"show of {amount:,}, the first time", first, store, commits)
-        yield row_against_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
+        yield row_against_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.2)
         yield row_against_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
     yield _last(work)
 

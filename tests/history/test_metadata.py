@@ -17,6 +17,7 @@ from scopes.history.metadata import (
     list_hidden,
     read_metadata,
     read_metadata_at,
+    read_title,
     tag_change,
     title_change,
     write_metadata,
@@ -66,6 +67,14 @@ def test_every_change_is_a_commit_on_the_one_before(repository):
 @pytest.mark.parametrize("title", ["Login", "two\nlines", " blanks ", "日本", "", "x" * 5000])
 def test_a_title_is_read_back(repository, title):
     assert written(repository, title_change(title)).title == title
+
+
+def test_the_title_alone_is_read_without_the_rest(repository):
+    name = new(repository).id
+    assert read_title(repository, name) is None
+    rename_title(repository, name, "Fix the login")
+    assert read_title(repository, name) == read_metadata(repository, name).title == "Fix the login"
+    assert read_title(repository, "conv-999") is None
 
 
 def test_a_lone_surrogate_in_a_title_becomes_a_question_mark(repository):

@@ -498,16 +498,55 @@ def test_the_messages_of_several_processes_do_not_mix():
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_index_is_completed_before_the_operation_and_published_before_its_result(
+    tmp_path, directory, monkeypatch, workers
+):
+    """What can be done while the refs move is not left for the end."""
+    steps = tmp_path / "steps"
+
+    def traced(owner, name):
+        original = getattr(owner, name)
+
+        def step(*arguments, **options):
+            with open(steps, "a") as file:
+                file.write(f"{name}\n")
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, step)
+
+    traced(index_feed.IndexFeed, "insert_all")
+    traced(index_feed.IndexFeed, "expect")
+    traced(import_sources, "finish")  # the metadata of a conversation
+    traced(index_feed.IndexFeed, "publish")
+    traced(import_sources, "build_result")
+    import_demo(new_store(tmp_path, workers), sessions(tmp_path, 5, range(3)), directory)
+    assert steps.read_text().split() == ["insert_all", "expect", *["finish"] * 3, "publish", "build_result"]
+
+
+def test_no_rows_wait_when_the_index_is_completed(tmp_path, directory, monkeypatch):
+    found = tmp_path / "waiting"
+    original = staging.StagedIndex.complete
+
+    def complete(staged, *arguments):
+        found.write_text(str(len(staged._writer._waiting.commits)))
+        original(staged, *arguments)
+
+    monkeypatch.setattr(staging.StagedIndex, "complete", complete)
+    import_demo(new_store(tmp_path, 2), sessions(tmp_path, 5), directory)
+    assert found.read_text() == "0"
+
+
 def test_branches_that_move_after_the_import_was_written_are_in_the_index_too(tmp_path, directory, monkeypatch):
-    """The index is completed for the branches of the operation while the refs move; another process may append then."""
+    """The index is completed for the branches of the operation before they move; another process may append after."""
     repository = new_store(tmp_path, 2)
-    original = index_feed.IndexFeed.finish
+    original = staging.StagedIndex.publish
 
-    def finish(feed):
+    def publish(staged, store):
         append(open_store(repository), "conv-001", plain_message("carol", "written meanwhile"))
-        return original(feed)
+        original(staged, store)
 
-    monkeypatch.setattr(index_feed.IndexFeed, "finish", finish)
+    monkeypatch.setattr(staging.StagedIndex, "publish", publish)
     result = import_demo(repository, sessions(tmp_path, 5), directory)
     assert result.notes == ()
     assert status_and_notes(repository, directory)[0].state == "fresh"

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, ScopesError
 from scopes.importers import import_sources as import_module
 from scopes.importers import shared_prefix, worker_pool
 from scopes.importers.beginning import Beginning, can_join, read_beginning
 from scopes.importers.formats.base import Source
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.open_source import OpenedSource, open_each
-from scopes.importers.work_queue import open_sources
+from scopes.importers.work_queue import check_any, open_sources
 from scopes.store.config import Setting
 from scopes.store.projects import Project
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
@@ -176,3 +176,20 @@ def test_beginnings_are_forgotten_when_the_joins_are_known(tmp_path, store, monk
     )
     import_sources(store, write_sessions(tmp_path, 3), [DemoFormat()])
     assert [queued.beginning for queued in queues[0]] == [None, None, None]
+
+
+def test_the_check_before_a_store_is_made_opens_no_source_after_the_first_good_one(tmp_path):
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    good = [write_transcript(tmp_path / f"s{n}.jsonl", *session_records(f"s{n}", "one two")) for n in range(3)]
+    for each in good[1:]:
+        os.unlink(each.path)  # to open it would fail
+    counting = CountingFormat()
+    check_any([Source(str(empty), 0), *good], (counting,))
+    assert counting.reads == ["s0.jsonl"]
+
+
+def test_the_check_before_a_store_is_made_reports_that_no_source_can_be_opened(tmp_path):
+    missing = Source(str(tmp_path / "missing.jsonl"), 10, named=True)
+    with pytest.raises(ScopesError, match=r"missing\.jsonl"):
+        check_any([missing], (DemoFormat(),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -67,6 +68,30 @@ def test_beginnings_that_a_limit_may_have_cut_are_not_overlooked_in_plain_texts(
             text = json.dumps({"title": FORMS[form](secret[:-3])}).encode()
             assert prefilter.may_hold_beginning(text), kind
     assert not prefilter.may_hold_beginning(json.dumps({"title": "an ordinary title"}).encode())
+
+
+PIECES = [
+    "sk-", "AKIA", "eyJ", ":AA", "SK", "Bearer", "basic", "PRIVATE KEY", "-----BEGIN ", "-----BEGIN RSA ", "token", "Password", "key", '"', "'",
+    " ", "\t", "\n", "\\n", "=", ": ", "abc", "XyZ123", "abcdefghij", "é", "\u2028", "{", "}",
+]  # fmt: skip
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_without_re2_a_beginning_is_found_where_its_pattern_matches(text):
+    """No text is searched for the whole pattern, which takes long; the parts say the same."""
+    pattern = re.compile(prefilter._BEGINNING.encode())
+    for data in (text.encode(), json.dumps(text).encode()):
+        assert (prefilter._by_re().beginning(data) is not None) == (pattern.search(data) is not None)
+
+
+def test_a_beginning_of_six_characters_counts_and_a_shorter_one_does_not():
+    pattern = re.compile(prefilter._BEGINNING.encode())
+    for prefix in prefilter._PREFIXES:
+        long, short = b"it was " + prefix + b"a1b2c3, then", b"it was " + prefix + b'a1b" then'
+        assert prefilter.may_hold_beginning(long), prefix
+        assert prefilter.may_hold_beginning(short) == (pattern.search(short) is not None), prefix
+    assert not prefilter.may_hold_beginning(b'it was AKIAa1b" then')
 
 
 def test_what_is_missed_is_suspicious_to_no_engine():

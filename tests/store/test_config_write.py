@@ -49,7 +49,7 @@ def test_the_lock_file_of_a_dead_writer_is_removed(repository, monkeypatch):
 def test_a_file_locked_by_a_living_writer_is_busy_and_unchanged(repository, monkeypatch):
     before = read_bytes(path_of(repository))
     write_bytes(path_of(repository) + ".lock", b"")
-    monkeypatch.setattr(config_write, "remove_orphans", lambda paths: [])
+    monkeypatch.setattr(recovery, "remove_orphans", lambda paths: [])
     with pytest.raises(Busy, match=r"cannot write the setting scopes\.author"):
         write(repository, "carol")
     assert read_bytes(path_of(repository)) == before
