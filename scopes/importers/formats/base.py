@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport, Invalid
-from scopes.hosts.agents import Agent
+from scopes.hosts.agents import Agent, config_directory
 from scopes.importers.formats.compressed import SUFFIX, open_plain
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_descriptor
@@ -56,14 +57,25 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StandardFolders:
-    """Where an agent keeps its transcripts: `folders` below its configuration directory.
+    """Where an agent keeps its transcripts: `folders` below its configuration directory, files or folders.
 
     find_session: returns the file of a session in one of the folders, by the agent's id of it
+    variable: moves the transcripts alone, to `folders`, or to the directory itself with `is_top`
     """
 
     agent: Agent
     folders: tuple[str, ...]
     find_session: Callable[[str, str], str | None]
+    variable: str | None = None
+    is_top: bool = False
+
+    def paths(self, environ: Mapping[str, str], home: str, platform: str = sys.platform) -> list[str]:
+        """Return the folders on an operating system, whether they exist or not."""
+        moved = environ.get(self.variable, "") if self.variable is not None else ""
+        if moved and self.is_top:
+            return [moved]
+        top = moved or config_directory(self.agent, environ, home, platform)
+        return [os.path.join(top, name) for name in self.folders]
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class Pi:
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = StandardFolders(AGENTS[NAME], ("sessions",), _find_session)
+    standard_folders = StandardFolders(AGENTS[NAME], ("sessions",), _find_session, "PI_CODING_AGENT_SESSION_DIR", True)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

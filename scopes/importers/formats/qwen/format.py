@@ -33,7 +33,7 @@ class Qwen:
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), _find_session)
+    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), _find_session, "QWEN_RUNTIME_DIR")
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
