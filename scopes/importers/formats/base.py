@@ -19,6 +19,10 @@ SNIFF_BYTES = 1 << 18
 DATABASE_HEADER = b"SQLite format 3\0"
 _BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
+_CURSOR_TABLES = (  # of the database of each chat, and of that of the editor
+    (b"CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)", b"CREATE TABLE meta ("),
+    (b"CREATE TABLE cursorDiskKV (",),
+)
 _ZIP = b"PK\x03\x04"  # the exports of ChatGPT and Claude.ai come as one
 
 
@@ -166,6 +170,9 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
     if _is_agent_trace(head):
         hint = "put them into .agent-trace/traces.jsonl of the project, where scopes why reads them"
         raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: records of Agent Trace", hint=hint)
+    if any(all(table in head for table in tables) for tables in _CURSOR_TABLES) and head.startswith(DATABASE_HEADER):
+        hint = "its records have no published form; to record chats from now on: scopes hooks install cursor"
+        raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: the store of chats of Cursor", hint=hint)
     known = ", ".join(candidate.name for candidate in formats)
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 
