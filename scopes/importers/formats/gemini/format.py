@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.gemini.document import is_document, walk_document
 from scopes.importers.formats.gemini.project_root import CHATS
 from scopes.importers.formats.gemini.session import AGENT_FIELD, SessionReader, is_header
 from scopes.importers.formats.gemini.stream import NAME, StreamReader, is_event
+from scopes.importers.formats.session_walk import read_beginning, walk_runs
 from scopes.importers.formats.stream_documents import first_records, walk_stream
 
 _MARKS = (b'"projectHash"', b'"session_id"', b'"tool_id"')
@@ -40,8 +41,7 @@ class Gemini:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            beginning = stream.read(min(SNIFF_BYTES, source.size))
+        beginning = read_beginning(source)
         if is_document(beginning):
             yield from walk_document(source)
             return
@@ -54,13 +54,4 @@ class Gemini:
                     session.read(record)
             yield from session.finish()
             return
-        reader = StreamReader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                if record.value is not None and reader.ends_at(record.value):
-                    yield from reader.finish()
-                    reader = StreamReader([record.value])
-                    yield reader.session
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_runs(source, StreamReader(head))

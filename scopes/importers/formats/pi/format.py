@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
@@ -25,7 +25,8 @@ from scopes.importers.formats.run_builder import (
     RunBuilder,
     time_of_milliseconds,
 )
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_runs
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
 
 NAME = "pi"
@@ -68,18 +69,7 @@ class Pi:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending; another header begins another session."""
-        with source.open() as stream:
-            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
-        reader = _Reader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                if record.value is not None and reader.ends_at(record.value):
-                    yield from reader.finish()
-                    reader = _Reader([record.value], is_stream=reader.is_stream)
-                    yield reader.session
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_runs(source, _Reader(first_records(read_beginning(source))))
 
 
 class _Reader:
@@ -110,6 +100,10 @@ class _Reader:
     def ends_at(self, value: Mapping[str, Any]) -> bool:
         """Return True if a record begins another session."""
         return _is_header(value) and value.get("id") != self._id
+
+    def next_run(self, value: dict[str, Any]) -> _Reader:
+        """Return the reader of the session that a record begins."""
+        return _Reader([value], is_stream=self.is_stream)
 
     def read(self, record: Record) -> Iterator[Event]:
         """Read the next record; yield the events that are complete."""

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_parts, read_usage
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_session
+from scopes.importers.formats.stream_documents import digest_of_record, first_records
 from scopes.model.message import Author, Part
 
 NAME = "qwen"
@@ -47,17 +48,11 @@ class Qwen:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+        head = first_records(read_beginning(source))
         if not any(map(_is_linked, head)):
             yield from walk_envelope(source, NAME)
             return
-        reader = _Reader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, _Reader(head))
 
 
 class _Reader:
