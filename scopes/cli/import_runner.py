@@ -19,6 +19,7 @@ from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.found_transcripts import FoundTranscripts, list_transcripts, nothing_found
 from scopes.importers.import_sources import ImportOptions, Remember, import_sources
 from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare_repeated, read_store_state
 from scopes.importers.results import GroupedNote, Imported, Skipped
@@ -122,22 +123,34 @@ def _sources_of_agents(
         invocation.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size}, in {', '.join(folders)}")
         found += sources
     if not found:
-        variables = [known.standard_folders.agent.variable for known in FORMATS if known.standard_folders is not None]
-        hint = f"give a file or a folder, or set {' or '.join(filter(None, variables))}"
         links = find_outside_links([folder for folders in standard.values() for folder in folders])
         if links:
             only = f"{counted(len(links), 'link')} out of them, such as {links[0]}"
             reason = f"no agent has transcripts in its standard folders, only {only}: links are not followed"
             raise NotFound(reason, hint="give the folder that they point to: scopes import FOLDER")
-        raise NotFound("no agent has transcripts in its standard folders", hint=hint)
+        raise nothing_found(FORMATS, invocation.environ, invocation.home)
     return found
 
 
 def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
     try:
         return [replace(source, named=False) for source in find_sources(folder, skipped)]  # it may be one file
-    except (CannotImport, Inaccessible):
+    except Inaccessible as error:  # the folders of other agents are imported
+        skipped.append(Skipped(path=folder, reason=error.message, error=error, noted=True))
         return []
+    except (CannotImport, NotFound):  # it has no transcript, or has just been removed
+        return []
+
+
+def list_found(invocation: Invocation) -> FoundTranscripts:
+    """Return what the agents have in their standard folders, with progress on a terminal.
+
+    Raises:
+        NotFound: no agent has a transcript.
+    """
+    repository = invocation.find_repository(create=True)
+    with progress(invocation.output(), "looking at files") as on_progress:
+        return list_transcripts(repository, FORMATS, invocation.environ, invocation.home, on_progress=on_progress)
 
 
 def import_all(

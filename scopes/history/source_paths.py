@@ -5,7 +5,7 @@ The stored source itself has no path, so that it is the same on every machine an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from scopes.history.sources import SourceRecord, source_key
@@ -14,7 +14,7 @@ from scopes.model import encoding
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit_stub
-from scopes.store.trees import BlobChange, find_blob, update_tree
+from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 SUBJECT = "paths of sources"
 
@@ -34,6 +34,17 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
         case {"path": str(path)}:
             return replace(record, path=path)
     return record
+
+
+def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the key of each source that was imported here, with the path where its file was last."""
+    commit = repository.find_ref(refs.SOURCE_PATHS)
+    if commit is None:
+        return
+    for file, oid in walk_blobs(repository, read_commit_stub(repository, Oid(commit)).tree):
+        match encoding.load(read_blob(repository, oid)):
+            case {"path": str(path)}:
+                yield file.replace("/", ""), path
 
 
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:

@@ -9,8 +9,8 @@ developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gem
 of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
 cursor.com/docs/skills, docs.github.com/copilot/reference/copilot-cli-reference/cli-config-dir-reference (COPILOT_HOME),
 moonshotai.github.io/kimi-code/en/configuration/data-locations (KIMI_CODE_HOME),
-docs.specstory.com/integrations/grok-build (GROK_HOME). The directories of pi, qwen and iflow are not verified: nothing
-is installed there.
+docs.specstory.com/integrations/grok-build (GROK_HOME), docs/configuration/settings.md of Qwen Code (QWEN_HOME), the
+README of pi (PI_CODING_AGENT_DIR), click.get_app_dir (llm). The directory of iflow is not verified.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 _XDG = "XDG_CONFIG_HOME"
-_LLM_DIRECTORY = (  # as the library click finds it
-    "Library/Application Support/io.datasette.llm" if sys.platform == "darwin" else ".config/io.datasette.llm"
+_BASES = (  # the beginnings of directories that variables of the operating system move
+    (".config/", "XDG_CONFIG_HOME"),
+    (".local/share/", "XDG_DATA_HOME"),
+    ("AppData/Roaming/", "APPDATA"),
+    ("AppData/Local/", "LOCALAPPDATA"),
 )
+_MUST_BE_ABSOLUTE = frozenset(variable for _, variable in _BASES)
 
 
 class Agent(NamedTuple):
@@ -36,6 +40,7 @@ class Agent(NamedTuple):
     directory: its configuration, from the home directory
     variable: the environment variable that moves the directory; None if there is none
     below: the end of `directory` that is also below the directory that the variable names
+    elsewhere: the directory on operating systems where it is another one, by `sys.platform`
     others: the names that it has in the Agent Client Protocol, as an author, or in other programs
     """
 
@@ -46,6 +51,17 @@ class Agent(NamedTuple):
     variable: str | None = None
     below: str = ""
     others: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+
+    def directory_on(self, platform: str) -> str:
+        """Return the configuration directory on an operating system, from the home directory."""
+        return self.elsewhere.get(platform, self.directory)
+
+    def variables_on(self, platform: str) -> tuple[str, ...]:
+        """Return the environment variables that move the directory, the strongest first."""
+        directory = self.directory_on(platform)
+        bases = [variable for beginning, variable in _BASES if directory.startswith(beginning)]
+        return tuple(dict.fromkeys(filter(None, [self.variable, *bases])))
 
 
 class UserDirectories(NamedTuple):
@@ -56,6 +72,14 @@ class UserDirectories(NamedTuple):
     environ: Mapping[str, str]
 
 
+_LLM_ELSEWHERE = {  # as the library click finds it
+    "darwin": "Library/Application Support/io.datasette.llm",
+    "win32": "AppData/Roaming/io.datasette.llm",
+}
+_MINI_ELSEWHERE = {  # as the library platformdirs finds it
+    "darwin": "Library/Application Support/mini-swe-agent",
+    "win32": "AppData/Local/mini-swe-agent/mini-swe-agent",
+}
 AGENTS: Mapping[str, Agent] = MappingProxyType(
     {
         agent.name: agent
@@ -68,8 +92,16 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             Agent("cursor", "Cursor", None, ".cursor"),
             Agent("opencode", "OpenCode", "opencode", ".config/opencode", _XDG, "opencode"),
             Agent("pi", "pi", "pi", ".pi/agent", "PI_CODING_AGENT_DIR"),
-            Agent("llm", "llm", "llm", _LLM_DIRECTORY, "LLM_USER_PATH"),
-            Agent("qwen", "Qwen Code", "qwen", ".qwen", others=("qwen-code",)),
+            Agent("llm", "llm", "llm", ".config/io.datasette.llm", "LLM_USER_PATH", elsewhere=_LLM_ELSEWHERE),
+            Agent(
+                "mini-swe-agent",
+                "mini-swe-agent",
+                "mini",
+                ".config/mini-swe-agent",
+                "MSWEA_GLOBAL_CONFIG_DIR",
+                elsewhere=_MINI_ELSEWHERE,
+            ),
+            Agent("qwen", "Qwen Code", "qwen", ".qwen", "QWEN_HOME", others=("qwen-code",)),
             Agent("copilot-cli", "Copilot CLI", "copilot", ".copilot", "COPILOT_HOME"),
             Agent("iflow", "iFlow", "iflow", ".iflow"),
             Agent("kimi", "Kimi Code", "kimi", ".kimi-code", "KIMI_CODE_HOME"),
@@ -99,21 +131,25 @@ def import_hint(name: str) -> str:
     return "import it: scopes import"
 
 
-def moved_directory(agent: Agent, environ: Mapping[str, str]) -> str | None:
+def moved_directory(agent: Agent, environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
     """Return the configuration directory of an agent that a variable names; None if none does.
 
     A relative value of an XDG variable is ignored, as the XDG Base Directory Specification asks.
     """
-    top = environ.get(agent.variable, "") if agent.variable is not None else ""
-    is_xdg = agent.variable is not None and agent.variable.startswith("XDG_")
-    if not top or (is_xdg and not os.path.isabs(top)):
-        return None
-    return os.path.join(top, agent.below) if agent.below else top
+    directory = agent.directory_on(platform)
+    moves = [] if agent.variable is None else [(agent.variable, agent.below)]
+    moves += [(variable, directory[len(start) :]) for start, variable in _BASES if directory.startswith(start)]
+    for variable, below in moves:
+        top = environ.get(variable, "")
+        if top and (os.path.isabs(top) or variable not in _MUST_BE_ABSOLUTE):
+            return os.path.join(top, *below.split("/")) if below else top
+    return None
 
 
-def config_directory(agent: Agent, environ: Mapping[str, str], home: str) -> str:
+def config_directory(agent: Agent, environ: Mapping[str, str], home: str, platform: str = sys.platform) -> str:
     """Return the configuration directory of an agent."""
-    return moved_directory(agent, environ) or os.path.join(home, *agent.directory.split("/"))
+    moved = moved_directory(agent, environ, platform)
+    return moved or os.path.join(home, *agent.directory_on(platform).split("/"))
 
 
 def find_program(program: str, path: str | None) -> str | None:

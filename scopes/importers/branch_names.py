@@ -81,7 +81,8 @@ def _fork_name(imported: ImportedSession, key: str, shared: set[str]) -> BranchN
     first: MessageId = imported.ids[draft]
     if side is not None:
         return _legal_name("subagent", slug(side), first)
-    if imported.ending.active in imported.oids and imported.parents[draft] == imported.ending.active:
+    taken_back = imported.ending.active in imported.oids and imported.parents[draft] == imported.ending.active
+    if taken_back or draft in imported.ending.dropped:
         return BranchName(f"abandoned/{first[:SHORT_ID]}")  # the agent took back all that follows
     return fork_name(first)
 

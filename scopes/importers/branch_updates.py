@@ -34,6 +34,7 @@ class BranchUpdates:
     """The ref changes of one conversation, collected session by session.
 
     new: the conversation does not exist yet
+    directory: where it was started, if its sources do not tell
     has_given_title: the title is one that the user gave, and not that of the source
     tips: its branches, with the changes so far
     moved: commits that branches were moved to
@@ -45,6 +46,7 @@ class BranchUpdates:
     created: str
     new: bool
     title: str | None = None
+    directory: str | None = None
     has_given_title: bool = False
     active: BranchName | None = None
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
@@ -129,6 +131,10 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         transaction.set_branch_entry(name, entry)
     if updates.title is not None and (updates.new or read_metadata(repository, updates.conversation).title is None):
         transaction.set_title(updates.title)
+    if updates.directory is not None and (
+        updates.new or read_metadata(repository, updates.conversation).directory is None
+    ):
+        transaction.set_directory(updates.directory)
     newest = max((read_commit(repository, tip).time for tip in updates.moved), default=seconds_of(updates.created))
     given = {TITLE} if updates.has_given_title else set()
     transaction.write_edits(objects, "import", time=newest, original=transaction.edited_paths - given)

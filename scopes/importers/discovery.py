@@ -13,7 +13,6 @@ from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, BinaryIO
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.hosts.agents import config_directory
 from scopes.importers.expand import RowSource, expand_sources, is_collection, is_collection_with, make_folder_source
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.collection import SEPARATOR
@@ -35,12 +34,16 @@ def find_standard_folders(formats: Sequence[Format], environ: Mapping[str, str],
     """Return the existing standard folders of each agent that has any, by the agent's title."""
     found: dict[str, list[str]] = {}
     for standard in (known.standard_folders for known in formats):
-        if standard is not None:
-            top = config_directory(standard.agent, environ, home)
-            folders = [folder for name in standard.folders if os.path.exists(folder := os.path.join(top, name))]
-            if folders:
-                found[standard.agent.title] = folders
+        folders = [] if standard is None else [path for path in standard.paths(environ, home) if os.path.exists(path)]
+        if standard is not None and folders:
+            found[standard.agent.title] = folders
     return found
+
+
+def list_standard_places(formats: Sequence[Format], environ: Mapping[str, str], home: str) -> list[str]:
+    """Return all standard folders, whether they exist or not."""
+    known = (each.standard_folders for each in formats)
+    return [path for standard in known if standard is not None for path in standard.paths(environ, home)]
 
 
 def find_session_file(
@@ -52,8 +55,7 @@ def find_session_file(
     standard = next((known.standard_folders for known in formats if known.name == agent), None)
     if standard is None:
         return None
-    top = config_directory(standard.agent, environ, home)
-    found = (standard.find_session(os.path.join(top, name), session) for name in standard.folders)
+    found = (standard.find_session(path, session) for path in standard.paths(environ, home))
     return next((path for path in found if path is not None), None)
 
 

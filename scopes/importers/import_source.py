@@ -236,6 +236,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
             contained=contained,
             join=join,
             secrets=frozenset() if imported.secrets is None else imported.secrets.ids(),
+            directory=session.local_directory if match.own else None,
         )
     )
     return imported

@@ -40,6 +40,7 @@ from scopes.importers.rendered_sessions import drop_rendered
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.run_state import ImportRun
+from scopes.importers.session_files import name_session_files
 from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
@@ -253,6 +254,7 @@ def collect_changes(
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.has_given_title = bool(title)
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
+        updates.directory = next(filter(None, (session.directory for session in target.sessions)), None)
         collected.append(updates)
         run.notes += updates.notes
         updated[conversation] = target
@@ -300,6 +302,7 @@ def _import_all(
     """
     sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
+        queue = name_session_files(repository, objects, queue)
         queue = name_streams(repository, objects, queue, formats)
         sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
         keys = [source_key_of(queued.session) for queued in queue]

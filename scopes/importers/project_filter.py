@@ -25,9 +25,9 @@ class ProjectFilter:
         """
         if self.projects is None:
             return queue
-        directories = {queued.session.cwd for queued in queue if queued.session.cwd is not None}
+        directories = {directory for queued in queue if (directory := _directory_of(queued)) is not None}
         ours = {path for path in directories if any(project.contains(path) for project in self.projects)}
-        selected = {queued.session_name for queued in queue if queued.source.named or queued.session.cwd in ours}
+        selected = {queued.session_name for queued in queue if queued.source.named or _directory_of(queued) in ours}
         self.left_out |= {queued.session_name for queued in queue} - selected
         return [queued for queued in queue if queued.session_name in selected]
 
@@ -38,3 +38,7 @@ class ProjectFilter:
             return ()
         sessions = "1 session of another project was" if count == 1 else f"{count} sessions of other projects were"
         return (Note(f"{sessions} left out", hint="import all of them with: --all-projects"),)
+
+
+def _directory_of(queued: QueuedSource) -> str | None:
+    return queued.session.cwd or queued.session.local_directory

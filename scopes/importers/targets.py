@@ -54,6 +54,7 @@ class CommittedSession:
     contained: it is an event stream whose calls are all in the session file
     join: where a new session joined the conversation of one that begins with the same messages
     secrets: the ids of the possible secrets in its new messages
+    directory: its working directory, if only another file of the agent tells it
     """
 
     key: str
@@ -65,6 +66,7 @@ class CommittedSession:
     contained: bool = False
     join: JoinPoint | None = None
     secrets: frozenset[str] = frozenset()
+    directory: str | None = None
 
 
 @dataclass(slots=True)

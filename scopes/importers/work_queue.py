@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import chain
 
 from scopes import fast_json
@@ -23,12 +24,13 @@ from scopes.importers.formats.base import (
     name_source,
     read_session_with_messages,
 )
-from scopes.importers.formats.events import Draft, Event, Session
+from scopes.importers.formats.events import EDITION, FILE, Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.open_source import Opened, open_each
 from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
+_COPY = "copy"
 _MAX_NAMED = 5  # files in one error
 _MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
@@ -187,18 +189,60 @@ def _merge_copies(queue: list[QueuedSource], skipped: list[Skipped]) -> list[Que
         same_session = candidates if len(candidates) == 1 else drop_unreadable(candidates, skipped)
         if not same_session:
             continue
-        same_session.sort(key=lambda queued: (-queued.source.size, queued.source.path))
+        same_session.sort(key=lambda queued: (-edition_of(queued.session), -queued.source.size, queued.source.path))
         longest = same_session[0]
+        others: list[QueuedSource] = []
         for queued in same_session[1:]:
+            if _is_older_edition(queued, longest):
+                reason = f"an older copy of {longest.source.path}, in an earlier layout"
+                skipped.append(Skipped(path=queued.source.path, reason=reason, noted=queued.source.named))
+                continue
             digest = digest_of(queued.source, queued.source.size)
-            if digest == digest_of(longest.source, queued.source.size):
+            is_shorter = queued.source.size <= longest.source.size
+            if is_shorter and digest == digest_of(longest.source, queued.source.size):
                 longest = replace(longest, copies=(*longest.copies, queued.source))
             else:
-                sub_file = f"{queued.session.sub_file or 'copy'}-{digest[:SHORT_ID]}"
-                details = {"line": "copy", **queued.session.details}
-                kept.append(replace(queued, session=replace(queued.session, sub_file=sub_file, details=details)))
-        kept.append(longest)
+                others.append(replace(queued, session=_as_part(queued.session, digest, longest.session)))
+        kept += [*_merge_copies(others, skipped), longest]
     return kept
+
+
+def _as_part(session: Session, digest: str, main: Session) -> Session:
+    """Return the session of a file that differs from the main one of its session."""
+    if session.sub_file is None and session.details.get(FILE) not in {None, main.details.get(FILE)}:
+        return as_other_file(session)
+    sub_file = f"{session.sub_file or _COPY}-{digest[:SHORT_ID]}"
+    return replace(session, sub_file=sub_file, details={"line": _COPY, **session.details})
+
+
+def edition_of(session: Session) -> int:
+    """Return the number of the layout of a session's file."""
+    edition: int = session.details.get(EDITION, 0)
+    return edition
+
+
+def _is_older_edition(queued: QueuedSource, newer: QueuedSource) -> bool:
+    """Return True if a file was written anew in a later layout: that one has all of its messages."""
+    if edition_of(queued.session) == edition_of(newer.session):
+        return False
+    return _message_ids(queued) <= _message_ids(newer)
+
+
+def _message_ids(queued: QueuedSource) -> set[str]:
+    """Return the agent's own ids of the messages of a source."""
+    drafts = (event for event in queued.format.walk_events(queued.source) if isinstance(event, Draft))
+    return {name for draft in drafts for name in draft.native_ids}
+
+
+def name_of_file(file: str) -> str:
+    """Return the sub file of a file of a session that is not the main one, by what the format tells them apart by."""
+    return f"{_COPY}-{sha256(file.encode('utf-8', 'surrogatepass')).hexdigest()[:SHORT_ID]}"
+
+
+def as_other_file(session: Session) -> Session:
+    """Return the session of a file that is not the main one."""
+    details = {"line": _COPY, **session.details}
+    return replace(session, sub_file=name_of_file(session.details[FILE]), details=details)
 
 
 def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:

@@ -58,6 +58,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.facts.list": "facts",
     "scopes.facts.propose": "facts",
     "scopes.facts.run": "facts",
+    "scopes.importers.found_transcripts": "import_export",
     "scopes.importers.import_sample": "import_export",
     "scopes.conversation.init": "store",
     "scopes.conversation.list_cached": "list",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
+from scopes.cli import import_runner
 from scopes.errors import Inaccessible
 from scopes.importers import discovery
 from tests.cli.conversation import Conversation
@@ -242,3 +244,53 @@ def test_no_join_imports_a_copy_as_a_conversation_of_its_own(folder):
     done = run(folder, *copies(), "--no-join")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["conv-001", "conv-002"]
     assert "joined" not in done.stderr
+
+
+def test_list_says_what_there_is_and_imports_nothing(folder):
+    done = run(folder, "--list")
+    assert done.stdout.split("\t")[:4] == ["Claude Code", "1", str(len(RECORD)), "1"]
+    assert not (folder / "store.git").exists()
+    assert run(folder).returncode == 0
+    (found,) = json.loads(run(folder, "--list", "--json").stdout)["agents"]
+    assert (found["agent"], found["files"], found["new"]) == ("Claude Code", 1, 0)
+
+
+def test_list_without_transcripts_is_an_error_with_the_places(tmp_path):
+    done = run(tmp_path, "--list")
+    assert done.returncode == 4
+    assert "these were looked at: ~/.claude/projects" in " ".join(done.stderr.split())
+
+
+def test_list_goes_with_no_other_option(folder):
+    assert "--list cannot be combined" in run(folder, "--list", "--dry-run").stderr
+
+
+def test_a_broken_folder_of_one_agent_does_not_stop_the_others(folder):
+    """The database of OpenCode is damaged, that of llm is none, and the folder of pi is a loop of links."""
+    (folder / ".local/share/opencode").mkdir(parents=True)
+    (folder / ".local/share/opencode/opencode.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    (folder / ".config/io.datasette.llm").mkdir(parents=True)
+    (folder / ".config/io.datasette.llm/logs.db").write_bytes(b"")
+    (folder / ".pi/agent").mkdir(parents=True)
+    (folder / ".pi/agent/sessions").symlink_to(folder / ".pi/agent/sessions")
+    os.mkfifo(folder / ".codex")
+    done = run(folder)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
+    assert "opencode.db" in done.stderr
+
+
+def test_a_folder_that_cannot_be_read_is_skipped_with_its_reason(folder, monkeypatch):
+    (folder / ".codex/sessions").mkdir(parents=True)
+
+    def find(path, skipped=None):
+        if "codex" in path:
+            raise Inaccessible(f"cannot read {path!a}: Permission denied")
+        return discovery.find_sources(path, skipped)
+
+    monkeypatch.setattr(import_runner, "find_sources", find)
+    output = SimpleNamespace(say=lambda _: None)
+    found = import_runner.collect_sources(SimpleNamespace(environ={}, home=str(folder), output=lambda: output), [])
+    assert [os.path.basename(source.path) for source in found.sources] == ["run.jsonl"]
+    assert [(os.path.basename(each.path), each.reason[-17:]) for each in found.skipped] == [
+        ("sessions", "Permission denied")
+    ]

@@ -8,7 +8,6 @@ import os
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.hosts.agents import AGENTS, import_hint
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -150,26 +149,6 @@ def test_standard_folders_follow_the_agents_variables(tmp_path):
         "Claude Code": [str(tmp_path / ".claude" / "projects")],
         "Codex": [str(tmp_path / "elsewhere" / "sessions")],
     }
-
-
-def test_standard_folders_are_known_for_every_agent_that_writes_files(tmp_path):
-    """`import` and `watch` without a path read these; a hint to `scopes import` is true for their agents."""
-    folders = (
-        ".gemini/tmp",
-        ".qwen/projects",
-        ".pi/agent/sessions",
-        ".copilot/session-state",
-        ".iflow/projects",
-        ".kimi-code/sessions",
-        ".grok/sessions",
-        ".local/share/opencode/storage",
-    )
-    for folder in folders:
-        (tmp_path / folder).mkdir(parents=True)
-    found = find_standard_folders(FORMATS, {}, str(tmp_path))
-    assert sorted(found) == ["Copilot CLI", "Gemini CLI", "Grok", "Kimi Code", "OpenCode", "Qwen Code", "iFlow", "pi"]
-    having = {known.name for known in FORMATS if known.standard_folders is not None}
-    assert {name for name in AGENTS if import_hint(name) == "import it: scopes import"} == having
 
 
 def test_the_list_of_prompts_of_gemini_is_no_transcript(tmp_path):

@@ -82,6 +82,7 @@ from scopes.hosts.install_state import InstallState
 from scopes.hosts.mcp_servers import HostConfigured
 from scopes.hosts.mcp_status import McpStatus
 from scopes.hosts.service_units import describe_service
+from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
@@ -151,6 +152,7 @@ from tests.render.with_options import WithOptions
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
 CREATED = "2025-12-31T22:58:00.000Z"
+CHANGED = "2025-12-31T22:58:00Z"
 CONVERSATION = "conv-001"
 SECURITY, RESOLUTION = "analysis/security-review", "analysis/conflict-resolution"
 
@@ -1141,6 +1143,18 @@ SAMPLES = {
         "sources": IMPORTED,
         "sources-report": WithOptions(
             replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
+        ),
+        "list": FoundTranscripts(
+            agents=(
+                FoundAgent(
+                    agent="Claude Code", folders=("/home/carol/.claude/projects",), files=40, size=9_100_000, newest=CHANGED, new=2
+                ),
+                FoundAgent(
+                    agent="Codex", folders=("/home/carol/.codex/sessions", "/srv/archived"), files=3, size=900, newest=CHANGED,
+                    unknown=1, problems=("/srv/archived: cannot be read: Permission denied",),
+                ),
+            ),
+            home="/home/carol",
         ),
         "sources-dry-run": replace(IMPORTED, operation=None, dry_run=True, unchanged=2, skipped=(), notes=()),
     },

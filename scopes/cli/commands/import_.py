@@ -13,6 +13,7 @@ from scopes.cli.import_runner import (
     collect_sources,
     import_made_up_conversation,
     import_or_repeat,
+    list_found,
     note_imported_files,
     refuse_other_options,
     take_spooled,
@@ -50,6 +51,9 @@ def import_(
         bool, usage.Option("--no-join", help="Import copies of other sessions as conversations of their own")
     ] = False,
     report: Annotated[bool, usage.Option("--report", help="Print what every byte of every source became")] = False,
+    list_: Annotated[
+        bool, usage.Option("--list", help="Print which transcripts the agents have, and import nothing")
+    ] = False,
     reread: Annotated[bool, usage.Option("--reread", help="Read all files again, also unchanged ones")] = False,
     sample: Annotated[
         bool, usage.Option("--sample", help="Import a made-up conversation of three agents instead")
@@ -60,7 +64,8 @@ def import_(
 ) -> int:
     """Import transcripts from other tools.
 
-    Without a path, imports the histories that agents keep in their standard directories. The format of a file is found
+    Without a path, imports the histories that agents keep in their standard directories; --list says what is there and
+    what is new, without reading more than the beginning of each file. The format of a file is found
     by its content: see FORMATS in the manual page. What an agent prints when it runs headless and the session file of
     the same run are one conversation, in any order; each call counts once. A record that cannot be read is kept and
     counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
@@ -86,9 +91,14 @@ def import_(
       scopes conv import ~/.local/share/opencode/opencode.db
       scopes conv import --dry-run --since '7 days ago'
       scopes conv import --project ~/work/shop --report
+      scopes conv import --list
       scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj
+    if list_:
+        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
+        refuse_other_options("--list", *others, sample, sample_sessions)
+        return invocation.show(list_found(invocation))
     if sample or sample_sessions:
         others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
         refuse_other_options("--sample" if sample else "--sample-sessions", *others, sample and sample_sessions)

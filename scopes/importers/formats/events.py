@@ -15,6 +15,8 @@ from scopes.model.message import Author, FileTouch, Part
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 RENDERED_FROM = "rendered_from"  # in `details`: format and native id of the session that a rendering was made of
+FILE = "file"  # in `details`: what tells the files of a session apart, of agents that may begin another one of it
+EDITION = "edition"  # in `details`: the number of a file's layout, if an agent writes a session anew in a later one
 STREAM = "stream"  # `details.line` of a session that was read from an event stream, and the sub file of the first one
 EndStatus: TypeAlias = Literal["success", "error", "limit"]
 
@@ -52,6 +54,8 @@ class Session:
     sub_file: id of a file of the session other than the main one, such as a sub-agent's
     base: native id of the session that this one continues or was forked from
     spawned_by: the tool call that started a sub-agent
+    local_directory: the working directory that another file of the agent tells, if this one has none; it goes into the
+        metadata of this machine, and into no commit or id
     details: other facts; the importer reads `end_byte_offset` (bytes of the base that this session includes), `line`
         (branch kind of a sub file; STREAM for an event stream), `agent` (name of a sub-agent) and `forked_from`
         (session of a base that is a sub file)
@@ -65,6 +69,7 @@ class Session:
     title: str | None = None
     base: str | None = None
     spawned_by: Mapping[str, str] | None = None
+    local_directory: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -136,6 +141,7 @@ class Ending:
 
     active: key of the message that the session is at
     open: key of the first message that later records of the source may still change
+    dropped: keys of messages that the agent has taken back, or replaced
     notes: notes for the user
     run_end: how an event stream ends; None if it has no end record
     """
@@ -143,6 +149,7 @@ class Ending:
     active: str | None
     title: str | None = None
     open: str | None = None
+    dropped: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     run_end: RunEnd | None = None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Ending, Event, Session, SessionRecord, Unparsed
@@ -23,6 +23,7 @@ from scopes.importers.formats.json_stream import (
 )
 from scopes.importers.formats.lossless_json import decode, decode_first
 from scopes.importers.formats.openai.message_lists import Element, read_element, skip_comma
+from scopes.importers.formats.session_walk import RecordReader
 
 MAX_MEMBER = 1 << 20  # characters of a member beside the list that are kept
 _NAMING_BYTES = 4096
@@ -79,18 +80,6 @@ class Shape(NamedTuple):
 
 
 ReadSession = Callable[[ObjectList], tuple[Session, Iterator[Event]]]
-
-
-class RecordReader(Protocol):
-    """Turns the records of one object into events, in their order."""
-
-    session: Session
-
-    def read(self, record: Record) -> Iterator[Event]:
-        """Read the next record; yield the events that are complete."""
-
-    def finish(self) -> Iterator[Event]:
-        """Yield the last events and the Ending."""
 
 
 def walk_sessions(source: Source, shape: Shape, name: str, read_session: ReadSession) -> Iterator[Event]:

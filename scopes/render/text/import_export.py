@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
+from scopes.render.relative_time import ago
+from scopes.render.text.install_states import short_path
 from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.commit_notes import TracesNoted
+    from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported
     from scopes.importers.verify_source import SourceVerification
@@ -79,6 +83,39 @@ def render_imported(result: Imported, view: View) -> None:
         _write_totals(result, view)
     if result.unchanged:
         view.aside(f"{counted(result.unchanged, 'conversation')} unchanged")
+
+
+@render_text.register
+def render_found_transcripts(result: FoundTranscripts, view: View) -> None:
+    """Write a row for each agent; on a terminal other files, and how to import, are lines below it."""
+    columns = (
+        Column("Agent", "agent"),
+        Column("Files", align="right"),
+        Column("Size", align="right"),
+        Column("New", align="right"),
+        Column("Newest"),
+        Column("Folder", flexible=True, paths=True),
+    )
+    view.rows(columns, (_found_cells(each, view, result.home) for each in result.agents), title="Transcripts")
+    for each in result.agents:
+        for problem in each.problems:
+            view.aside(f"{each.agent}: {problem}")
+        if each.unknown and view.terminal:
+            view.aside(f"{each.agent}: {counted(each.unknown, 'other file')} of no known format")
+    if view.terminal and any(each.new for each in result.agents):
+        write_hint(view, "import what is new: scopes import")
+
+
+def _found_cells(found: FoundAgent, view: View, home: str) -> tuple[Cell, ...]:
+    newest = found.newest or ""
+    return (
+        found.agent,
+        str(found.files),
+        format_size(found.size) if view.terminal else str(found.size),
+        Span(str(found.new), "good" if found.new else "dim"),
+        ago(newest, now_nanoseconds()) if view.terminal and newest else newest,
+        ", ".join(short_path(folder, view, home) for folder in found.folders),
+    )
 
 
 @render_text.register

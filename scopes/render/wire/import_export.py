@@ -11,6 +11,7 @@ from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 if TYPE_CHECKING:
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.commit_notes import TracesNoted
+    from scopes.importers.found_transcripts import FoundTranscripts
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
     from scopes.importers.verify_source import SourceVerification
@@ -46,6 +47,25 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         unchanged=result.unchanged or None,
         operation=result.operation,
     )
+
+
+@to_wire.register
+def format_found_transcripts(result: FoundTranscripts) -> dict[str, object]:
+    """Return the transcripts of each agent."""
+    agents = [
+        without_none(
+            agent=each.agent,
+            folders=list(each.folders),
+            files=each.files,
+            size_bytes=each.size,
+            new=each.new,
+            newest=each.newest,
+            unknown=each.unknown or None,
+            problems=list(each.problems) or None,
+        )
+        for each in result.agents
+    ]
+    return {"kind": "transcripts", "agents": agents}
 
 
 @to_wire.register

@@ -4,54 +4,27 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import suppress
 from io import BytesIO
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
 from scopes.errors import CannotImport
-from scopes.exporters.export import export
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from scopes.importers.formats.atif.format import Atif
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.chatgpt.format import ChatGpt
-from scopes.importers.formats.claude_ai.format import ClaudeAi
 from scopes.importers.formats.events import Draft, Session
 from scopes.importers.formats.json_stream import BLOCK_BYTES
-from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
-from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.formats.swe_agent.format import SweAgent
-from tests.importers.damage import damaged, draw_damaged, lines, odd_records, walk_paths
-from tests.importers.formats.atif import test_atif
+from tests.importers.damage import walk_paths
+from tests.importers.format_samples import DOCUMENTS, chat, written
 from tests.importers.formats.chatgpt import test_chatgpt
-from tests.importers.formats.claude_ai import test_claude_ai
-from tests.importers.formats.mini_swe_agent import test_mini_swe_agent
-from tests.importers.formats.openhands import test_openhands
-from tests.importers.formats.swe_agent import test_swe_agent
 from tests.importers.reading import bytes_source, drafts, events_of, unparsed
-from tests.importers.stores import branch_words, count_objects
+from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
 from tests.support.examples import examples, sample
-from tests.support.store import make_store
 
-
-def chat(count):
-    """Return an export of ChatGPT with the first nodes of a conversation."""
-    return [test_chatgpt.conversation("a", *test_chatgpt.TREE[:count], current=test_chatgpt.TREE[count - 1]["id"])]
-
-
-GROWING = {  # format, and the document with a number of records
-    "swe-agent": (SweAgent(), lambda count: {**test_swe_agent.DOCUMENT, "history": test_swe_agent.HISTORY[:count]}, 6),
-    "mini-swe-agent": (MiniSweAgent(), lambda count: {**test_mini_swe_agent.DOCUMENT, "messages": test_mini_swe_agent.MESSAGES[:count]}, 6),
-    "openhands": (OpenHands(), lambda count: test_openhands.EVENTS[:count], 10),
-    "atif": (Atif(), lambda count: {**test_atif.DOCUMENT, "steps": test_atif.STEPS[:count]}, 4),
-    "chatgpt": (ChatGpt(), chat, 7),
-    "claude-ai": (ClaudeAi(), lambda count: [test_claude_ai.conversation("c", *test_claude_ai.TREE[:count])], 4),
-}  # fmt: skip
-each_format = pytest.mark.parametrize("name", GROWING)
+each_format = pytest.mark.parametrize("name", DOCUMENTS)
 drawn = settings(
     max_examples=examples(60),
     deadline=None,
@@ -61,20 +34,8 @@ drawn = settings(
 
 def whole(name):
     """Return the format and the whole document."""
-    form, document, count = GROWING[name]
-    return form, document(count)
-
-
-def written(document):
-    return json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-@each_format
-def test_every_format_leaves_the_files_of_the_others_alone(name):
-    form, document = whole(name)
-    data = written(document)
-    assert choose_format(FORMATS, bytes_source(data)).name == form.name == name
-    assert [each.name for each in FORMATS if each.sniff(data) and each.name != "openai-messages"] == [name]
+    make, count = DOCUMENTS[name]
+    return next(known for known in FORMATS if known.name == name), make(count)
 
 
 @each_format
@@ -86,58 +47,6 @@ def test_a_cut_keeps_the_messages_before_it_and_is_counted(name):
         events = events_of(form, data[:at])
         assert unparsed(events) or data[:at].rstrip()[-1:] in b"[},"  # a cut between two records loses none
         assert all(draft.parts in kept for draft in drafts(events) if draft.key != events[-1].open)
-
-
-@each_format
-@drawn
-@given(data=st.data())
-def test_damaged_bytes_are_read_or_refused(name, data):
-    form, document = whole(name)
-    intact = written(document)
-    read_or_refuse(form, data.draw(damaged(intact)) if data.draw(st.booleans()) else draw_damaged(data, intact))
-
-
-@each_format
-@drawn
-@given(data=st.data())
-def test_odd_values_are_read_or_refused(name, data):
-    form, document = whole(name)
-    read_or_refuse(form, json.dumps(data.draw(odd_records([document]))[0]).encode())
-    read_or_refuse(form, lines(data.draw(odd_records(document if isinstance(document, list) else [document]))))
-
-
-def read_or_refuse(form, data):
-    """Read a source, with the checks that hold for every source, unless the format refuses it."""
-    if form.sniff(data):
-        with suppress(CannotImport):
-            events_of(form, data)
-
-
-@each_format
-def test_a_file_that_grows_gets_its_new_messages_only(tmp_path, name):
-    _, document, count = GROWING[name]
-    grown, at_once = make_store(tmp_path / "grown.git"), make_store(tmp_path / "whole.git")
-    path = tmp_path / "session.json"
-    for records in range(count // 2, count + 1):
-        path.write_bytes(written(document(records)) + b"\n")
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(at_once, path)
-    (conversation,) = conversation_ids(grown)
-    assert branch_words(grown, conversation=conversation) == branch_words(at_once, conversation=conversation)
-    assert not [name for name in list_branch_tips(grown, conversation) if name.startswith("abandoned")]
-
-
-@each_format
-def test_the_original_bytes_come_back_and_a_second_import_writes_nothing(repository, tmp_path, name):
-    path = tmp_path / "session.json"
-    path.write_bytes(written(whole(name)[1]))
-    import_paths(repository, path)
-    before = count_objects(repository)
-    assert import_paths(repository, path).operation is None
-    assert count_objects(repository) == before
-    found = b"".join(export(repository, conversation_ids(repository)[0], format_name="original").pieces)
-    assert found == path.read_bytes()
 
 
 def test_a_message_that_vanishes_stays_on_a_branch(repository, tmp_path):

@@ -17,6 +17,7 @@ from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
 from tests.importers.damage import damaged, lines, odd_records
+from tests.importers.format_samples import RECORDS, records_of
 from tests.importers.formats.gemini import test_gemini
 from tests.importers.formats.opencode import test_opencode
 from tests.importers.formats.pi import test_pi
@@ -27,15 +28,10 @@ from tests.importers.streams import import_paths
 from tests.support.examples import examples
 from tests.support.store import make_store
 
-
-def records_of(data):
-    return [json.loads(line) for line in data.splitlines()]
-
-
 FILES = {
-    "gemini": (Gemini(), list(test_gemini.FILE)),
-    "qwen": (Qwen(), test_qwen.FILE),
-    "pi": (Pi(), records_of(test_pi.session_file(*test_pi.MESSAGES))),
+    "gemini": (Gemini(), RECORDS["gemini"][0]),
+    "qwen": (Qwen(), RECORDS["qwen"][0]),
+    "pi": (Pi(), RECORDS["pi"][0]),
 }
 STREAMS = {
     "gemini -p": (Gemini(), list(test_gemini.STREAM)),
@@ -170,14 +166,6 @@ def read_or_refuse(form, data):
             events_of(form, data)
 
 
-@each_sample
-def test_every_format_leaves_the_files_of_the_others_alone(name):
-    form, records = SAMPLES[name]
-    data = lines(records)
-    others = [Gemini(), Qwen(), OpenCode(), Pi()]
-    assert [each.name for each in others if each.sniff(data)] == [form.name]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -219,19 +207,6 @@ def test_a_hundred_messages_are_one_chain(name):
     found = drafts(events_of(form, lines([*records, *many])))
     assert len(found) >= 100
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:-1]]
-
-
-@each_file
-def test_a_file_that_grows_gets_its_new_messages_only(tmp_path, name):
-    _, records = FILES[name]
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path = tmp_path / "session.jsonl"
-    for count in range(3, len(records) + 1):
-        path.write_bytes(lines(records[:count]))
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
 
 
 @each_file

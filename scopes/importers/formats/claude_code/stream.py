@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.message_builder import read_counts
 from scopes.importers.formats.claude_code.record import MAX_WORD, NAME, is_result, read_part
 from scopes.importers.formats.claude_code.tool_calls import ToolCalls
@@ -20,6 +20,7 @@ from scopes.importers.formats.fields import number_field, object_field, text_fie
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL, RunBuilder
+from scopes.importers.formats.session_walk import read_beginning
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
 
@@ -56,8 +57,7 @@ def may_be_envelope(head: bytes) -> bool:
 
 def walk_envelope(source: Source, name: str) -> Iterator[Event]:
     """Yield the events of a stream; records of another session begin another one."""
-    with source.open() as stream:
-        head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+    head = first_records(read_beginning(source))
     reader = EnvelopeReader(name, head)
     yield reader.session
     with source.open() as stream:

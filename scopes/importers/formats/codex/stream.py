@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.base import Source
 from scopes.importers.formats.codex.items import with_exit_code
 from scopes.importers.formats.codex.record import NAME
 from scopes.importers.formats.codex.usage import read_thread_usage
@@ -18,7 +18,8 @@ from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_runs
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
 from scopes.model.quoted_words import split_quoted
 
@@ -42,18 +43,7 @@ def is_stream(values: Iterable[Mapping[str, Any]]) -> bool:
 
 def walk_stream_events(source: Source) -> Iterator[Event]:
     """Yield the events of a stream; records of another thread begin another session."""
-    with source.open() as stream:
-        head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
-    reader = _StreamReader(head)
-    yield reader.session
-    with source.open() as stream:
-        for record in walk_stream(stream, source.size):
-            if record.value is not None and reader.ends_at(record.value):
-                yield from reader.finish()
-                reader = _StreamReader([record.value])
-                yield reader.session
-            yield from reader.read(record)
-    yield from reader.finish()
+    yield from walk_runs(source, _StreamReader(first_records(read_beginning(source))))
 
 
 class _StreamReader:
@@ -75,6 +65,10 @@ class _StreamReader:
     def ends_at(self, value: Mapping[str, Any]) -> bool:
         """Return True if a record begins the stream of another thread."""
         return value.get("type") == "thread.started" and text_field(value, "thread_id") not in {None, self._id}
+
+    def next_run(self, value: dict[str, Any]) -> _StreamReader:
+        """Return the reader of the session that a record begins."""
+        return _StreamReader([value])
 
     def read(self, record: Record) -> Iterator[Event]:
         """Read the next record; yield the events that are complete."""

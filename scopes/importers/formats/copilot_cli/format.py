@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders
+from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.copilot_cli.event_file import first_events, walk_event_file
 from scopes.importers.formats.copilot_cli.reader import MESSAGES, NAME, Reader
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.fields import object_field, text_field
+from scopes.importers.formats.session_walk import read_beginning, walk_session
 
 
 def _find_session(top: str, session: str) -> str | None:
@@ -38,10 +39,4 @@ class CopilotCli:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            reader = Reader(first_events(stream.read(min(SNIFF_BYTES, source.size))))
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_event_file(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, Reader(first_events(read_beginning(source))), walk_event_file)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from scopes.errors import CannotImport
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.base import Source
 from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field
@@ -20,6 +20,7 @@ from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.openai.parts import read_arguments
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuilder
+from scopes.importers.formats.session_walk import read_beginning
 from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
 
@@ -48,8 +49,7 @@ class Cursor:
         Raises:
             CannotImport: no event names its conversation.
         """
-        with source.open() as stream:
-            events = [*filter(_is_event, first_records(stream.read(min(SNIFF_BYTES, source.size))))]
+        events = [*filter(_is_event, first_records(read_beginning(source)))]
         conversation = text_field(events[0]["input"], "conversation_id") if events else None
         if conversation is None:
             raise CannotImport(f"{source.path}: no event names its conversation")

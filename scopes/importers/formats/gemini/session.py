@@ -1,7 +1,8 @@
-"""Read a session file of the Gemini CLI: messages that are written again when their tools are done.
+"""Read a session of the Gemini CLI: messages that are written again when their tools are done.
 
 A record with `$set` may replace all messages, one with `$rewindTo` drops the last ones. Messages that are dropped stay
-on a line of their own. All messages are in memory until the end of the file.
+on a line of their own. All messages are in memory until the end of the file. `document` reads the older files, which
+are one object with the same messages.
 """
 
 from __future__ import annotations
@@ -9,11 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
+from scopes.importers.formats.events import (
+    EDITION,
+    FILE,
+    ByteRange,
+    Draft,
+    Ending,
+    Event,
+    Session,
+    SessionRecord,
+    Unparsed,
+)
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_call, read_parts, read_response, read_usage
+from scopes.importers.formats.gemini.project_root import find_parent_session, find_project_root
 from scopes.importers.formats.gemini.stream import NAME
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL
@@ -21,6 +33,8 @@ from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Author, FileTouch, Part
 
+SUB_AGENT: Final = "subagent"
+AGENT_FIELD: Final = "agentId"
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
@@ -45,24 +59,32 @@ class _Message:
 class SessionReader:
     """Collects the records of a session, and yields its events at the end."""
 
-    def __init__(self, head: list[dict[str, Any]]) -> None:
+    def __init__(self, head: list[dict[str, Any]], path: str, edition: int = 1) -> None:
         header = next(filter(is_header, head))
         contexts = [_text_of(message) for value in head for message in _messages_of(value)]
         workspace = next((found for text in contexts if (found := _WORKSPACE.search(text))), None)
-        self._cwd = None if workspace is None else workspace[1]
+        listed = next(filter(None, map(_directory_of, [header, *head])), None)
+        self._cwd = listed if workspace is None else workspace[1]
+        self._title = text_field(header, "summary")
         self._messages: dict[str, _Message] = {}  # by id, in the order of their first records
         self._line: dict[str, None] = {}  # ids of the messages that were not dropped, in order
         self._others: list[Event] = []
+        started = text_field(header, "startTime")
+        parent = find_parent_session(path) if header.get("kind") == SUB_AGENT else None
         self.session = Session(
             format=NAME,
             native_id=text_field(header, "sessionId") or "",
-            created=text_field(header, "startTime"),
+            created=started,
             cwd=self._cwd,
+            base=parent,
+            spawned_by=None if parent is None else {"session": parent},
+            local_directory=find_project_root(path) if self._cwd is None else None,
+            details={FILE: started, EDITION: edition} if started is not None else {},
         )
 
     def read(self, record: Record) -> None:
         """Read the next record."""
-        value = record.value or {}
+        value = record.value if isinstance(record.value, dict) else {}
         if "$set" in value:
             self._replace(record, object_field(value, "$set"))
         elif isinstance(value.get("$rewindTo"), str):
@@ -87,6 +109,8 @@ class SessionReader:
         answers = [draft.key for draft in drafts[-2:] if draft.kind == ANSWER]
         yield Ending(
             active=last if last in leaves else next(reversed(leaves), None),
+            title=self._title,
+            dropped=frozenset(message.key for name, message in self._messages.items() if name not in self._line),
             open=next(iter([*answers, *(draft.key for draft in drafts[-1:])]), None),
         )
 
@@ -101,6 +125,7 @@ class SessionReader:
 
     def _replace(self, record: Record, fields: Mapping[str, Any]) -> None:
         """Read a record that replaces fields of the session; new messages in it share its bytes."""
+        self._title = text_field(fields, "summary") or self._title
         if not isinstance(fields.get("messages"), list):
             self._add_state(record, "$set")
             return
@@ -136,9 +161,12 @@ class SessionReader:
                 for call in listed:
                     calls[str(call.get("id"))] = (message.key, read_call(call), call)
                 late = [
-                    _result_of(call) for call in listed if str(call.get("id")) not in answered and call.get("result")
+                    (_result_of(call), calls[str(call.get("id"))][1])
+                    for call in listed
+                    if str(call.get("id")) not in answered and call.get("result")
                 ]
-                yield self._draft(message, _AGENT, ANSWER, [*_answer_parts(value), *late])
+                parts = [*_answer_parts(value), *(part for part, _ in late)]
+                yield self._draft(message, _AGENT, ANSWER, parts, **_work_of(late))
             elif responses:
                 yield self._results(message, responses, calls)
             elif value["type"] == "user":
@@ -157,20 +185,16 @@ class SessionReader:
         calls: Mapping[str, tuple[str, Part, Mapping[str, Any]]],
     ) -> Draft:
         parts: list[Part] = []
-        files: dict[FileTouch, None] = {}
-        tools: dict[str, None] = {}
+        answered: list[tuple[Part, Part]] = []
         reply_to: str | None = None
         for response in responses:
             key, call, record = calls.get(str(response.get("id")), (None, None, {}))
-            part = read_response(response, text_field(record, "status"))
+            part = _with_agent(read_response(response, text_field(record, "status")), record)
             parts.append(part)
             if call is not None:
-                tools[str(call.fields["name"])] = None
+                answered.append((part, call))
                 reply_to = reply_to or key
-                if part.fields.get("is_error") is not True:
-                    files |= dict.fromkeys(touches_of_call(call, part))
-        tool = next(iter(tools)) if len(tools) == 1 else None
-        return self._draft(message, TOOL, RESULTS, parts, reply_to=reply_to, files=tuple(files), tool=tool)
+        return self._draft(message, TOOL, RESULTS, parts, reply_to=reply_to, **_work_of(answered))
 
     def _draft(self, message: _Message, author: Author, kind: str, parts: list[Part], **fields: Any) -> Draft:
         value, time = message.value, time_field(message.value)
@@ -235,8 +259,12 @@ def _answer_parts(value: Mapping[str, Any]) -> Iterator[Part]:
         if isinstance(thought, dict):
             texts = [text_field(thought, "subject"), text_field(thought, "description")]
             yield Part("reasoning", {"text": "\n\n".join(filter(None, texts))})
-    yield from read_parts(value.get("content"))
-    yield from (read_call(call) for call in _calls_of(value))
+    calls = [read_call(call) for call in _calls_of(value)]
+    listed = {part.fields.get("call_id") for part in calls} - {None}
+    for part in read_parts(value.get("content")):
+        if part.type != "tool_call" or part.fields.get("call_id") not in listed:  # a checkpoint has a call twice
+            yield part
+    yield from calls
 
 
 def _result_of(call: Mapping[str, Any]) -> Part:
@@ -244,4 +272,25 @@ def _result_of(call: Mapping[str, Any]) -> Part:
     results = call.get("result")
     first = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else {}
     response = {"id": call.get("id"), "name": call.get("name"), **object_field(first, "functionResponse")}
-    return read_response(response, text_field(call, "status"))
+    return _with_agent(read_response(response, text_field(call, "status")), call)
+
+
+def _with_agent(result: Part, call: Mapping[str, Any]) -> Part:
+    """Return a result with the id of the sub-agent that its call started, if it did."""
+    agent = text_field(call, AGENT_FIELD)
+    return result if agent is None else Part(result.type, {**result.fields, "structured": {AGENT_FIELD: agent}})
+
+
+def _work_of(results: list[tuple[Part, Part]]) -> dict[str, Any]:
+    """Return the files that calls touched, and their tool if they have one, by their results and themselves."""
+    tools = {str(call.fields["name"]) for _, call in results}
+    done = [(call, result) for result, call in results if result.fields.get("is_error") is not True]
+    files: dict[FileTouch, None] = {touch: None for call, result in done for touch in touches_of_call(call, result)}
+    return {"files": tuple(files), "tool": tools.pop() if len(tools) == 1 else None}
+
+
+def _directory_of(value: Mapping[str, Any]) -> str | None:
+    """Return the first directory of the workspace, if a record has a list of them."""
+    listed = value.get("directories") or object_field(value, "$set").get("directories")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return first if isinstance(first, str) and first else None

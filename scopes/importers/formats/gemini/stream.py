@@ -46,6 +46,10 @@ class StreamReader:
         """Return True if a record begins the run of another session."""
         return value.get("type", "init") == "init" and text_field(value, "session_id") not in {None, self._id}
 
+    def next_run(self, value: dict[str, Any]) -> StreamReader:
+        """Return the reader of the session that a record begins."""
+        return StreamReader([value])
+
     def read(self, record: Record) -> Iterator[Event]:
         """Read the next record; yield the events that are complete."""
         value = record.value or {}

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_response
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, INJECTED, PROMPT, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.stream_documents import first_records, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_session
+from scopes.importers.formats.stream_documents import first_records
 from scopes.model.message import Author, Part
 
 NAME = "iflow"
@@ -54,13 +55,7 @@ class Iflow:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            reader = _Reader(first_records(stream.read(min(SNIFF_BYTES, source.size))))
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, _Reader(first_records(read_beginning(source))))
 
 
 class _Reader:

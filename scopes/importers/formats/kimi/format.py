@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.kimi.reader import EVENT, MESSAGE, NAME, Reader
-from scopes.importers.formats.stream_documents import first_records, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_session
+from scopes.importers.formats.stream_documents import first_records
 
 
 def _find_session(top: str, session: str) -> str | None:
@@ -34,13 +35,7 @@ class Kimi:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            reader = Reader(source.path, first_records(stream.read(min(SNIFF_BYTES, source.size))))
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, Reader(source.path, first_records(read_beginning(source))))
 
 
 def _is_record(value: Mapping[str, Any]) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.base import Source
+from scopes.hosts.agents import AGENTS
+from scopes.importers.formats.base import Source, StandardFolders
 from scopes.importers.formats.events import Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field
 from scopes.importers.formats.json_lines import Record
@@ -45,12 +46,17 @@ _FINISHED = ("Submitted", "submitted")
 _LIMITS = ("LimitsExceeded", "TimeExceeded")
 
 
+def _find_session(_top: str, _session: str) -> str | None:
+    """Return None: a run has no id, and only the last one is kept."""
+    return None
+
+
 class MiniSweAgent:
     """mini-swe-agent 1 and 2."""
 
     name = NAME
     file_suffixes = (".json", ".traj")
-    standard_folders = None
+    standard_folders = StandardFolders(AGENTS[NAME], ("last_mini_run.traj.json",), _find_session)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

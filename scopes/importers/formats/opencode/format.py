@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from scopes.hosts.agents import Agent
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.events import STREAM, ByteRange, Event, RunEnd, Session, SessionRecord, Unparsed
 from scopes.importers.formats.fields import number_field, object_field, text_field
@@ -18,7 +18,8 @@ from scopes.importers.formats.opencode.messages import AGENT, HARNESS, NAME, add
 from scopes.importers.formats.opencode.parts import error_text, read_part, read_usage
 from scopes.importers.formats.opencode.session_rows import is_session_row, walk_session_rows
 from scopes.importers.formats.run_builder import ANSWER, ERROR, RunBuilder, time_of_milliseconds
-from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_runs
+from scopes.importers.formats.stream_documents import first_records, name_stream
 from scopes.model.message import Part
 
 _TYPES = frozenset({"text", "reasoning", "tool_use", "step_start", "step_finish", "error"})
@@ -53,24 +54,14 @@ class OpenCode:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            head = stream.read(min(SNIFF_BYTES, source.size))
+        head = read_beginning(source)
         if is_session_row(head):
             yield from walk_session_rows(source)
             return
         if is_export(head):
             yield from _walk_export(source)
             return
-        reader = _StreamReader(first_records(head))
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                if record.value is not None and reader.ends_at(record.value):
-                    yield from reader.finish()
-                    reader = _StreamReader([record.value])
-                    yield reader.session
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_runs(source, _StreamReader(first_records(head)))
 
 
 class _StreamReader:
@@ -96,6 +87,10 @@ class _StreamReader:
     def ends_at(self, value: Mapping[str, Any]) -> bool:
         """Return True if a record begins the run of another session."""
         return _is_event(value) and value["sessionID"] != self._id
+
+    def next_run(self, value: dict[str, Any]) -> _StreamReader:
+        """Return the reader of the session that a record begins."""
+        return _StreamReader([value])
 
     def read(self, record: Record) -> Iterator[Event]:
         """Read the next record; yield the events that are complete."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from scopes.clock import parse_time
 from scopes.errors import CannotImport
-from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record
@@ -32,6 +32,7 @@ from scopes.importers.formats.run_builder import (
     TOOL,
     RunBuilder,
 )
+from scopes.importers.formats.session_walk import read_beginning, walk_session
 from scopes.importers.formats.stream_documents import first_records, walk_stream
 from scopes.model.message import Author, Part
 
@@ -63,18 +64,12 @@ class OpenHands:
         Raises:
             CannotImport: the source is one of the files of the SDK, with one event.
         """
-        with source.open() as stream:
-            data = stream.read(min(SNIFF_BYTES, source.size))
+        data = read_beginning(source)
         head = first_records(data)
         if source.size == len(data) and len(head) == 1 and _is_event_file(data):
             hint = "join the events of the conversation, and import that: cat events/event-*.json > conversation.jsonl"
             raise CannotImport(f"{source.path}: one event of a conversation of OpenHands", hint=hint)
-        reader = _Reader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, _Reader(head))
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
@@ -15,14 +15,18 @@ from scopes.importers.formats.run_builder import (
     ANSWER,
     ERROR,
     HUMAN,
+    INJECTED,
+    META,
     PROMPT,
     RESULTS,
     TOOL,
+    OpenMessage,
     ParentLinks,
     RunBuilder,
     time_of_milliseconds,
 )
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_runs
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
 
 NAME = "pi"
@@ -37,6 +41,9 @@ _STATES = frozenset({
     "session", "model_change", "thinking_level_change", "label", "session_info", "custom", "custom_message",
     "branch_summary", "compaction",
 })  # fmt: skip
+COMPACTION: Final = "compaction"
+_SUMMARIES = {COMPACTION: COMPACTION, "branch_summary": "summary"}  # the kind of message of a record with a summary
+_CUSTOM = "custom_message"  # of an extension
 _USAGE = {"input": "input_uncached", "cacheRead": "cache_read", "cacheWrite": "cache_write", "output": "output"}
 _ENDED = frozenset({"error", "aborted"})
 
@@ -51,7 +58,7 @@ class Pi:
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = StandardFolders(AGENTS[NAME], ("sessions",), _find_session)
+    standard_folders = StandardFolders(AGENTS[NAME], ("sessions",), _find_session, "PI_CODING_AGENT_SESSION_DIR", True)
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
@@ -62,18 +69,7 @@ class Pi:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending; another header begins another session."""
-        with source.open() as stream:
-            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
-        reader = _Reader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                if record.value is not None and reader.ends_at(record.value):
-                    yield from reader.finish()
-                    reader = _Reader([record.value], is_stream=reader.is_stream)
-                    yield reader.session
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_runs(source, _Reader(first_records(read_beginning(source))))
 
 
 class _Reader:
@@ -89,6 +85,7 @@ class _Reader:
         self._links = ParentLinks()
         self._stop: tuple[str | None, str | None] = (None, None)  # stop reason and error of the last answer
         self._cost: float | None = None
+        self._title: str | None = None
         self._ended = False
         messages = (value for value in head if value.get("type") == "message_end")
         self.session = Session(
@@ -104,6 +101,10 @@ class _Reader:
         """Return True if a record begins another session."""
         return _is_header(value) and value.get("id") != self._id
 
+    def next_run(self, value: dict[str, Any]) -> _Reader:
+        """Return the reader of the session that a record begins."""
+        return _Reader([value], is_stream=self.is_stream)
+
     def read(self, record: Record) -> Iterator[Event]:
         """Read the next record; yield the events that are complete."""
         value = record.value or {}
@@ -111,7 +112,13 @@ class _Reader:
         message = object_field(value, "message")
         if kind == ("message_end" if self.is_stream else "message") and message:
             self._read_message(record, value, message)
+        elif kind in _SUMMARIES and text_field(value, "summary") is not None:
+            self._read_text(record, value, Part("text", {"text": value["summary"]}))
+        elif kind == _CUSTOM and value.get("content"):
+            self._read_text(record, value, *_read_content(value["content"]))
         elif kind is not None and (kind in _STATES or kind in _STREAM_TYPES):
+            if kind == "session_info":
+                self._title = text_field(value, "name")
             self._ended = kind == "agent_end" or (self._ended and kind not in {"agent_start", "turn_start"})
             self._links.add(text_field(value, "id"), self._links.find(text_field(value, "parentId")))
             self._builder.add_state(record, kind)
@@ -126,7 +133,23 @@ class _Reader:
         if self._ended:
             detail = ": ".join(filter(None, [reason, error])) if reason in _ENDED else ""
             end = RunEnd("error" if reason in _ENDED else "success", detail, self._cost)
-        yield from self._builder.finish(run_end=end)
+        yield from self._builder.finish(title=self._title, run_end=end)
+
+    def _read_text(self, record: Record, value: Mapping[str, Any], *parts: Part) -> None:
+        """Read a summary, or a message of an extension, both of which the model sees and no one has typed."""
+        kind = _SUMMARIES.get(str(value.get("type")), META)
+        author = _HARNESS if kind == COMPACTION else INJECTED
+        found = self._builder.begin(record, author, kind, parts, time=time_field(value))
+        found.context_root = kind == COMPACTION
+        self._link(record, value, found)
+
+    def _link(self, record: Record, value: Mapping[str, Any], found: OpenMessage) -> None:
+        """Give a message its place in the tree."""
+        name, parent = text_field(value, "id"), text_field(value, "parentId")
+        found.add_ids(name)
+        if self._links.knows(parent) and found.key == str(record.span.offset):
+            found.parent = self._links.find(parent)
+        self._links.add(name, found.key)
 
     def _read_message(self, record: Record, value: Mapping[str, Any], message: dict[str, Any]) -> None:
         digest = digest_of_record(message)
@@ -147,11 +170,8 @@ class _Reader:
             self._builder.begin(record, _HARNESS, "notice", _read_content(message.get("content")), time=time)
         found = self._builder.open
         if found is not None:
-            name, parent = text_field(value, "id"), text_field(value, "parentId")
-            found.add_ids(name, text_field(message, "responseId"))
-            if self._links.knows(parent) and found.key == str(record.span.offset):
-                found.parent = self._links.find(parent)
-            self._links.add(name, found.key)
+            self._link(record, value, found)
+            found.add_ids(text_field(message, "responseId"))
 
     def _read_answer(self, record: Record, message: dict[str, Any], time: str | None) -> None:
         self._stop = text_field(message, "stopReason"), text_field(message, "errorMessage")

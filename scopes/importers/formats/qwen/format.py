@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from scopes.hosts.agents import AGENTS
-from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders, find_below
+from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_parts, read_usage
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, walk_stream
+from scopes.importers.formats.session_walk import read_beginning, walk_session
+from scopes.importers.formats.stream_documents import digest_of_record, first_records
 from scopes.model.message import Author, Part
 
 NAME = "qwen"
 _AGENT = Author(NAME, "agent")
+_HARNESS = Author(NAME, "system")
+COMPACTION: Final = "compaction"
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 _MAX_WORD = 64  # characters of a record type in a state's key
 _COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
@@ -33,7 +36,7 @@ class Qwen:
 
     name = NAME
     file_suffixes = (".jsonl",)
-    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), _find_session)
+    standard_folders = StandardFolders(AGENTS[NAME], ("projects",), _find_session, "QWEN_RUNTIME_DIR")
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
@@ -45,17 +48,11 @@ class Qwen:
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
-        with source.open() as stream:
-            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+        head = first_records(read_beginning(source))
         if not any(map(_is_linked, head)):
             yield from walk_envelope(source, NAME)
             return
-        reader = _Reader(head)
-        yield reader.session
-        with source.open() as stream:
-            for record in walk_stream(stream, source.size):
-                yield from reader.read(record)
-        yield from reader.finish()
+        yield from walk_session(source, _Reader(head))
 
 
 class _Reader:
@@ -65,6 +62,8 @@ class _Reader:
         first = next(filter(_is_linked, head))
         self._builder = RunBuilder(is_stream=False)
         self._links = ParentLinks()
+        self._seen: set[str] = set()
+        self._title: str | None = None
         self._builder.cwd = text_field(first, "cwd")
         self.session = Session(
             format=NAME,
@@ -81,25 +80,35 @@ class _Reader:
         parent = text_field(value, "parentUuid")
         if kind is None or name is None:
             self._builder.reject(record, "not a record of a session")
-        elif self._links.knows(name):
+        elif self._links.knows(name) and digest_of_record(value) in self._seen:
             self._builder.add_state(record, f"repeated/{kind[:_MAX_WORD]}")
         elif kind in _MESSAGES:
             self._read_message(record, value, kind)
-            found = self._builder.open
-            if found is not None:
-                if self._links.knows(parent) and found.key == str(record.span.offset):
-                    found.parent = self._links.find(parent)
-                found.add_ids(name)
-                self._links.add(name, found.key)
+            self._link(record, value)
+        elif summary := _read_summary(value):
+            self._builder.begin(record, _HARNESS, COMPACTION, summary, time=time_field(value)).context_root = True
+            self._link(record, value)
         else:
+            self._title = text_field(object_field(value, "systemPayload"), "customTitle") or self._title
             self._links.add(name, self._links.find(parent))
             inner = text_field(value, "subtype")
             self._builder.add_state(record, kind[:64] if inner is None else f"{kind[:64]}/{inner[:64]}")
+        if name is not None:
+            self._seen.add(digest_of_record(value))
         yield from self._builder.take_ready()
 
     def finish(self) -> Iterator[Event]:
         """Yield the last message and the Ending."""
-        yield from self._builder.finish()
+        yield from self._builder.finish(title=self._title)
+
+    def _link(self, record: Record, value: Mapping[str, Any]) -> None:
+        """Give the open message its place in the tree."""
+        found, name, parent = self._builder.open, text_field(value, "uuid"), text_field(value, "parentUuid")
+        if found is not None:
+            if self._links.knows(parent) and found.key == str(record.span.offset):
+                found.parent = self._links.find(parent)
+            found.add_ids(name)
+            self._links.add(name, found.key)
 
     def _read_message(self, record: Record, value: Mapping[str, Any], kind: str) -> None:
         self._builder.cwd = text_field(value, "cwd") or self._builder.cwd
@@ -126,6 +135,13 @@ def _with_status(part: Part, result: Mapping[str, Any]) -> Part:
     same = part.type == "tool_result" and result.get("callId") == part.fields.get("call_id")
     failed = same and text_field(result, "status") in {"error", "cancelled"}
     return Part(part.type, {**part.fields, "is_error": True}) if failed else part
+
+
+def _read_summary(value: Mapping[str, Any]) -> list[Part]:
+    """Return the parts with which a compressed history begins; none if a record has no such history."""
+    history = object_field(value, "systemPayload").get("compressedHistory")
+    first = history[0] if isinstance(history, list) and history else None
+    return list(read_parts(first.get("parts"))) if isinstance(first, dict) else []
 
 
 def _is_linked(value: Mapping[str, Any]) -> bool:

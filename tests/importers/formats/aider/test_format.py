@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
-from scopes.history.revisions import conversation_ids
 from scopes.importers.formats import text_lines
 from scopes.importers.formats.aider.format import Aider
 from scopes.importers.formats.events import ByteRange, Ending, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.model.message import FileTouch
-from tests.importers.damage import damaged
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
-from tests.support.examples import examples
 from tests.support.store import make_store
 
 FIRST = """
@@ -238,27 +229,6 @@ def test_a_message_of_any_size_is_read_in_blocks(monkeypatch):
     events = read(FIRST + "\nAn answer\n" + "x" * 40 * 200 + "\n" + "y\n" * 4000)
     assert max(span.length for draft in drafts(events) for span in draft.spans) < 9000
     assert "".join(text for *_, text in texts(events)).count("y") == 4000 + FIRST.count("y") - 2
-
-
-def test_a_history_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path = tmp_path / "history.md"
-    for size in [FILE.index(b"Here"), FILE.index(b"> Applied"), FILE.index(b"2026-03-02"), len(FILE)]:
-        path.write_bytes(FILE[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    both = [[branch_words(store, conversation=each) for each in conversation_ids(store)] for store in (whole, grown)]
-    assert both[0] == both[1]
-    assert len(both[0]) == 2
-
-
-@settings(max_examples=examples(80), deadline=None)
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    text = data.draw(damaged(FILE))
-    with suppress(CannotImport):
-        events_of(Aider(), text)
 
 
 def test_the_real_history_is_read_whole():

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
 from scopes.importers.formats.copilot_cli.format import CopilotCli
-from scopes.importers.formats.registry import FORMATS
 from scopes.model.message import FileTouch
-from tests.importers.damage import damaged, odd_records
-from tests.importers.damage import lines as escaped_lines
 from tests.importers.formats.copilot_cli.sessions import (
     FILE,
     PROMPT,
@@ -26,12 +18,6 @@ from tests.importers.formats.copilot_cli.sessions import (
     result,
 )
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
-from tests.importers.streams import import_paths
-from tests.support.examples import examples
-from tests.support.store import make_store
-
-drawn = settings(max_examples=examples(80), deadline=None)
 
 
 def read(*pairs):
@@ -242,10 +228,6 @@ def test_other_files_are_not_recognized(data):
     assert not CopilotCli().sniff(data)
 
 
-def test_no_other_format_takes_a_session():
-    assert [each.name for each in FORMATS if each.sniff(lines(FILE))] == ["copilot-cli"]
-
-
 def test_the_file_of_a_session_is_found_by_its_id(tmp_path):
     (tmp_path / SESSION).mkdir()
     (tmp_path / SESSION / "events.jsonl").touch()
@@ -256,35 +238,6 @@ def test_the_file_of_a_session_is_found_by_its_id(tmp_path):
         str(tmp_path / "older.jsonl"),
         None,
     ]
-
-
-def test_a_session_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path, data = tmp_path / "events.jsonl", lines(FILE)
-    for size in (len(lines(FILE[:3])), len(lines(FILE[:5])) + 40, len(lines(FILE[:8])), len(data)):
-        path.write_bytes(data[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
-
-
-@drawn
-@given(st.data())
-def test_events_with_odd_values_are_read_or_refused(data):
-    read_or_refuse(escaped_lines(data.draw(odd_records(FILE))))
-
-
-@drawn
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    read_or_refuse(data.draw(damaged(lines(FILE))))
-
-
-def read_or_refuse(data):
-    if CopilotCli().sniff(data):
-        with suppress(CannotImport):
-            events_of(CopilotCli(), data)
 
 
 @pytest.mark.parametrize(("name", "messages"), [("small.jsonl", 15), ("schema_drift.jsonl", 3)])

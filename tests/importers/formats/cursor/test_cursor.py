@@ -9,8 +9,10 @@ import pytest
 from scopes.errors import CannotImport
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.registry import FORMATS
+from tests.importers.databases import make_database
 from tests.importers.formats.cursor.events import (
     CONVERSATION,
     EDIT,
@@ -26,7 +28,7 @@ from tests.importers.formats.cursor.events import (
     thought,
     turn,
 )
-from tests.importers.reading import bytes_source, drafts, events_of, states, unparsed
+from tests.importers.reading import bytes_source, drafts, events_of, real_transcript, source_of, states, unparsed
 from tests.importers.streams import import_paths
 
 
@@ -36,6 +38,32 @@ def read(*inputs):
 
 def parts(draft):
     return [(part.type, part.fields.get("name") or part.text) for part in draft.parts]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);",
+        "CREATE TABLE ItemTable (key TEXT, value BLOB); CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB);",
+    ],
+)
+def test_the_database_of_cursor_is_refused_with_the_cure(tmp_path, schema):
+    """What is in its blobs is not published, and no real one was seen: nothing could be proven about a reader."""
+    with pytest.raises(CannotImport, match="the store of chats of Cursor") as error:
+        choose_format(FORMATS, source_of(make_database(tmp_path / "store.db", schema)))
+    assert "scopes hooks install cursor" in error.value.hint
+
+
+def test_another_database_is_of_no_known_format(tmp_path):
+    path = make_database(tmp_path / "x.db", "CREATE TABLE notes (id TEXT); CREATE TABLE meta (key TEXT);")
+    with pytest.raises(CannotImport, match="unknown format") as error:
+        choose_format(FORMATS, source_of(path))
+    assert "Cursor" not in error.value.message
+
+
+def test_a_real_store_of_cursor_is_refused():
+    with pytest.raises(CannotImport, match="Cursor"):
+        choose_format(FORMATS, source_of(real_transcript("cursor", "test-store.db")))
 
 
 def test_a_turn_is_a_prompt_and_an_answer_with_its_calls_in_order():

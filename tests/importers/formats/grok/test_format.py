@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
 from scopes.importers.discovery import find_session_file
 from scopes.importers.formats.grok.format import Grok
 from scopes.importers.formats.registry import FORMATS
-from tests.importers.damage import damaged, lines, odd_records
+from tests.importers.damage import lines
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
-from tests.importers.streams import import_paths
-from tests.support.examples import examples
-from tests.support.store import make_store
 
 SESSION = "0198c0de-3a55-7a0e-9a7e-0d1c2b3a4f5e"
-drawn = settings(max_examples=examples(80), deadline=None)
 
 
 def user(text, **fields):
@@ -195,10 +185,6 @@ def test_what_only_grok_writes_makes_a_file_recognizable(record, known):
     assert Grok().sniff(lines([record])) is known
 
 
-def test_no_other_format_takes_a_session():
-    assert [each.name for each in FORMATS if each.sniff(lines(FILE))] == ["grok"]
-
-
 def test_the_file_of_a_session_is_found_by_its_id(tmp_path):
     folder = tmp_path / "grok" / "sessions" / "%2Fshop" / SESSION
     folder.mkdir(parents=True)
@@ -206,35 +192,6 @@ def test_the_file_of_a_session_is_found_by_its_id(tmp_path):
     moved = {"GROK_HOME": str(tmp_path / "grok")}
     assert find_session_file(FORMATS, "grok", SESSION, moved, "/nowhere") == str(folder / "chat_history.jsonl")
     assert find_session_file(FORMATS, "grok", SESSION, {}, str(tmp_path)) is None
-
-
-def test_a_session_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path, data = tmp_path / "chat_history.jsonl", lines(FILE)
-    for size in (len(lines(FILE[:4])), len(lines(FILE[:5])) + 20, len(lines(FILE[:9])), len(data)):
-        path.write_bytes(data[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
-
-
-@drawn
-@given(st.data())
-def test_records_with_odd_values_are_read_or_refused(data):
-    read_or_refuse(lines(data.draw(odd_records(FILE))))
-
-
-@drawn
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    read_or_refuse(data.draw(damaged(lines(FILE))))
-
-
-def read_or_refuse(data):
-    if Grok().sniff(data):
-        with suppress(CannotImport):
-            events_of(Grok(), data)
 
 
 def test_the_real_session_is_read_whole():

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
-from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.iflow.format import Iflow
-from scopes.importers.formats.registry import FORMATS
-from tests.importers.damage import damaged, lines, odd_records
+from tests.importers.damage import lines
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
-from tests.importers.streams import import_paths
-from tests.support.examples import examples
-from tests.support.store import make_store
 
 SESSION = "session-5de701fc-7454-4858-a249-95cac4fd3b51"
-drawn = settings(max_examples=examples(80), deadline=None)
 
 
 def text(words):
@@ -206,46 +194,12 @@ def test_the_session_id_and_the_sidechain_make_a_file_recognizable(change, known
     assert Iflow().sniff(lines([{**FILE[0], **change}])) is known
 
 
-def test_claude_code_and_all_others_leave_the_file_alone():
-    assert [each.name for each in FORMATS if each.sniff(lines(FILE))] == ["iflow"]
-    assert not ClaudeCode().sniff(lines(FILE))
-
-
 def test_the_file_of_a_session_is_found_by_its_id(tmp_path):
     (tmp_path / "-exp-shop").mkdir()
     (tmp_path / "-exp-shop" / f"{SESSION}.jsonl").touch()
     find = Iflow().standard_folders.find_session
     assert find(str(tmp_path), SESSION) == str(tmp_path / "-exp-shop" / f"{SESSION}.jsonl")
     assert find(str(tmp_path), "session-other") is None
-
-
-def test_a_session_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path, data = tmp_path / "session.jsonl", lines(FILE)
-    for size in (len(lines(FILE[:2])), len(lines(FILE[:3])) + 40, len(lines(FILE[:5])), len(data)):
-        path.write_bytes(data[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
-
-
-@drawn
-@given(st.data())
-def test_records_with_odd_values_are_read_or_refused(data):
-    read_or_refuse(lines(data.draw(odd_records(FILE))))
-
-
-@drawn
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    read_or_refuse(data.draw(damaged(lines(FILE))))
-
-
-def read_or_refuse(data):
-    if Iflow().sniff(data):
-        with suppress(CannotImport):
-            events_of(Iflow(), data)
 
 
 def test_the_real_session_is_read_whole():

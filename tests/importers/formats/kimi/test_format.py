@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
 from scopes.importers.discovery import find_session_file
 from scopes.importers.formats.kimi.format import Kimi
 from scopes.importers.formats.registry import FORMATS
-from tests.importers.damage import damaged, lines, odd_records
+from tests.importers.damage import lines
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
-from tests.support.examples import examples
 from tests.support.store import make_store
 
 SESSION = "session_1bcbe023-4f7e-4971-9dc9-43b8756045b0"
 USAGE = {"inputOther": 267, "output": 42, "inputCacheRead": 24064, "inputCacheCreation": 5}
 START = 1785612803281
-drawn = settings(max_examples=examples(80), deadline=None)
 
 
 def message(text, kind="user", role="user"):
@@ -250,35 +242,6 @@ def test_a_sub_agent_is_in_the_conversation_of_its_session(tmp_path):
         (top / agent / "wire.jsonl").write_bytes(lines(timed(HEADER, message(text), part("Done."), ended())))
     done = import_paths(store, top / "main" / "wire.jsonl", top / "agent-0" / "wire.jsonl")
     assert [(each.messages, each.branches) for each in done.conversations] == [(4, 2)]
-
-
-def test_a_session_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path, data = tmp_path / "wire.jsonl", lines(FILE)
-    for size in (len(lines(FILE[:8])), len(lines(FILE[:10])) + 40, len(lines(FILE[:11])), len(data)):
-        path.write_bytes(data[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
-
-
-@drawn
-@given(st.data())
-def test_records_with_odd_values_are_read_or_refused(data):
-    read_or_refuse(lines(data.draw(odd_records(FILE))))
-
-
-@drawn
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    read_or_refuse(data.draw(damaged(lines(FILE))))
-
-
-def read_or_refuse(data):
-    if Kimi().sniff(data):
-        with suppress(CannotImport):
-            events_of(Kimi(), data)
 
 
 def test_the_real_session_is_read_whole():

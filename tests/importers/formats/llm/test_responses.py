@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from scopes.importers.formats.llm.format import Llm
 from scopes.importers.formats.row_lines import encode_row
-from tests.importers.damage import damaged
 from tests.importers.databases import (
     LLM_RESPONSES,
     LLM_THREADS,
@@ -23,7 +19,6 @@ from tests.importers.databases import (
 from tests.importers.reading import check, drafts, events_of, real_transcript, states, unparsed
 from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
-from tests.support.examples import examples
 from tests.support.store import make_store
 
 NAMED = ("conversations", {"id": "c1", "name": "About it", "model": "gpt-x"})
@@ -159,32 +154,6 @@ ROWS = [
     response_row(1, "why?", "so", system="Be short."),
     *thread_rows("t1", ("h1", None, "user", "hi"), ("h2", "h1", "assistant", "ho")),
 ]
-
-
-def whole(folder):
-    """Return the lines of all conversations of a database with both schemas."""
-    path = make_database(folder / "logs.db", SCHEMAS, ROWS)
-    sources, _ = conversations_in(source_at(path))
-    return [
-        b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines_of(each))
-        for each in sources
-    ]
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    return whole(tmp_path_factory.mktemp("llm"))
-
-
-def test_every_byte_of_damaged_rows_is_in_one_event(originals):
-    for original in originals:
-
-        @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
-        @given(damaged(original))
-        def law(data):
-            events_of(Llm(), data)
-
-        law()
 
 
 def test_real_databases_have_all_their_conversations(tmp_path):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources
@@ -14,7 +12,6 @@ from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.row_lines import encode_file, encode_row
 from scopes.importers.import_sources import ImportOptions, import_sources
-from tests.importers.damage import damaged, odd_records
 from tests.importers.databases import (
     SESSION,
     dialog,
@@ -28,7 +25,6 @@ from tests.importers.formats.opencode.test_opencode import TOKENS
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
 from tests.importers.stores import branch_words, skipped_paths
 from tests.importers.streams import import_paths
-from tests.support.examples import examples
 from tests.support.store import make_store
 
 CALL = {
@@ -209,21 +205,6 @@ def import_paths_of(store, folder):
 LINES = data_of(
     *dialog("hello", "hi"), *message_rows(2, "assistant", "Done.", CALL, tokens=TOKENS), ("todo", {"content": "x"})
 ).splitlines(keepends=True)
-drawn = settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@drawn
-@given(damaged(b"".join(LINES)))
-def test_every_byte_of_damaged_rows_is_in_one_event(data):
-    events_of(OpenCode(), data) if OpenCode().sniff(data) else None
-
-
-@drawn
-@given(st.data())
-def test_rows_with_odd_values_are_read_or_kept(data):
-    records = data.draw(odd_records([json.loads(line) for line in LINES[1:]]))
-    odd = b"".join(json.dumps(record).encode() + b"\n" for record in records)
-    events_of(OpenCode(), LINES[0] + odd)
 
 
 def test_a_real_database_has_its_fork_its_revert_and_its_error(tmp_path, store):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.pi.format import Pi
 from tests.importers.formats.pi.test_pi import (
     FAILED,
@@ -20,7 +21,10 @@ from tests.importers.formats.pi.test_pi import (
     stream,
     text,
 )
-from tests.importers.reading import drafts, events_of, states, unparsed
+from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
+from tests.importers.stores import branch_words
+from tests.importers.streams import import_paths
+from tests.support.store import make_store
 
 BOTH = pytest.mark.parametrize("written", [stream, session_file])
 PROMPT = MESSAGES[0]
@@ -247,6 +251,58 @@ def test_the_chain_of_parents_goes_through_a_record_that_is_no_message(kind):
     found = drafts(read(data + lines(*more)))
     assert [draft.parent for draft in found] == [None, found[0].key, found[0].key]
     assert states(read(data + lines(*more)))[-1] == kind
+
+
+def tree_with(record):
+    """Return the messages of a session in which a record follows the prompt, and an answer the record."""
+    last = {"type": "message", "id": "n", "parentId": "k", "message": answer(text("Next."))}
+    return drafts(read(session_file(PROMPT) + lines({"id": "k", "parentId": "m1", **record}, last)))
+
+
+@pytest.mark.parametrize(
+    ("record", "kind", "author"),
+    [
+        ({"type": "compaction", "summary": "So far.", "firstKeptEntryId": "m1", "tokensBefore": 9}, "compaction", "system"),
+        ({"type": "branch_summary", "summary": "So far.", "fromId": "m1"}, "summary", "injected"),
+        ({"type": "custom_message", "customType": "x", "content": "So far.", "display": True}, "meta", "injected"),
+        ({"type": "custom_message", "content": [{"type": "text", "text": "So far."}]}, "meta", "injected"),
+    ],
+)  # fmt: skip
+def test_what_the_model_sees_and_no_one_typed_is_a_message_in_the_tree(record, kind, author):
+    found = tree_with({**record, "timestamp": "2026-11-21T06:52:25.599Z"})
+    assert [draft.kind for draft in found] == ["prompt", kind, "answer"]
+    assert (found[1].author.kind, found[1].parts[0].text, found[1].native_ids) == (author, "So far.", ("k",))
+    assert [draft.parent for draft in found] == [None, found[0].key, found[1].key]
+    assert [draft.context_root for draft in found] == [False, kind == "compaction", False]
+
+
+@pytest.mark.parametrize(("names", "title"), [(["A"], "A"), (["A", "B"], "B"), (["A", ""], None), ([], None)])
+def test_the_last_name_of_a_session_is_its_title_and_an_empty_one_takes_it_away(names, title):
+    records = [{"type": "session_info", "id": f"k{name}", "parentId": "m1", "name": name} for name in names]
+    assert read(session_file(PROMPT) + lines(*records))[-1].title == title
+
+
+def test_branches_of_a_real_tree_stay_apart(tmp_path):
+    """The session of a real program, continued from an earlier message, as `/tree` does."""
+    with open(
+        real_transcript("pi", "gen_v0.73_2026-11-21T06-52-25-585Z_01a1fce0-ae71-7260-a965-679ce323983b.jsonl"), "rb"
+    ) as stream:
+        data = stream.read()
+    prompt = {
+        "type": "message",
+        "id": "f0f0f0f0",
+        "parentId": "84686de2",
+        "message": {"role": "user", "content": "Else?"},
+    }
+    path, store = tmp_path / "a.jsonl", make_store(tmp_path / "store.git")
+    path.write_bytes(data)
+    import_paths(store, path)
+    path.write_bytes(data + lines(prompt))
+    done = import_paths(store, path)
+    assert [(row.new_messages, row.branches) for row in done.conversations] == [(1, 2)]
+    (other,) = set(list_branch_tips(store, "conv-001")) - {"main"}
+    assert branch_words(store).endswith("Done (34). The directory was listed. ✅ Else?")
+    assert branch_words(store, other).endswith("Done (36). The directory was listed. ✅")
 
 
 @pytest.mark.parametrize("parent", [None, "unknown", "", 7])

@@ -20,7 +20,7 @@ from tests.importers.formats.qwen.test_qwen import (
     response,
     session_file,
 )
-from tests.importers.reading import drafts, events_of, states, unparsed
+from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
 
 PROMPT = ("user", parts("user", {"text": "Go."}))
 CALLS = ("assistant", parts("model", called("c1", "make"), called("c2", "df"), model="m"))
@@ -177,10 +177,72 @@ def test_an_edited_prompt_is_a_second_beginning_of_the_same_chain():
     assert [draft.parent for draft in found] == [None, found[0].key, None]
 
 
-def test_a_record_with_a_known_uuid_is_a_state():
+def test_a_record_that_is_there_twice_is_a_state_and_one_with_the_same_uuid_a_message():
+    """Another reader dropped messages whose ids came twice."""
     records = session_file(PROMPT, DONE)
     events = events_of(Qwen(), lines(*records, records[0], {**records[1], "message": {"parts": [{"text": "Other."}]}}))
-    assert (len(drafts(events)), states(events)) == (2, ["repeated/user", "repeated/assistant"])
+    found = drafts(events)
+    assert ([draft.parts[0].text for draft in found[1:]], states(events)) == (["Done.", "Other."], ["repeated/user"])
+    assert [draft.parent for draft in found[1:]] == [found[0].key] * 2
+
+
+def test_a_compressed_history_is_a_compaction_in_the_chain():
+    history = [
+        {"role": "user", "parts": [{"text": "So far: tests fail."}]},
+        {"role": "model", "parts": [{"text": "OK"}]},
+    ]
+    payload = {"info": {"compressionStatus": 1}, "compressedHistory": history}
+    found = drafts(
+        events_of(
+            Qwen(),
+            lines(*session_file(PROMPT, ("system", {"subtype": "chat_compression", "systemPayload": payload}), DONE)),
+        )
+    )
+    assert [(draft.kind, draft.author.kind, draft.context_root) for draft in found] == [
+        ("prompt", "human", False),
+        ("compaction", "system", True),
+        ("answer", "agent", False),
+    ]
+    assert (found[1].parts[0].text, found[1].parent, found[2].parent) == (
+        "So far: tests fail.",
+        found[0].key,
+        found[1].key,
+    )
+
+
+@pytest.mark.parametrize(
+    "payload", [None, {}, {"compressedHistory": None}, {"compressedHistory": []}, {"compressedHistory": [7]}]
+)
+def test_a_compression_without_a_history_is_a_state(payload):
+    record = ("system", {"subtype": "chat_compression", "systemPayload": payload})
+    events = events_of(Qwen(), lines(*session_file(PROMPT, record, DONE)))
+    assert (len(drafts(events)), states(events)) == (2, ["system/chat_compression"])
+
+
+def test_the_last_title_that_was_given_is_that_of_the_session():
+    titles = [
+        ("system", {"subtype": "custom_title", "systemPayload": {"customTitle": name}}) for name in ("One", "Two")
+    ]
+    assert events_of(Qwen(), lines(*session_file(PROMPT, *titles, DONE)))[-1].title == "Two"
+    assert events_of(Qwen(), lines(*session_file(PROMPT, DONE)))[-1].title is None
+
+
+def test_after_a_rewind_the_next_prompt_follows_the_message_that_is_left():
+    records = session_file(
+        PROMPT, DONE, ("system", {"subtype": "rewind", "systemPayload": {"truncatedCount": 1}}), PROMPT
+    )
+    records[2]["parentUuid"] = records[0]["uuid"]
+    found = drafts(events_of(Qwen(), lines(*records)))
+    assert [draft.parent for draft in found] == [None, found[0].key, found[0].key]
+
+
+def test_the_chain_of_a_real_session_runs_through_its_telemetry():
+    with open(real_transcript("qwen-code", "gen_v0.15_973ee02d-7ffa-47c0-8b9b-b6380542994e.jsonl"), "rb") as stream:
+        events = events_of(Qwen(), stream.read())
+    found = drafts(events)
+    assert [draft.kind for draft in found] == ["prompt", "answer", "tool-results", "answer"]
+    assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
+    assert states(events).count("system/ui_telemetry") == 3
 
 
 @pytest.mark.parametrize(

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scopes.errors import CannotImport
 from scopes.history.revisions import conversation_ids
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.specstory.format import SpecStory
-from tests.importers.damage import damaged
 from tests.importers.formats.claude_code.logs import Log
 from tests.importers.formats.specstory.test_blocks import READ
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
-from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
-from tests.support.examples import examples
 from tests.support.store import make_store
 
 SESSION = "5d2079d7-ae1b-4313-922a-6949f6cada8d"
@@ -224,25 +217,6 @@ def test_a_file_is_imported_as_long_as_its_session_is_not_there(tmp_path, both):
     assert import_paths(store, story).operation is None
     done = import_paths(store, session, story)
     assert ([found.path for found in done.skipped], len(conversation_ids(store))) == ([str(story)], 2)
-
-
-def test_a_file_that_grows_gets_its_new_messages_only(tmp_path):
-    whole, grown = make_store(tmp_path / "whole.git"), make_store(tmp_path / "grown.git")
-    path, data = tmp_path / "story.md", FILE.encode()
-    for size in (data.index(b"look"), data.index(b"Why"), data.index(b"port"), len(data)):
-        path.write_bytes(data[:size])
-        import_paths(grown, path)
-        assert import_paths(grown, path).operation is None
-    import_paths(whole, path)
-    assert branch_words(grown) == branch_words(whole)
-
-
-@settings(max_examples=examples(80), deadline=None)
-@given(st.data())
-def test_damaged_bytes_are_read_or_refused(data):
-    text = data.draw(damaged(FILE.encode()))
-    with suppress(CannotImport):
-        events_of(SpecStory(), text)
 
 
 @pytest.mark.parametrize(("name", "messages"), [("v2.1.0_claude_748KB.md", 133), ("v2.1.0_claude_1.2MB.md", 743)])
