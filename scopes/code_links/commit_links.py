@@ -45,7 +45,9 @@ def link_commit(
             _add_made(links, _made(index, commit, repository, call, how))
     for conversation, share in shares.items():
         at = times.of(conversation)
-        links.append(_wrote(index, replace(commit, author_time=at), repository, conversation, share))
+        link = _wrote(index, replace(commit, author_time=at), repository, conversation, share)
+        is_after = link.level == "certain" and not times.is_before(share.last)
+        links.append(replace(link, level="likely") if is_after else link)
     if main_link(links) is None:
         links = _add_short(index, commit, repository, links)
     return tuple(sorted(links, key=_order))

@@ -23,7 +23,7 @@ OLDER_EDIT: Final = 0.5
 
 @dataclass(slots=True)
 class ContentShare:
-    """The share of a commit's lines that a conversation wrote, from 0 to 1, and the last edit that has some of them."""
+    """The share of a commit's lines that a conversation wrote, from 0 to 1, and the last edit before it that has some of them."""
 
     share: float
     lines: int
@@ -45,10 +45,10 @@ def match_content(
     for name, hashes in _lines_by_name(commit).items():
         edits = times.find_edits(index, hashes, name)
         for value in hashes:
-            by_conversation = _last_by_conversation(edits.get(value, ()))
+            by_conversation = _last_by_conversation(times.prefer_earlier(edits.get(value, ())))
             weight = 1 / (1 + log(max(1, len(by_conversation))))
             total += weight
-            _add(found, by_conversation, weight)
+            _add(found, by_conversation, weight, times)
     for each in found.values():
         each.share /= total
     return dict(sorted(found.items(), key=lambda item: (-item[1].share, len(item[0]), item[0])))
@@ -68,7 +68,12 @@ def _last_by_conversation(edits: Sequence[IndexedEdit]) -> dict[ConversationId, 
     return {edit.conversation: edit for edit in edits}
 
 
-def _add(found: dict[ConversationId, ContentShare], edits: Mapping[ConversationId, IndexedEdit], weight: float) -> None:
+def _add(
+    found: dict[ConversationId, ContentShare],
+    edits: Mapping[ConversationId, IndexedEdit],
+    weight: float,
+    times: EditTimes,
+) -> None:
     """Count a line for the conversations that have it."""
     last = max((edit.time for edit in edits.values()), default=0.0)
     for conversation, edit in edits.items():
@@ -80,5 +85,4 @@ def _add(found: dict[ConversationId, ContentShare], edits: Mapping[ConversationI
         known.share += part
         known.lines += 1
         known.calls.add(edit.call_id)
-        if edit.time > known.last.time:
-            known.last = edit
+        known.last = max(known.last, edit, key=lambda each: (times.is_before(each), each.time))

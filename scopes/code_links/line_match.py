@@ -175,25 +175,36 @@ def follows_others(text: str, match: LineMatch) -> bool:
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
-    """Find the edits of a line of a file that a commit added."""
+    """Find the edits of a line of a file that a commit added; one that was made before the commit wins over later ones.
+
+    Those a moment later are likely where no earlier one is an answer, since an edit may be recorded after its commit.
+    """
     matches = find_matches(index, path, hashes, commit.times)
-    level = judge(matches, commit)
-    if level not in ANSWERED and commit.rewritten is not None and commit.linked is not None:
+    earlier = [match for match in matches if commit.times.is_before(match.edit)]
+    pools = [earlier] if len(earlier) == len(matches) else [earlier, matches]
+    for pool in pools:
+        level = judge(pool, commit)
+        if level in ANSWERED:
+            level = "likely" if level == "certain" and pool is not earlier else level
+            return LineMatch(level, _choose(level, pool, commit)[:MAX_CANDIDATES])
+    if commit.rewritten is not None and commit.linked is not None:
         amended = _find_amended(index, path, hashes, commit)
         if amended:
             return LineMatch("likely", amended[:MAX_CANDIDATES])
-    if level == "near":
-        earlier = _find_earlier(matches, commit)
-        if earlier:
-            return LineMatch("likely", earlier[:MAX_CANDIDATES])
-        parted = _find_parted(matches, hashes, commit)
-        if parted:
-            return LineMatch("likely", parted[:MAX_CANDIDATES])
-    if level == "commit-only":
-        others = _find_others(matches, hashes, commit)
-        if others is not None:
-            return others
+    found = next((each for pool in pools if (each := _find_around(pool, hashes, commit)) is not None), None)
+    if found is not None:
+        return found
+    level = judge(matches, commit)
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
+
+
+def _find_around(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
+    """Return what is known of a line by the edits around it, if no edit is an answer by itself."""
+    level = judge(matches, commit)
+    if level == "near":
+        likely = _find_earlier(matches, commit) or _find_parted(matches, hashes, commit)
+        return LineMatch("likely", likely[:MAX_CANDIDATES]) if likely else None
+    return _find_others(matches, hashes, commit) if level == "commit-only" else None
 
 
 def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:

@@ -55,10 +55,10 @@ def find_writers(index: EditIndex, lines: Collection[FileLine], times: EditTimes
     for path in dict.fromkeys(path for path, _ in lines):
         wanted = {value for name, value in lines if name == path}
         by_line = times.find_edits(index, wanted, base_name_of(path))
-        for edit in {each.number: each for edits in by_line.values() for each in edits}.values():
+        for edit in {each.number: each for edits in by_line.values() for each in times.prefer_earlier(edits)}.values():
             writer = found.setdefault(edit.conversation, Writer(edit))
             writer.lines.update((path, value) for value in wanted & (edit.hashes | edit.shorts))
-            writer.last = max(writer.last, edit, key=lambda each: (each.time, each.number))
+            writer.last = max(writer.last, edit, key=lambda each: (times.is_before(each), each.time, each.number))
     return found
 
 
