@@ -33,6 +33,7 @@ _EDITS_OF: Final = "SELECT number, base_name, hashes, shorts FROM edit WHERE con
 _POSTINGS: Final = """
     SELECT edit_line.hash, edit.number FROM edit_line JOIN edit ON edit.number = edit_line.edit
     WHERE hash IN ({}) AND base_name = ? AND time < ?"""
+_EDITS_AT: Final = "SELECT number FROM edit WHERE time >= ? AND time < ? ORDER BY time, number"
 _TURN: Final = """
     SELECT turn.turn, prompt, agreed_to, long_prompt, began, ended, conversation.id
     FROM turn JOIN conversation ON conversation.number = turn.conversation WHERE turn.number = ?"""
@@ -135,6 +136,12 @@ class EditIndex:
         self._read_edits({number for numbers in postings.values() for number in numbers})
         found = ((value, [self._edits[number] for number in numbers]) for value, numbers in postings.items())
         return {value: _once(edit for edit in edits if not self.is_foreign(edit.path)) for value, edits in found}
+
+    def list_edits(self, since: float, before: float) -> list[IndexedEdit]:
+        """Return the edits of all files between two times, the first one first; each call once, as in `find_edits`."""
+        numbers = [number for (number,) in self._connection.execute(_EDITS_AT, (since, before))]
+        self._read_edits(set(numbers))
+        return _once(edit for number in numbers if not self.is_foreign((edit := self._edits[number]).path))
 
     def knows_file(self, base_name: str) -> bool:
         """Return True if an edit of a file with this name is known."""

@@ -52,10 +52,15 @@ class EditTimes(NamedTuple):
         """Return those of some edits that were made before the commit; all of them if there is none."""
         return [edit for edit in edits if self.is_before(edit)] or edits
 
-    def find_edits(self, source: EditSource, hashes: Iterable[int], base_name: str) -> dict[int, list[IndexedEdit]]:
-        """Return the edits that count, by the hashes of their lines."""
-        latest = max((self.author_time, *self.recorded.values()))
-        found = source.find_edits(hashes, base_name, latest + AFTER_SECONDS)
+    def find_edits(self, source: EditSource, hashes: Iterable[int], *names: str) -> Mapping[int, Sequence[IndexedEdit]]:
+        """Return the edits of files with one of these base names that count, by the hashes of their lines."""
+        latest = max((self.author_time, *self.recorded.values())) + AFTER_SECONDS
+        wanted = list(hashes)
+        found: dict[int, list[IndexedEdit]] = {}
+        for name in names:
+            for value, edits in source.find_edits(wanted, name, latest).items():
+                known = found.setdefault(value, [])
+                known += edits
         if not self.recorded:
             return found
         counted = ((value, [edit for edit in edits if self._counts(edit)]) for value, edits in found.items())
