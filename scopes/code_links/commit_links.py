@@ -19,6 +19,7 @@ from scopes.code_links.edit_times import AFTER_SECONDS, times_of
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
 from scopes.code_links.moved_files import MovedFile, find_moved, names_by_path
+from scopes.code_links.other_clock import by_own_clocks
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.code_links.short_lines import FEW_LINES_SECONDS, find_short_writer
 from scopes.ids import ConversationId
@@ -39,6 +40,7 @@ def link_commit(
 
     recorded: links of this commit that were recorded when it was made
     """
+    recorded = by_own_clocks(index, commit, recorded)
     times = times_of(commit.author_time, recorded)
     shares = match_content(index, commit, times)
     links = list(recorded)

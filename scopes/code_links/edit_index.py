@@ -41,6 +41,10 @@ _CALLS: Final = """
     SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
     FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
     WHERE ended >= ? AND began <= ? ORDER BY commit_call.began, conversation.id"""
+_CALLS_OF: Final = """
+    SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
+    FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
+    WHERE conversation.id = ? ORDER BY commit_call.began"""
 _TURN_OF_CALL: Final = """
     SELECT turn FROM edit JOIN conversation ON conversation.number = edit.conversation
     WHERE conversation.id = ? AND call_id = ? LIMIT 1"""
@@ -118,6 +122,7 @@ class EditIndex:
         self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
         self._edits: dict[int, IndexedEdit] = {}
         self._turns: dict[int, IndexedTurn] = {}
+        self._calls: dict[ConversationId, list[IndexedCall]] = {}
 
     def find_edits(self, hashes: Iterable[int], base_name: str, before: float) -> dict[int, list[IndexedEdit]]:
         """Return the edits that added lines to a file of this name before a time, by the hashes of the lines.
@@ -169,6 +174,13 @@ class EditIndex:
         """Return the calls that ran `git commit` at a time, the first one first."""
         rows = self._connection.execute(_CALLS, (author_time - TOLERANCE, author_time + TOLERANCE))
         return [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+
+    def calls_of(self, conversation: ConversationId) -> list[IndexedCall]:
+        """Return the calls of a conversation that ran `git commit`, the first one first."""
+        if conversation not in self._calls:
+            rows = self._connection.execute(_CALLS_OF, (conversation,))
+            self._calls[conversation] = [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+        return self._calls[conversation]
 
     def turn_of_prompt(self, prompt: Oid) -> int | None:
         """Return the number of the row of the turn that begins with a message of the store; None if there is none."""

@@ -100,7 +100,7 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
     rows += _recorded_rows(linker.known.recorded, name, missing)
     rows = _mark_replaced(linker.known.recorded, rows)
-    notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
+    notes: tuple[Note, ...] = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
     notes += _note_elsewhere(name, of_others)
     places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
     ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
