@@ -35,7 +35,7 @@ from scopes.code_links.project_git import (
     open_project_git,
 )
 from scopes.code_links.recorded_links import RecordedCommits
-from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, parse_target
+from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, follow_link, parse_target
 from scopes.code_links.why_answers import AnswerWriter
 from scopes.code_links.why_result import FoundLines, Why, WhyCommit, WhyLines
 from scopes.code_links.working_lines import map_lines, split_lines
@@ -85,6 +85,7 @@ def why(
         places = (is_committed,) if request.revision is not None else (partial(_is_working, request), is_committed)
         target = parse_target(request.target, *places)
         file = find_file(target.file, request.cwd)
+        file = follow_link(file) if request.revision is None else file
         source = _read_source(git, file, request.revision)
         numbers = _list_lines(file, target, len(source.lines))
         with open_edit_index(index_directory, repository, on_progress) as index:
