@@ -70,7 +70,7 @@ def _list_writers(
 ) -> Iterator[ConversationId]:
     """Yield the conversations that wrote enough of the new commit, as far as the earlier one has the same lines."""
     lines = set(lines_of(new).values())
-    writers = find_writers(index, set(lines_of(old).values()), times_of(old.author_time, links))
+    writers = find_writers(index, old, times_of(old.author_time, links))
     for name, each in writers.items():
         if len(each.lines & lines) >= CERTAIN_SHARE * len(lines):
             yield name

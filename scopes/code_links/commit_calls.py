@@ -19,6 +19,7 @@ TOLERANCE: Final = 2.0  # seconds: commits have whole seconds, and agents write 
 MAX_OUTPUT: Final = 200_000  # characters of an output that are searched
 MAX_COMMAND: Final = 20_000
 _SECOND: Final = 1_000_000_000  # nanoseconds
+PRINTED_COMMIT: Final = "printed this commit"
 MIN_SUBJECT: Final = 8  # characters; `wip` is in too many commands
 _RUNS_COMMIT = compile_lazily(r"\bgit\b[^\n;|&]{0,300}?\bcommit\b|\b(?:gt|jj|sl|hub)\s+(?:commit|create|modify|ci)\b")
 _PRINTED = compile_lazily(
@@ -71,8 +72,13 @@ def made_commit(call: CommitCall, commit: str, author_time: float, subject: str)
     """Return how a call shows that it made a commit, in a few words; None if it does not."""
     if not call.began - TOLERANCE <= author_time <= call.ended + TOLERANCE:
         return None
+    return name_commit(call, commit, subject)
+
+
+def name_commit(call: CommitCall, commit: str, subject: str) -> str | None:
+    """Return how a call names a commit, whenever it ran; None if it does not."""
     if any(commit.startswith(start) for start, _ in call.printed):
-        return "printed this commit"
+        return PRINTED_COMMIT
     if any(subject == printed for _, printed in call.printed):
         return "printed this subject"
     if not call.printed and len(subject) >= MIN_SUBJECT and subject in call.command:

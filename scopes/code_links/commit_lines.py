@@ -51,7 +51,7 @@ def match_commit(
 
 
 def lines_by_path(commit: ProjectCommit | None) -> Mapping[str, list[AddedLine]]:
-    """Return the lines that a commit added, by file; nothing for a merge, of which none are read."""
+    """Return the lines that a commit added, by file; of a merge those that no merged commit has."""
     found: dict[str, list[AddedLine]] = {}
     for line in () if commit is None else commit.added:
         found.setdefault(line.path, []).append(line)

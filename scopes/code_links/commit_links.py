@@ -16,7 +16,10 @@ from scopes.code_links.commit_calls import made_commit
 from scopes.code_links.content_match import ContentShare, match_content
 from scopes.code_links.edit_index import FEW_LINES, EditIndex, IndexedCall
 from scopes.code_links.edit_times import AFTER_SECONDS, times_of
+from scopes.code_links.line_hash import hash_line
 from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
+from scopes.code_links.moved_files import MovedFile, find_moved, names_by_path
+from scopes.code_links.other_clock import by_own_clocks
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.code_links.short_lines import FEW_LINES_SECONDS, find_short_writer
 from scopes.ids import ConversationId
@@ -26,16 +29,18 @@ CERTAIN_SHARE: Final = 0.25  # from 0.15 to 0.5 the precision is the same
 CERTAIN_SECONDS: Final = 72 * 3600.0  # between the last edit and the commit
 LIKELY_SHARE: Final = 0.05
 LIKELY_SECONDS: Final = 3600.0  # between the end of a turn and the commit
+_BY_CONTENT: Final = (("certain", "content"), ("likely", "content"))
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def link_commit(
     index: EditIndex, commit: ProjectCommit, repository: RepositoryId | None, recorded: Sequence[CodeLink] = ()
 ) -> tuple[CodeLink, ...]:
-    """Return the links of a commit, the surest first; candidates come last.
+    """Return the links of a commit, the surest first; candidates come last. What was moved is noted in the commit.
 
     recorded: links of this commit that were recorded when it was made
     """
+    recorded = by_own_clocks(index, commit, recorded)
     times = times_of(commit.author_time, recorded)
     shares = match_content(index, commit, times)
     links = list(recorded)
@@ -45,9 +50,14 @@ def link_commit(
             _add_made(links, _made(index, commit, repository, call, how))
     for conversation, share in shares.items():
         at = times.of(conversation)
-        links.append(_wrote(index, replace(commit, author_time=at), repository, conversation, share))
+        link = _wrote(index, replace(commit, author_time=at), repository, conversation, share)
+        is_after = link.level == "certain" and not times.is_before(share.last)
+        links.append(replace(link, level="likely") if is_after else link)
+    moved = find_moved(index, commit)
+    commit.moved = names_by_path(moved)
     if main_link(links) is None:
         links = _add_short(index, commit, repository, links)
+    links = _add_moved(index, commit, repository, links, moved)
     return tuple(sorted(links, key=_order))
 
 
@@ -72,6 +82,45 @@ def _add_short(
     )
     others = (each for each in links if (each.conversation, each.evidence[0].kind) != (conversation, "content"))
     return [link, *others]
+
+
+def _add_moved(
+    index: EditIndex,
+    commit: ProjectCommit,
+    repository: RepositoryId | None,
+    links: Sequence[CodeLink],
+    moved: Sequence[MovedFile],
+) -> list[CodeLink]:
+    """Link a commit with the conversations that wrote its new files under other names, if nothing else tells that.
+
+    Such a link takes the place of a candidate by content. It is likely at most: the file may have been copied.
+    """
+    found = list(links)
+    total = len({hash_line(line.text) for line in commit.added} - {None})
+    for name in dict.fromkeys(each.conversation for each in moved):
+        files = [each for each in moved if each.conversation == name]
+        own = [link for link in found if link.conversation == name]
+        if any((link.level, link.evidence[0].kind) in _BY_CONTENT for link in own):
+            continue
+        found = [link for link in found if link not in own or link.evidence[0].kind != "content"]
+        share = sum(each.lines for each in files) / total
+        last = max((edit for each in files for edit in each.edits), key=lambda edit: (edit.time, edit.number))
+        lines, names = sum(each.lines for each in files), ", ".join(dict.fromkeys(each.name for each in files))
+        is_likely = share >= CERTAIN_SHARE or any(link.level != "candidate" for link in own)
+        text = f"{lines:,} {plural(lines, 'line')} of edits of {names}, before the file was moved or copied"
+        found.append(
+            CodeLink(
+                commit=commit.id,
+                repository=repository,
+                conversation=name,
+                message=last.message,
+                turn=index.turn(last.turn).number,
+                role="wrote",
+                level="likely" if is_likely else "candidate",
+                evidence=(Evidence("content", text, last.call_id, round(min(1.0, share), 3)),),
+            )
+        )
+    return found
 
 
 def _add_made(links: list[CodeLink], made: CodeLink) -> None:

@@ -13,7 +13,6 @@ from typing import Final
 
 from scopes.code_links.edit_index import EditIndex, IndexedEdit
 from scopes.code_links.edit_times import EditTimes
-from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -23,7 +22,7 @@ OLDER_EDIT: Final = 0.5
 
 @dataclass(slots=True)
 class ContentShare:
-    """The share of a commit's lines that a conversation wrote, from 0 to 1, and the last edit that has some of them."""
+    """The share of a commit's lines that a conversation wrote, from 0 to 1, and its last edit with some of them."""
 
     share: float
     lines: int
@@ -36,31 +35,33 @@ def match_content(
 ) -> dict[ConversationId, ContentShare]:
     """Return the shares of all conversations that wrote lines of a commit, the largest first.
 
-    Only edits of files with the same name count. Lines too short to have a hash do not count.
+    Only edits of files with the same name count, and of the name from which git says that the commit renamed the file.
+    Lines too short to have a hash do not count.
     """
     if times is None:
         times = EditTimes(commit.author_time)
     total = 0.0
     found: dict[ConversationId, ContentShare] = {}
-    for name, hashes in _lines_by_name(commit).items():
-        edits = times.find_edits(index, hashes, name)
+    for names, hashes in _lines_by_names(commit).items():
+        edits = times.find_edits(index, hashes, *names)
         for value in hashes:
-            by_conversation = _last_by_conversation(edits.get(value, ()))
+            by_conversation = _last_by_conversation(times.prefer_earlier(edits.get(value, ())))
             weight = 1 / (1 + log(max(1, len(by_conversation))))
             total += weight
-            _add(found, by_conversation, weight)
+            _add(found, by_conversation, weight, times)
     for each in found.values():
         each.share /= total
     return dict(sorted(found.items(), key=lambda item: (-item[1].share, len(item[0]), item[0])))
 
 
-def _lines_by_name(commit: ProjectCommit) -> Mapping[str, set[int]]:
-    names: dict[str, set[int]] = {}
+def _lines_by_names(commit: ProjectCommit) -> Mapping[tuple[str, ...], set[int]]:
+    """Return the hashes of the lines by the names under which edits of their file may have been recorded."""
+    found: dict[tuple[str, ...], set[int]] = {}
     for line in commit.added:
         value = hash_line(line.text)
         if value is not None:
-            names.setdefault(base_name_of(line.path), set()).add(value)
-    return names
+            found.setdefault(commit.names_of(line.path), set()).add(value)
+    return found
 
 
 def _last_by_conversation(edits: Sequence[IndexedEdit]) -> dict[ConversationId, IndexedEdit]:
@@ -68,7 +69,12 @@ def _last_by_conversation(edits: Sequence[IndexedEdit]) -> dict[ConversationId, 
     return {edit.conversation: edit for edit in edits}
 
 
-def _add(found: dict[ConversationId, ContentShare], edits: Mapping[ConversationId, IndexedEdit], weight: float) -> None:
+def _add(
+    found: dict[ConversationId, ContentShare],
+    edits: Mapping[ConversationId, IndexedEdit],
+    weight: float,
+    times: EditTimes,
+) -> None:
     """Count a line for the conversations that have it."""
     last = max((edit.time for edit in edits.values()), default=0.0)
     for conversation, edit in edits.items():
@@ -80,5 +86,4 @@ def _add(found: dict[ConversationId, ContentShare], edits: Mapping[ConversationI
         known.share += part
         known.lines += 1
         known.calls.add(edit.call_id)
-        if edit.time > known.last.time:
-            known.last = edit
+        known.last = max(known.last, edit, key=lambda each: (times.is_before(each), each.time))

@@ -33,6 +33,7 @@ _EDITS_OF: Final = "SELECT number, base_name, hashes, shorts FROM edit WHERE con
 _POSTINGS: Final = """
     SELECT edit_line.hash, edit.number FROM edit_line JOIN edit ON edit.number = edit_line.edit
     WHERE hash IN ({}) AND base_name = ? AND time < ?"""
+_EDITS_AT: Final = "SELECT number FROM edit WHERE time >= ? AND time < ? ORDER BY time, number"
 _TURN: Final = """
     SELECT turn.turn, prompt, agreed_to, long_prompt, began, ended, conversation.id
     FROM turn JOIN conversation ON conversation.number = turn.conversation WHERE turn.number = ?"""
@@ -40,6 +41,10 @@ _CALLS: Final = """
     SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
     FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
     WHERE ended >= ? AND began <= ? ORDER BY commit_call.began, conversation.id"""
+_CALLS_OF: Final = """
+    SELECT conversation.id, commit_call.turn, message, oid, call_id, command, began, ended, printed
+    FROM commit_call JOIN conversation ON conversation.number = commit_call.conversation
+    WHERE conversation.id = ? ORDER BY commit_call.began"""
 _TURN_OF_CALL: Final = """
     SELECT turn FROM edit JOIN conversation ON conversation.number = edit.conversation
     WHERE conversation.id = ? AND call_id = ? LIMIT 1"""
@@ -117,6 +122,7 @@ class EditIndex:
         self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
         self._edits: dict[int, IndexedEdit] = {}
         self._turns: dict[int, IndexedTurn] = {}
+        self._calls: dict[ConversationId, list[IndexedCall]] = {}
 
     def find_edits(self, hashes: Iterable[int], base_name: str, before: float) -> dict[int, list[IndexedEdit]]:
         """Return the edits that added lines to a file of this name before a time, by the hashes of the lines.
@@ -135,6 +141,12 @@ class EditIndex:
         self._read_edits({number for numbers in postings.values() for number in numbers})
         found = ((value, [self._edits[number] for number in numbers]) for value, numbers in postings.items())
         return {value: _once(edit for edit in edits if not self.is_foreign(edit.path)) for value, edits in found}
+
+    def list_edits(self, since: float, before: float) -> list[IndexedEdit]:
+        """Return the edits of all files between two times, the first one first; each call once, as in `find_edits`."""
+        numbers = [number for (number,) in self._connection.execute(_EDITS_AT, (since, before))]
+        self._read_edits(set(numbers))
+        return _once(edit for number in numbers if not self.is_foreign((edit := self._edits[number]).path))
 
     def knows_file(self, base_name: str) -> bool:
         """Return True if an edit of a file with this name is known."""
@@ -162,6 +174,13 @@ class EditIndex:
         """Return the calls that ran `git commit` at a time, the first one first."""
         rows = self._connection.execute(_CALLS, (author_time - TOLERANCE, author_time + TOLERANCE))
         return [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+
+    def calls_of(self, conversation: ConversationId) -> list[IndexedCall]:
+        """Return the calls of a conversation that ran `git commit`, the first one first."""
+        if conversation not in self._calls:
+            rows = self._connection.execute(_CALLS_OF, (conversation,))
+            self._calls[conversation] = [IndexedCall._make((*row[:5], _read_call(*row[5:]))) for row in rows]
+        return self._calls[conversation]
 
     def turn_of_prompt(self, prompt: Oid) -> int | None:
         """Return the number of the row of the turn that begins with a message of the store; None if there is none."""

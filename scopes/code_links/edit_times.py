@@ -16,6 +16,7 @@ from scopes.code_links.link import CodeLink
 from scopes.ids import ConversationId
 
 AFTER_SECONDS: Final = 5.0  # an edit may be recorded a moment after the commit
+SAME_SECOND: Final = 1.0  # commits have whole seconds
 NOT_RECORDED: Final[Mapping[ConversationId, float]] = MappingProxyType({})
 _SECOND: Final = 1_000_000_000
 
@@ -40,10 +41,26 @@ class EditTimes(NamedTuple):
         """Return when the commit was made, as far as a conversation is concerned."""
         return max(self.author_time, self.recorded.get(conversation, self.author_time))
 
-    def find_edits(self, source: EditSource, hashes: Iterable[int], base_name: str) -> dict[int, list[IndexedEdit]]:
-        """Return the edits that count, by the hashes of their lines."""
-        latest = max((self.author_time, *self.recorded.values()))
-        found = source.find_edits(hashes, base_name, latest + AFTER_SECONDS)
+    def is_before(self, edit: IndexedEdit) -> bool:
+        """Return True if an edit was made before the commit; a later one counts only where no earlier one does."""
+        recorded = self.recorded.get(edit.conversation, 0.0)
+        if recorded < self.author_time:
+            return edit.time < self.author_time + SAME_SECOND
+        return edit.time < recorded + (0.0 if recorded % 1 else SAME_SECOND)
+
+    def prefer_earlier(self, edits: Sequence[IndexedEdit]) -> Sequence[IndexedEdit]:
+        """Return those of some edits that were made before the commit; all of them if there is none."""
+        return [edit for edit in edits if self.is_before(edit)] or edits
+
+    def find_edits(self, source: EditSource, hashes: Iterable[int], *names: str) -> Mapping[int, Sequence[IndexedEdit]]:
+        """Return the edits of files with one of these base names that count, by the hashes of their lines."""
+        latest = max((self.author_time, *self.recorded.values())) + AFTER_SECONDS
+        wanted = list(hashes)
+        found: dict[int, list[IndexedEdit]] = {}
+        for name in names:
+            for value, edits in source.find_edits(wanted, name, latest).items():
+                known = found.setdefault(value, [])
+                known += edits
         if not self.recorded:
             return found
         counted = ((value, [edit for edit in edits if self._counts(edit)]) for value, edits in found.items())

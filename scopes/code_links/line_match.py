@@ -6,8 +6,9 @@ up to six above and below it that the same commit added to the file and that hav
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.code_links.commit_links import LIKELY_SHARE, main_link
@@ -27,6 +28,8 @@ FEW_EDITS: Final = 4  # a line that at most so many edits have is evidence witho
 RECENT_SECONDS: Final = 6 * 3600.0  # before a commit that no conversation made; most older edits are not its source
 OTHER_SECONDS: Final = 48 * 3600.0  # before a commit that another conversation made
 MAX_CANDIDATES: Final = 20
+NO_NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+NO_MOVED: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 
 
 class LineHashes(NamedTuple):
@@ -97,6 +100,8 @@ class CommitContext(NamedTuple):
     is_made: a call of the conversation that it belongs to made the commit
     recorded: when each conversation was last seen making or amending it (`EditTimes`)
     makers: all that surely or likely made it, by a record or a call: who amended a commit is linked to it, too
+    renamed: the base names of its files by their paths, if it renamed them: also those that they had before
+    moved: the base names under which other edits wrote the lines of a new file (`moved_files`)
     """
 
     author_time: float
@@ -109,6 +114,12 @@ class CommitContext(NamedTuple):
     is_made: bool = False
     recorded: Mapping[ConversationId, float] = NOT_RECORDED
     makers: frozenset[ConversationId] = frozenset()
+    renamed: Mapping[str, tuple[str, ...]] = NO_NAMES
+    moved: Mapping[str, frozenset[str]] = NO_MOVED
+
+    def names_of(self, path: str) -> tuple[str, ...]:
+        """Return the base names under which edits of a file count."""
+        return self.renamed.get(path) or (base_name_of(path),)
 
     @property
     def times(self) -> EditTimes:
@@ -150,6 +161,7 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
     return CommitContext(
         commit.author_time, linked, contributors, rewritten=rewritten, writers=writers, likely_writers=likely_writers,
         is_made=is_made, recorded=times_of(commit.author_time, links).recorded, makers=makers,
+        renamed={path: commit.names_of(path) for path in commit.renamed}, moved=commit.moved,
     )  # fmt: skip
 
 
@@ -175,31 +187,52 @@ def follows_others(text: str, match: LineMatch) -> bool:
 
 
 def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch:
-    """Find the edits of a line of a file that a commit added."""
-    matches = find_matches(index, path, hashes, commit.times)
-    level = judge(matches, commit)
-    if level not in ANSWERED and commit.rewritten is not None and commit.linked is not None:
+    """Find the edits of a line of a file that a commit added; one that was made before the commit wins over later ones.
+
+    Those a moment later are likely where no earlier one is an answer, since an edit may be recorded after its commit.
+    """
+    matches = find_matches(index, commit.names_of(path), hashes, commit.times)
+    earlier = [match for match in matches if commit.times.is_before(match.edit)]
+    pools = [earlier] if len(earlier) == len(matches) else [earlier, matches]
+    for pool in pools:
+        level = judge(pool, commit)
+        if level in ANSWERED:
+            level = "likely" if level == "certain" and pool is not earlier else level
+            return LineMatch(level, _choose(level, pool, commit)[:MAX_CANDIDATES])
+    if commit.rewritten is not None and commit.linked is not None:
         amended = _find_amended(index, path, hashes, commit)
         if amended:
             return LineMatch("likely", amended[:MAX_CANDIDATES])
-    if level == "near":
-        earlier = _find_earlier(matches, commit)
-        if earlier:
-            return LineMatch("likely", earlier[:MAX_CANDIDATES])
-        parted = _find_parted(matches, hashes, commit)
-        if parted:
-            return LineMatch("likely", parted[:MAX_CANDIDATES])
-    if level == "commit-only":
-        others = _find_others(matches, hashes, commit)
-        if others is not None:
-            return others
+    found = next((each for pool in pools if (each := _find_around(pool, hashes, commit)) is not None), None)
+    found = found or _find_moved(index, path, hashes, commit)
+    if found is not None:
+        return found
+    level = judge(matches, commit)
     return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
+
+
+def _find_moved(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
+    """Return what edits of a file with another name say about a line, if that file was moved before the commit."""
+    names = commit.moved.get(path, ())
+    matches = find_matches(index, names, hashes, commit.times) if names else ()
+    earlier = [match for match in matches if commit.times.is_before(match.edit)]
+    level = judge(earlier, commit)
+    return LineMatch("likely", _choose(level, earlier, commit)[:MAX_CANDIDATES]) if level in ANSWERED else None
+
+
+def _find_around(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
+    """Return what is known of a line by the edits around it, if no edit is an answer by itself."""
+    level = judge(matches, commit)
+    if level == "near":
+        likely = _find_earlier(matches, commit) or _find_parted(matches, hashes, commit)
+        return LineMatch("likely", likely[:MAX_CANDIDATES]) if likely else None
+    return _find_others(matches, hashes, commit) if level == "commit-only" else None
 
 
 def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
     """Return the edits of the linked conversation that have a line, and were made before its commit was rewritten."""
     times = EditTimes(commit.rewritten or commit.author_time, commit.recorded)
-    matches = find_matches(index, path, hashes, times)
+    matches = find_matches(index, commit.names_of(path), hashes, times)
     return tuple(match for match in matches if match.has_line and commit.agrees(match))
 
 
@@ -255,11 +288,11 @@ def _hashes_of(conversation: ConversationId, matches: Sequence[EditMatch]) -> fr
     return frozenset[int]().union(*(each.edit.hashes for each in matches if each.edit.conversation == conversation))
 
 
-def find_matches(index: EditSource, path: str, hashes: LineHashes, times: EditTimes) -> list[EditMatch]:
-    """Return the edits that have the line or one of its neighbours, the last one first."""
+def find_matches(index: EditSource, names: Iterable[str], hashes: LineHashes, times: EditTimes) -> list[EditMatch]:
+    """Return the edits of files with these base names that have the line or one of its neighbours, the last first."""
     own = (value for value in (hashes.line, hashes.short) if value is not None)
     wanted = hashes.neighbours.union(own)
-    found = times.find_edits(index, wanted, base_name_of(path))
+    found = times.find_edits(index, wanted, *names)
     edits = {edit.number: edit for each in found.values() for edit in each}
     matches = [_compare(edit, hashes) for edit in edits.values()]
     return sorted(matches, key=lambda match: (-match.edit.time, match.edit.number))

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scopes.clock import parse_time
 from scopes.code_links.amended_links import link_commits
 from scopes.code_links.commit_facts import CommitFacts
 from scopes.code_links.commit_record import CommitRecord
@@ -30,7 +29,6 @@ from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
-_SECOND: Final = 1_000_000_000
 _CLAIMS: Final = frozenset({"trailer", "note"})
 
 
@@ -65,14 +63,14 @@ class CommitLinker:
         """
         facts = self.known.read_facts(commits)
         added = self._read_added(list(facts))
-        read = [added.get(name) or _without_lines(each) for name, each in facts.items()]
+        read = [added[name] for name in facts if name in added]
         links = link_commits(self.index, self.git, self.known, read)
         for commit in read:
             unknown = self.known.unknown_of(commit.id)
             yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit)
 
     def _read_added(self, commits: Sequence[CommitId]) -> Mapping[CommitId, ProjectCommit]:
-        """Return the commits with the lines that they added; merges are not there."""
+        """Return the commits with the lines that they added."""
         if not commits:
             return {}
         try:
@@ -120,10 +118,3 @@ def join_claims(links: Sequence[CodeLink]) -> tuple[CodeLink, ...]:
 def conversations_of(links: Iterable[CodeLink]) -> tuple[ConversationId, ...]:
     """Return the conversations of links, each once, in their order."""
     return tuple(dict.fromkeys(link.conversation for link in links))
-
-
-def _without_lines(facts: CommitFacts) -> ProjectCommit:
-    """Return a merge, of which no lines are read: it has those of the merged commits."""
-    nanoseconds = None if facts.authored is None else parse_time(facts.authored)
-    time = 0.0 if nanoseconds is None else nanoseconds / _SECOND
-    return ProjectCommit(facts.commit, facts.author, time, time, facts.subject)

@@ -1,15 +1,18 @@
-"""Read commits of a project with the lines that they added, from one stream of `git log -p -U0 -M`.
+"""Read commits of a project with the lines that they added, from one stream of `git log -p -U0 -M --cc`.
 
-Merges are left out: their lines are those of the merged commits. A process for each commit takes seven times as long.
+The lines of a merge are those that none of the merged commits has: somebody resolved a conflict with them. A process
+for each commit takes seven times as long.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from scopes.code_links.edits import base_name_of
 from scopes.code_links.link import CommitId, RepositoryId
 from scopes.code_links.project_git import ProjectGit
 
@@ -21,7 +24,6 @@ _OPTIONS: Final = (
     "-p",
     "-U0",
     "-M",
-    "--no-merges",
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
@@ -31,6 +33,7 @@ _OPTIONS: Final = (
     "--submodule=short",
     _FORMAT,
 )
+_SUBMODULE: Final = re.compile(rb"Subproject commit [0-9a-f]{40,64}\n?")  # what the diff of a merge says of one
 # Refs with other things than the project's own commits: transcripts, notes, and what tools keep for themselves.
 _OTHER_REFS: Final = (
     "refs/entire/*",
@@ -53,7 +56,12 @@ class AddedLine(NamedTuple):
 
 @dataclass(slots=True)
 class ProjectCommit:
-    """A commit of the project; times are in seconds since 1970."""
+    """A commit of the project; times are in seconds since 1970.
+
+    renamed: the paths that files had before the commit, by those that it gave them, as far as git detects that
+    created: the paths of files that no parent has
+    moved: for such a file the base names under which recent edits wrote its lines (`moved_files`)
+    """
 
     id: CommitId
     author: str
@@ -61,12 +69,26 @@ class ProjectCommit:
     commit_time: float
     subject: str
     added: list[AddedLine] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    created: set[str] = field(default_factory=set)
+    moved: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def names_of(self, path: str) -> tuple[str, ...]:
+        """Return the base names of a file: that which it has in the commit, and that which it had before."""
+        return tuple(dict.fromkeys(map(base_name_of, (path, self.renamed.get(path, path)))))
 
 
 def walk_project_commits(
-    git: ProjectGit, revisions: Sequence[str], stdin: Iterable[str] = (), whole: Container[str] = ()
+    git: ProjectGit,
+    revisions: Sequence[str],
+    stdin: Iterable[str] = (),
+    whole: Container[str] = (),
+    *,
+    merges: bool = False,
 ) -> Iterator[ProjectCommit]:
     """Yield commits with their added lines; `revisions` are words for `git log`, `stdin` further ones, one a line.
+
+    merges: whether merges are read, too, with the lines that only they have
 
     Of a commit with more than MAX_LINES only the first ones are read, and all of the paths in `whole`.
 
@@ -74,7 +96,7 @@ def walk_project_commits(
         ProjectGitFailed: a revision does not exist, or objects are missing.
     """
     words = "".join(f"{word}\n" for word in stdin).encode()
-    given = ("--stdin",) if words else ()
+    given = ("--cc" if merges else "--no-merges", *(("--stdin",) if words else ()))
     yield from _parse(git.walk_lines(*_OPTIONS, *given, *revisions, stdin=words), whole)
 
 
@@ -86,8 +108,9 @@ def all_commits() -> tuple[str, ...]:
 def read_project_commits(
     git: ProjectGit, commits: Iterable[str], whole: Container[str] = ()
 ) -> dict[CommitId, ProjectCommit]:
-    """Return commits with their added lines by id, without merges; raises as `walk_project_commits` does."""
-    return {each.id: each for each in walk_project_commits(git, ("--no-walk=unsorted",), commits, whole)}
+    """Return commits with their added lines by id, merges too; raises as `walk_project_commits` does."""
+    found = walk_project_commits(git, ("--no-walk=unsorted",), commits, whole, merges=True)
+    return {each.id: each for each in found}
 
 
 def read_repository_id(git: ProjectGit) -> RepositoryId | None:
@@ -114,42 +137,72 @@ def _parse(lines: Iterable[bytes], whole: Container[str]) -> Iterator[ProjectCom
 
 
 class _Reader:
-    """Reads lines in order. How many lines a hunk has is counted, because they may look like headings."""
+    """Reads lines in order. How many lines a hunk has is counted, because they may look like headings.
+
+    In the hunks of a merge each line begins with a column for each parent, in those of other commits with one.
+    """
 
     def __init__(self, whole: Container[str]) -> None:
         self.commit: ProjectCommit | None = None
         self._whole = whole
         self._path: str | None = None
-        self._number = self._added = self._removed = 0  # of the lines of the hunk that were not read yet
+        self._old_path: str | None = None  # of a file that was renamed
+        self._is_new = self._is_submodule = False
+        self._number = self._added = 0  # of the lines of the hunk that were not read yet
+        self._removed: list[int] = []  # how many lines of each parent the hunk still has
 
     def read_changed(self, line: bytes) -> bool:
         """Read a line of a hunk; return False for all other lines."""
-        if self._removed and line[:1] == b"-":
-            self._removed -= 1
-            return True
-        if not self._added or line[:1] != b"+":
+        if not self._added and not any(self._removed):
             return False
-        if self.commit is not None and self._path is not None and self._is_wanted(self.commit, self._path):
-            text = line[1:].rstrip(b"\r\n").decode("utf-8", "replace")
-            self.commit.added.append(AddedLine(self._path, self._number, text))
-        self._number, self._added = self._number + 1, self._added - 1
+        marks = line[: len(self._removed)]
+        if line.startswith(b"\\"):  # no newline at the end of the file
+            return False
+        is_removed = b"-" in marks
+        for parent in range(len(marks)):
+            self._removed[parent] -= (marks[parent] == ord("-")) if is_removed else (marks[parent] != ord("+"))
+        if not is_removed:
+            if not marks.strip(b"+"):
+                self._take(line[len(marks) :])
+            self._number, self._added = self._number + 1, self._added - 1
         return True
 
-    def _is_wanted(self, commit: ProjectCommit, path: str) -> bool:
-        return len(commit.added) < MAX_LINES or path in self._whole
+    def _take(self, line: bytes) -> None:
+        """Take a line that no parent has."""
+        if self.commit is None or self._path is None or (len(self._removed) > 1 and _SUBMODULE.fullmatch(line)):
+            return
+        if len(self.commit.added) < MAX_LINES or self._path in self._whole:
+            text = line.rstrip(b"\r\n").decode("utf-8", "replace")
+            self.commit.added.append(AddedLine(self._path, self._number, text))
 
     def read_heading(self, line: bytes) -> ProjectCommit | None:
         """Read another line; return the commit that is finished, if another one begins."""
         finished = None
-        if line.startswith(b"@@ "):
+        if line.startswith(b"@@"):
             self._number, self._added, self._removed = _read_hunk(line)
-        elif line.startswith(b"+++ "):
-            self._path = _read_path(line[4:])
-        elif line.startswith(b"diff --git "):
-            self._path = None
+        elif line.startswith(b"diff --"):
+            self._path = self._old_path = None
+            self._is_new = self._is_submodule = False
         elif line.startswith(_MARK.encode()):
             finished, self.commit, self._path = self.commit, _read_heading(line), None
+        elif self.commit is not None:
+            self._read_name(self.commit, line)
         return finished
+
+    def _read_name(self, commit: ProjectCommit, line: bytes) -> None:
+        """Read one of the lines between the heading of a file and its hunks."""
+        if line.startswith((b"index ", b"new file mode ", b"new mode ")):
+            self._is_submodule = self._is_submodule or line.rstrip().endswith(b" 160000")
+        elif line.startswith(b"rename from "):
+            self._old_path = unquote_path(line.removeprefix(b"rename from ").rstrip(b"\n"))
+        elif line.startswith(b"--- "):
+            self._is_new = _read_path(line[4:]) is None
+        elif line.startswith(b"+++ "):
+            self._path = None if self._is_submodule else _read_path(line[4:])
+            if self._path is not None and self._old_path is not None:
+                commit.renamed[self._path] = self._old_path
+            if self._path is not None and self._is_new:
+                commit.created.add(self._path)
 
 
 def _read_heading(data: bytes) -> ProjectCommit:
@@ -163,12 +216,12 @@ def read_seconds(text: str) -> float:
     return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
-def _read_hunk(data: bytes) -> tuple[int, int, int]:
-    """Return the place of the new lines of `@@ -a,b +c,d @@`, and the numbers of new and of old lines."""
-    old, new = data.split(b" ", 3)[1:3]
+def _read_hunk(data: bytes) -> tuple[int, int, list[int]]:
+    """Return the place of the new lines of `@@ -a,b +c,d @@`, their number, and the number of lines of each parent."""
+    parents = len(data) - len(data.lstrip(b"@")) - 1
+    *old, new = data.split(b" ", parents + 2)[1 : parents + 2]
     start, _, count = new[1:].partition(b",")
-    before = old.partition(b",")[2]
-    return int(start), int(count or 1), int(before or 1)
+    return int(start), int(count or 1), [int(each.partition(b",")[2] or 1) for each in old]
 
 
 def _read_path(data: bytes) -> str | None:

@@ -54,14 +54,19 @@ def with_evidence(link: CodeLink, facts: Sequence[RecordedFact]) -> CodeLink:
 
 
 def _without_next_turn(facts: Sequence[RecordedFact]) -> list[RecordedFact]:
-    """Leave out the end of a turn in which HEAD moved to a commit that a shell made in another one."""
+    """Leave out the end of a turn in which HEAD moved to a commit that a shell made in another one.
+
+    A person may have rewritten it since: then the turn has no call that made the new one.
+    """
     shells = {(fact.commit, fact.turn) for fact in facts if fact.is_shell and fact.turn is not None}
-    commits = {commit for commit, _ in shells}
-    return [
-        fact
-        for fact in facts
-        if fact.is_shell or fact.turn is None or fact.commit not in commits or (fact.commit, fact.turn) in shells
-    ]
+    commits, turns = {commit for commit, _ in shells}, {turn for _, turn in shells}
+
+    def is_of_turn(fact: RecordedFact) -> bool:
+        if fact.commit in commits:
+            return (fact.commit, fact.turn) in shells
+        return not turns or fact.turn in turns or fact.call_id is not None
+
+    return [fact for fact in facts if fact.is_shell or fact.turn is None or is_of_turn(fact)]
 
 
 def _name_turn(number: int | None) -> str:

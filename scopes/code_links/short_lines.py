@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes.code_links.edit_index import FEW_LINES, EditIndex, IndexedEdit
 from scopes.code_links.edit_times import EditTimes
-from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.project_commits import ProjectCommit
 from scopes.ids import ConversationId
@@ -49,16 +48,17 @@ def lines_of(commit: ProjectCommit) -> dict[tuple[str, int], FileLine]:
     return {(line.path, line.number): (line.path, value) for line, value in hashes if value is not None}
 
 
-def find_writers(index: EditIndex, lines: Collection[FileLine], times: EditTimes) -> dict[ConversationId, Writer]:
+def find_writers(index: EditIndex, commit: ProjectCommit, times: EditTimes) -> dict[ConversationId, Writer]:
     """Return the conversations whose edits have some of the lines of a commit, short ones too."""
     found: dict[ConversationId, Writer] = {}
+    lines = set(lines_of(commit).values())
     for path in dict.fromkeys(path for path, _ in lines):
         wanted = {value for name, value in lines if name == path}
-        by_line = times.find_edits(index, wanted, base_name_of(path))
-        for edit in {each.number: each for edits in by_line.values() for each in edits}.values():
+        by_line = times.find_edits(index, wanted, *commit.names_of(path))
+        for edit in {each.number: each for edits in by_line.values() for each in times.prefer_earlier(edits)}.values():
             writer = found.setdefault(edit.conversation, Writer(edit))
             writer.lines.update((path, value) for value in wanted & (edit.hashes | edit.shorts))
-            writer.last = max(writer.last, edit, key=lambda each: (each.time, each.number))
+            writer.last = max(writer.last, edit, key=lambda each: (times.is_before(each), each.time, each.number))
     return found
 
 
@@ -72,7 +72,7 @@ def find_short_writer(
     lines = set(places.values())
     found = [
         (name, ShortShare(len(each.lines), _longest(places, each.lines), len(each.lines) / len(lines), each.last))
-        for name, each in find_writers(index, lines, times).items()
+        for name, each in find_writers(index, commit, times).items()
         if times.of(name) - each.last.time <= FEW_LINES_SECONDS
     ]
     enough = [each for each in found if _is_enough(each[1])]

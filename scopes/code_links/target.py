@@ -123,3 +123,15 @@ def find_file(file: str, cwd: str) -> ProjectFile:
     if os.path.isdir(real):
         raise Invalid(f"{file} is a directory", hint="give a file, or a line of one: FILE:LINE")
     return ProjectFile(repository, relative.replace(os.sep, "/"), real)
+
+
+def follow_link(file: ProjectFile) -> ProjectFile:
+    """Return the file of the working tree that a symbolic link leads to; the link itself if that is no such file."""
+    top = file.repository.top
+    if top is None or file.working is None or not os.path.islink(file.working):
+        return file
+    real = os.path.realpath(file.working)
+    relative = os.path.relpath(real, os.path.realpath(top))
+    if relative.startswith(os.pardir) or not os.path.isfile(real):
+        return file
+    return ProjectFile(file.repository, relative.replace(os.sep, "/"), real)

@@ -21,6 +21,7 @@ from scopes.history.messages import read_body
 from scopes.history.sub_agents import spawner_of
 from scopes.history.tool_calls import calls_by_id, results_by_id
 from scopes.ids import MessageId, Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.agent_tools import FILE_TOOLS
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Message, Part
@@ -31,6 +32,8 @@ from scopes.store.repository import Repository
 _BEFORE: Final = 1.0  # seconds by which a commit may be older than its call: git has whole seconds
 _SHORT_ID: Final = 7  # digits of a commit as git prints it
 _SECOND: Final = 1_000_000_000
+_WORDS_COMMIT = compile_lazily(r"\bgit\b[^\n;|&]{0,300}?\bcommit\b[^\n;|&]*?\s(?:-[a-zA-Z]*m|--message)\b")
+_OTHER_COMMANDS = compile_lazily(r"\b(?:amend|fixup|squash|merge|rebase|cherry-pick|revert|am|pull)\b|[$`]")
 
 
 class TurnCall(NamedTuple):
@@ -49,10 +52,19 @@ class TurnCall(NamedTuple):
         """Return True if there is evidence that the call made a commit, which was made at a time."""
         if not self.began - _BEFORE <= time <= self.ended + TOLERANCE:
             return False
-        if self.chance == "git":
-            return True
         names = (record.commit[:_SHORT_ID], record.subject if len(record.subject) >= MIN_SUBJECT else "")
-        return any(name in self.text for name in names if name)
+        is_named = any(name in self.text for name in names if name)
+        if self.chance == "git":
+            return self.began <= time <= self.ended or is_named or not self._words_another(record)
+        return is_named
+
+    def _words_another(self, record: CommitRecord) -> bool:
+        """Return True if the call only makes a commit with another subject: this one is of the same second."""
+        return (
+            _WORDS_COMMIT.search(self.text) is not None
+            and _OTHER_COMMANDS.search(self.text) is None
+            and record.subject not in self.text
+        )
 
 
 class TurnCalls:

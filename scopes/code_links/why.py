@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -26,7 +26,8 @@ from scopes.code_links.line_match import (
     match_line,
 )
 from scopes.code_links.link import CodeLink, CommitId
-from scopes.code_links.project_commits import ProjectCommit, read_project_commits, read_seconds
+from scopes.code_links.moved_files import find_moved, names_by_path
+from scopes.code_links.project_commits import AddedLine, ProjectCommit, read_project_commits, read_seconds
 from scopes.code_links.project_git import (
     ProjectGit,
     ProjectGitFailed,
@@ -34,7 +35,7 @@ from scopes.code_links.project_git import (
     open_project_git,
 )
 from scopes.code_links.recorded_links import RecordedCommits
-from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, parse_target
+from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, follow_link, parse_target
 from scopes.code_links.why_answers import AnswerWriter
 from scopes.code_links.why_result import FoundLines, Why, WhyCommit, WhyLines
 from scopes.code_links.working_lines import map_lines, split_lines
@@ -47,6 +48,7 @@ from scopes.store.repository import Repository
 
 AROUND: Final = 10  # lines that are blamed with those in question: git finds moved blocks, not single lines
 MAX_FILE: Final = 32 << 20  # bytes of a file in the working tree
+_UNCOMMITTED_SECONDS: Final = 30 * 86400.0  # for which a file that was moved may lie there uncommitted
 _IMPORT: Final = "import the sessions of your agents: scopes import"
 
 
@@ -83,6 +85,7 @@ def why(
         places = (is_committed,) if request.revision is not None else (partial(_is_working, request), is_committed)
         target = parse_target(request.target, *places)
         file = find_file(target.file, request.cwd)
+        file = follow_link(file) if request.revision is None else file
         source = _read_source(git, file, request.revision)
         numbers = _list_lines(file, target, len(source.lines))
         with open_edit_index(index_directory, repository, on_progress) as index:
@@ -90,10 +93,11 @@ def why(
                 raise NotFound("the store has no conversation", hint=_IMPORT)
             index.is_foreign = EditPlaces(git).is_foreign
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
-            lines = _Explainer(git, file, source, index, known).explain(numbers)
+            explainer = _Explainer(git, file, source, index, known)
+            lines = explainer.explain(numbers)
             answers = AnswerWriter(repository, index, request.candidates)
             items = tuple(answers.with_branches([answers.write(file.path, each) for each in lines]))
-            notes = (*index.notes, *source.notes, *_note_unknown(index, file, items))
+            notes = (*index.notes, *source.notes, *_note_unknown(index, file, items, explainer.names))
             return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
 
 
@@ -200,6 +204,8 @@ class _Explainer:
     known: KnownLinks
     _contexts: dict[CommitId, tuple[tuple[CodeLink, ...], CommitContext]] = field(default_factory=dict)
     _added: dict[tuple[CommitId, str], dict[int, str]] = field(default_factory=dict)
+    _moved: Mapping[str, frozenset[str]] | None = None
+    names: set[str] = field(default_factory=set)  # under which edits of the lines were looked for
 
     def explain(self, numbers: Sequence[int]) -> list[FoundLines]:
         """Return what is known of lines, adjacent ones with the same answer together."""
@@ -242,17 +248,28 @@ class _Explainer:
     def _explain_uncommitted(self, number: int, own: Mapping[int, str]) -> FoundLines:
         """Find the edits of a line since the last commit."""
         now = now_nanoseconds() / 1e9
-        context = CommitContext(now, since=self.source.committed_at)
+        context = CommitContext(now, since=self.source.committed_at, moved=self._find_moved(now, own))
         match = match_line(self.index, self.file.path, hash_neighbours(own, number), context)
         return FoundLines(number, number, match, author_time=now)
 
+    def _find_moved(self, now: float, own: Mapping[int, str]) -> Mapping[str, frozenset[str]]:
+        """Return the names under which a file was edited that is not committed, if it was moved since."""
+        if self._moved is None:
+            path = self.file.path
+            created = set() if self.source.places else {path}
+            added = [AddedLine(path, number, text) for number, text in own.items()] if created else []
+            file = ProjectCommit(CommitId(""), "", now, now, "", added, created=created)
+            self._moved = names_by_path(find_moved(self.index, file, _UNCOMMITTED_SECONDS))
+        return self._moved
+
     def _explain_committed(self, number: int, line: BlamedLine, commit: ProjectCommit | None) -> FoundLines:
-        """Find the edits of a line that a commit added; of a merge and of an old commit no lines are known."""
+        """Find the edits of a line that a commit added; of an old commit no lines are known."""
         if commit is None:
             commit = ProjectCommit(line.commit, line.author, line.author_time, line.author_time, line.subject)
         links, context = self._link(commit) if self._may_be_linked(line) else ((), CommitContext(commit.author_time))
         hashes = hash_neighbours(self._lines_of(commit, line.path), line.origin)
         match = match_line(self.index, line.path, hashes, context)
+        self.names |= {*commit.names_of(line.path), *commit.moved.get(line.path, ())}
         time = format_seconds(int(commit.author_time))
         shown = WhyCommit(commit.id, commit.subject, commit.author, time, line.path, line.origin)
         return FoundLines(number, number, match, shown, commit.author_time, links)
@@ -348,9 +365,14 @@ def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
     return lines.match.level, *_turn_of(lines)
 
 
-def _note_unknown(index: EditIndex, file: ProjectFile, items: Sequence[WhyLines]) -> tuple[Note, ...]:
-    """Return a note if no conversation has edited a file of this name: perhaps its session was not imported."""
+def _note_unknown(
+    index: EditIndex, file: ProjectFile, items: Sequence[WhyLines], names: Iterable[str]
+) -> tuple[Note, ...]:
+    """Return a note if no conversation has edited a file of this name: perhaps its session was not imported.
+
+    names: those that the file had before
+    """
     name = base_name_of(file.path)
-    if any(each.answers for each in items) or index.knows_file(name):
+    if any(each.answers for each in items) or any(map(index.knows_file, (name, *names))):
         return ()
     return (Note(f"no conversation in the store has edited a file called {name}", _IMPORT),)

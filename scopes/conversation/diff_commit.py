@@ -9,7 +9,6 @@ from scopes.clock import parse_time
 from scopes.code_links.commit_lines import lines_by_path
 from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.edit_times import times_of
-from scopes.code_links.edits import base_name_of
 from scopes.code_links.line_hash import hash_line, hash_short
 from scopes.code_links.link import CommitId
 from scopes.code_links.linked_commits import LinkedCommit, conversations_of
@@ -93,7 +92,7 @@ def _account(
     shorts = {line.number: hash_short(line.text) for line in lines}
     authored = parse_time(linked.facts.authored or "") or 0
     wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
-    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, base_name_of(path))
+    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, *_names_of(linked, path))
     known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
     known_shorts = {
         value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts
@@ -106,3 +105,8 @@ def _account(
     listed = {each.number for each in others}
     short = sum(value is None for number, value in hashes.items() if number not in listed)
     return FileAccount(path=path, added=len(lines), edited=len(lines) - short - len(others), short=short, others=others)
+
+
+def _names_of(linked: LinkedCommit, path: str) -> tuple[str, ...]:
+    """Return the base names under which edits of a file of the commit may have been recorded."""
+    return () if linked.added is None else (*linked.added.names_of(path), *linked.added.moved.get(path, ()))

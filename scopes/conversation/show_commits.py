@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Final
 
 from scopes.code_links.commit_record import CommitRecord, is_commit_id
@@ -18,8 +20,9 @@ from scopes.errors import NotFound
 from scopes.history.messages import header_of, is_root
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store.graph import walk_newest_first
+from scopes.store.projects import find_repository
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
@@ -32,7 +35,7 @@ class CommitRow:
     """A commit of the project and what links it to the conversation, the surest link first.
 
     authored: when it was first made, RFC 3339; None if that is not known
-    is_gone: it is recorded, and no branch or tag of the project around the current directory has it
+    is_gone: it was recorded in the project around the current directory, and no branch or tag of that has it
     replaced_by: the commit as which git made it again, by amending or rebasing it, if it is gone since
     """
 
@@ -91,11 +94,14 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
         if (row := _row(each, turns.links_of(each, name))) is not None
     }
     missing = [record for commit, record in recorded.items() if commit not in found]
+    of_others = _find_elsewhere(linker.git, missing, {recorded[each].root for each in found if each in recorded})
+    missing = [record for record in missing if record not in of_others]
     gone = _find_unreachable(linker.git, [commit for commit in recorded if commit in found])
     rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
     rows += _recorded_rows(linker.known.recorded, name, missing)
     rows = _mark_replaced(linker.known.recorded, rows)
-    notes = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
+    notes: tuple[Note, ...] = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
+    notes += _note_elsewhere(name, of_others)
     places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
     ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
     return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
@@ -119,6 +125,36 @@ def _find_unreachable(git: ProjectGit, commits: Sequence[CommitId]) -> set[Commi
         lines = git.run("rev-list", "--stdin", "--not", *all_commits(), stdin=given).decode("ascii", "replace")
         return set(commits) & {CommitId(line) for line in lines.split()}
     return set()
+
+
+def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Collection[str]) -> list[CommitRecord]:
+    """Return the records of commits that were made in other repositories and never were in this one.
+
+    A working tree that is no longer there was one of this project if other commits of it are here: `roots`.
+    """
+    places = {root: _find_shared(root) for root in {record.root for record in records if record.root}}
+    return [
+        record
+        for record in records
+        if record.root
+        and places[record.root] != git.repository.shared
+        and (places[record.root] is not None or record.root not in roots)
+    ]
+
+
+def _find_shared(directory: str) -> str | None:
+    """Return the git directory of the repository around a directory, None if there is none."""
+    with suppress(OSError, ValueError):
+        found = find_repository(directory) if os.path.isdir(directory) else None
+        return None if found is None else found[1]
+    return None
+
+
+def _note_elsewhere(name: ConversationId, records: Sequence[CommitRecord]) -> tuple[Note, ...]:
+    if not records:
+        return ()
+    text = f"{len(records):,} {plural(len(records), 'commit')} of other repositories left out"
+    return (Note(text, f"show them: scopes -C {quote(records[-1].root)} show {name} --commits"),)
 
 
 def _mark_replaced(recorded: RecordedCommits, rows: Sequence[CommitRow]) -> list[CommitRow]:

@@ -39,7 +39,7 @@ from scopes.result import Note
 
 LAYOUT: Final = Layout(
     "code-lines.sqlite",
-    version=4,
+    version=5,
     tables="""
         CREATE TABLE conversation (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,
@@ -57,6 +57,7 @@ LAYOUT: Final = Layout(
             time REAL NOT NULL, hashes BLOB NOT NULL, shorts BLOB NOT NULL
         ) STRICT;
         CREATE INDEX edit_conversation ON edit (conversation);
+        CREATE INDEX edit_time ON edit (time);
         CREATE TABLE edit_line (
             hash INTEGER NOT NULL, edit INTEGER NOT NULL, PRIMARY KEY (hash, edit)
         ) STRICT, WITHOUT ROWID;

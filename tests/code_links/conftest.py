@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from scopes.code_links.edit_index import open_edit_index
+from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.why import WhyRequest, why
 from tests.code_links.hooked import Hooked
@@ -65,6 +66,14 @@ class World:
         """Import sessions, and open the index; a context manager."""
         self.take(*sessions)
         return open_edit_index(self.index_directory, self.repository)
+
+    def links(self, commit, *sessions):
+        """Import sessions, and return the links of a commit."""
+        self.take(*sessions)
+        directory = str(self.project.path)
+        with open_linker(self.repository, self.index_directory, directory) as linker:
+            (found,) = linker.link([commit])
+            return found.links
 
     def git(self):
         """Open the project for git; a context manager."""

@@ -80,3 +80,22 @@ def test_of_several_records_of_a_conversation_the_last_one_counts():
 @pytest.mark.parametrize("text", [None, "", "yesterday", "2026-13-01T00:00:00Z"])
 def test_a_link_without_a_time_has_none(text):
     assert recorded_seconds(link(ONE, text)) is None
+
+
+def test_an_edit_in_the_second_of_the_commit_is_before_it():
+    """Commits have whole seconds."""
+    times = EditTimes(COMMITTED)
+    assert [times.is_before(edit(ONE, after)) for after in (-60, 0.9, 1.0, 4)] == [True, True, False, False]
+
+
+def test_a_hook_tells_the_moment_of_a_commit_exactly():
+    times = times_of(COMMITTED, [link(ONE, "2026-01-01T00:00:00.5Z"), link(TWO, "2026-01-01T00:00:02Z")])
+    assert [times.is_before(edit(ONE, after)) for after in (0.4, 0.6)] == [True, False]
+    assert [times.is_before(edit(TWO, after)) for after in (2.9, 3.0)] == [True, False]
+
+
+def test_later_edits_count_only_if_there_is_no_earlier_one():
+    times = EditTimes(COMMITTED)
+    earlier, later = edit(ONE, -60), edit(TWO, 3)
+    assert times.prefer_earlier([earlier, later]) == [earlier]
+    assert times.prefer_earlier([later]) == [later]

@@ -93,17 +93,91 @@ def test_lines_end_without_carriage_returns_and_bad_bytes_are_replaced(world, pr
     assert added(commits(world)[0]) == [("a.py", 1, "one"), ("a.py", 2, "two \ufffd")]
 
 
-def test_merges_are_left_out(world, project):
-    project.write("a.py", "one\n")
+def merge(project, resolved, name="a.py"):
+    """Change a line on two branches, and merge them with a text as the resolution."""
+    project.write(name, "one\ntwo\nthree\n")
     project.commit("Begin")
     project.git("checkout", "-q", "-b", "topic")
-    project.write("b.py", "two\n")
+    project.write(name, "one\nTWO\nthree\n")
     project.commit("Topic")
     project.git("checkout", "-q", "main")
-    project.git("merge", "-q", "--no-ff", "-m", "Merge", "topic")
-    assert [commit.subject for commit in commits(world)] == ["Topic", "Begin"]
+    project.write(name, "one\n2\nthree\n")
+    project.commit("Two")
+    project.git("merge", "-q", "topic", check=False)
+    project.write(name, resolved)
+    return project.commit("Merge")
+
+
+def read(world, commit):
     with world.git() as git:
-        assert read_project_commits(git, [project.head]) == {}
+        return read_project_commits(git, [commit])[commit]
+
+
+def test_the_walk_of_a_project_leaves_merges_out(world, project):
+    merge(project, "one\nTWO\nthree\n")
+    assert [commit.subject for commit in commits(world)] == ["Two", "Topic", "Begin"]
+
+
+def test_a_merge_has_the_lines_that_no_merged_commit_has(world, project):
+    found = read(world, merge(project, "zero\none\nTWO and 2\nTWO\n- x\n@@@ y\n2\nthree\n"))
+    assert (found.subject, found.created) == ("Merge", set())
+    lines = [(1, "zero"), (3, "TWO and 2"), (5, "- x"), (6, "@@@ y")]
+    assert added(found) == [("a.py", number, text) for number, text in lines]
+
+
+@pytest.mark.parametrize("resolved", ["one\nTWO\nthree\n", "one\n2\nTWO\nthree\n", "one\nthree\n"])
+def test_a_merge_of_which_every_line_is_of_a_merged_commit_adds_none(world, project, resolved):
+    assert added(read(world, merge(project, resolved))) == []
+
+
+def test_a_merge_of_three_branches_is_read_too(world, project):
+    project.write("a.py", "one\n")
+    base = project.commit("Begin")
+    tips = []
+    for number in range(3):
+        project.git("checkout", "-q", base)
+        project.write("a.py", f"one\nof branch {number}\n")
+        tips.append(project.commit(f"Branch {number}"))
+    project.write("a.py", "of branch 1\none\nof all branches\n")
+    project.git("add", "-A")
+    tree = project.git("write-tree").strip()
+    words = [word for tip in tips for word in ("-p", tip)]
+    octopus = project.git("commit-tree", tree, *words, "-m", "Octopus").strip()
+    assert added(read(world, octopus)) == [("a.py", 3, "of all branches")]
+
+
+def test_a_commit_after_a_merge_is_read_as_ever(world, project):
+    name = merge(project, "one\nboth\nthree\n")
+    project.write("a.py", "one\nboth\nthree\nfour\n")
+    last = project.commit("Four")
+    with world.git() as git:
+        found = read_project_commits(git, [name, last])
+    assert [added(found[each]) for each in (name, last)] == [[("a.py", 2, "both")], [("a.py", 4, "four")]]
+
+
+def test_the_former_names_of_renamed_files_and_the_new_files_are_known(world, project):
+    text = "".join(f"line number {number}\n" for number in range(20))
+    project.write("lib/ü old.py", text)
+    begin = project.commit("Begin")
+    project.write("lib/ü old.py", f"{text}one more\n")
+    project.git("mv", "lib/ü old.py", "new.py")
+    project.write("other.py", "a line\n")
+    found = read(world, project.commit("Rename"))
+    assert (found.renamed, found.created) == ({"new.py": "lib/ü old.py"}, {"other.py"})
+    assert found.names_of("new.py") == ("new.py", "ü old.py")
+    assert found.names_of("other.py") == ("other.py",)
+    assert read(world, begin).created == {"lib/ü old.py"}
+
+
+def test_the_commit_of_a_submodule_is_no_line(world, project):
+    """`Subproject commit` and an id was listed as a line that no edit has."""
+    project.write("a.py", "one\n")
+    begin = project.commit("Begin")
+    for commit in (begin, "0123456789" * 4):
+        project.git("update-index", "--add", "--cacheinfo", f"160000,{commit},sub")
+        project.git("commit", "-q", "-m", "Bump sub")
+        found = read(world, project.head)
+        assert (added(found), found.created) == ([], set())
 
 
 def test_commits_of_notes_stashes_and_transcripts_are_none_of_the_project(world, project):

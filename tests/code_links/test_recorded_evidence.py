@@ -78,3 +78,11 @@ def test_a_turn_counts_of_a_commit_of_which_no_shell_knows_the_turn():
     unknown, amended = fact(REBASED, turn=None), fact(AMENDED, "rewritten", turn=2, call_id="c2")
     assert worded(unknown, fact(REBASED, turn=2, call_id="c2")).turns == ((2, "m2"),)
     assert worded(fact(FIRST, "rewritten"), amended).turns == ((1, "m1"), (2, "m2")), "that is another commit"
+
+
+def test_a_turn_without_a_call_did_not_make_what_a_person_rewrote_in_it():
+    """`git rebase -i` with reword, just after the turn, gave it the commit of an earlier one."""
+    moved = RecordedFact(REBASED, "", False, 3, MessageId("m3"), None)
+    assert worded(fact(FIRST, "rewritten", turn=2), moved).turns == ((2, "m2"),)
+    assert worded(fact(FIRST, "rewritten", turn=2), moved._replace(call_id="c3")).turns == ((2, "m2"), (3, "m3"))
+    assert worded(moved).turns == ((3, "m3"),)

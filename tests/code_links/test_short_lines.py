@@ -105,5 +105,5 @@ def test_an_edit_with_a_longer_line_is_found_by_its_short_ones_too(world, projec
     commit_by_hand(project, ("DEBUG = False", "DEBUG = True"))
     with world.index(session) as index, world.git() as git:
         (commit,) = read_project_commits(git, [project.head]).values()
-        found = find_writers(index, set(lines_of(commit).values()), EditTimes(commit.author_time))
+        found = find_writers(index, commit, EditTimes(commit.author_time))
     assert {name: len(each.lines) for name, each in found.items()} == {"conv-001": 5}

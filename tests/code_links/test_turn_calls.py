@@ -37,7 +37,7 @@ def session(world):
 
 
 def test_a_call_of_git_made_what_was_committed_while_it_ran(world, session):
-    world.take(session.bash("git commit -q --allow-empty -m x").say("Done."))
+    world.take(session.bash("git commit -q --allow-empty -F message.txt").say("Done."))
     assert find(world, "12:00:10").startswith("toolu_")
     assert find(world, "12:00:31") is not None
     assert find(world, "12:00:05") is None
@@ -47,6 +47,25 @@ def test_a_call_of_git_made_what_was_committed_while_it_ran(world, session):
 def test_what_was_committed_in_the_second_before_the_first_prompt_is_of_no_call(world, session):
     world.take(session.bash("git commit -q --allow-empty -m x"))
     assert find(world, "12:00:00") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "is_made"),
+    [
+        ("git commit -qam 'Another table'", False),
+        (f"git commit -qam '{SUBJECT}'", True),
+        ("git commit -q --amend --no-edit -m x", True),
+        ("git commit -qm x && git rebase -q main", True),
+        ('git commit -qm "$(cat message)"', True),
+        ("git merge -q topic", True),
+    ],
+)
+def test_a_commit_in_the_second_before_a_call_is_not_of_one_that_words_another(world, session, command, is_made):
+    """Git has whole seconds: a person may have committed just before the prompt."""
+    world.project.clock.skip(seconds=0.5)
+    world.take(session.bash(command))
+    assert (find(world, "12:00:10") is not None) == is_made
+    assert find(world, "12:00:20") is not None
 
 
 @pytest.mark.parametrize("command", ["make release", f"echo '{SUBJECT}'"])

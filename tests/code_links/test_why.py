@@ -631,3 +631,25 @@ def test_the_short_lines_of_a_session_that_changed_are_read_again(world, project
     assert world.line("limits.py:1", session).answers[0].prompt == "smaller"
     session.prompt("even smaller").edit("limits.py", "SIZE = 8\n", "SIZE = 5\n").commit("Queue")
     assert world.line("limits.py:1", session).answers[0].prompt == "even smaller"
+
+
+def test_lines_of_a_symbolic_link_are_those_of_its_file(world, project):
+    """They were called uncommitted, of a file that no conversation has edited."""
+    begin(project)
+    (project.path / "link.py").symlink_to("app.py")
+    project.git("add", "link.py")
+    session = work(world)
+    found = world.why("link.py", session)
+    assert (found.file, found.items) == ("app.py", world.why("app.py").items)
+    (line,) = world.why("link.py", revision="HEAD").items
+    assert (line.file, line.last_line, line.commit.id) == ("link.py", 1, project.head)
+
+
+@pytest.mark.parametrize("place", ["/etc/hostname", "../outside.py", "gone.py"])
+def test_a_symbolic_link_out_of_the_project_or_to_nothing_is_asked_for_itself(world, project, place):
+    begin(project)
+    (project.path.parent / "outside.py").write_text(OLD)
+    (project.path / "link.py").symlink_to(place)
+    project.commit("Link")
+    world.take(work(world))
+    assert {each.file for each in world.why("link.py").items} == {"link.py"}

@@ -338,6 +338,52 @@ def test_a_recorded_commit_of_a_deleted_branch_is_gone_and_replaced_by_none(proj
     assert (row.commit, row.is_gone, row.replaced_by) == (made, True, None)
 
 
+def commit_in(project, tmp_path, session, subject):
+    """Let a session of one project commit in the working tree of another one, with hooks."""
+    session.project = project
+    session.commit(subject)
+    session.import_now(project.repository)
+    project.record()
+    return project.head()
+
+
+def test_commits_of_another_repository_are_left_out_and_not_gone(project, store, places, tmp_path):
+    """All commits of the other repository were listed as gone, as if this one had lost them."""
+    other = Hooked(tmp_path / "other", store)
+    session = session_in(project, tmp_path)
+    session.prompt("Write both functions")
+    here = commit_in(project, tmp_path, session, "first function")
+    there = commit_in(other, tmp_path, session, "second function")
+    result = show_commits(store, "conv-001", **places)
+    assert [(row.commit, row.is_gone) for row in result.commits] == [(here, False)]
+    assert [note.text for note in result.notes] == ["1 commit of other repositories left out"]
+    assert result.notes[0].hint == f"show them: scopes -C {other.directory} show conv-001 --commits"
+    result = show_commits(store, "conv-001", **places | {"directory": other.directory})
+    assert [(row.commit, row.is_gone) for row in result.commits] == [(there, False)]
+
+
+@pytest.mark.parametrize("is_merged", [True, False])
+def test_commits_of_a_working_tree_that_was_deleted_are_gone_if_others_of_it_are_here(
+    project, store, places, tmp_path, is_merged
+):
+    project.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "topic")
+    linked = Hooked(tmp_path / "linked", store, create=False, install=False)
+    session = session_in(project, tmp_path)
+    session.prompt("Write both functions")
+    first = commit_in(linked, tmp_path, session, "first function")
+    second = commit_in(linked, tmp_path, session, "second function")
+    if is_merged:
+        project.git("merge", "-q", "--ff-only", first)
+    project.git("worktree", "remove", "--force", linked.directory)
+    project.git("branch", "-q", "-D", "topic")
+    project.git("reflog", "expire", "--expire=now", "--all")
+    project.git("gc", "-q", "--prune=now")
+    result = show_commits(store, "conv-001", **places)
+    expected = [(first, False), (second, True)] if is_merged else []
+    assert [(row.commit, row.is_gone) for row in result.commits] == expected
+    assert len(result.notes) == (not is_merged)
+
+
 def test_a_commit_of_a_detached_head_is_not_gone(project, store, places, tmp_path):
     project.git("checkout", "-q", "--detach")
     two_turns(project, tmp_path)

@@ -50,8 +50,9 @@ def why(
     with those above or below it, unless it has an answer of its own, or letters or digits and no edit has it.
 
     A line that is not committed yet is looked up in the edits since HEAD. Lines that were moved, copied or reformatted
-    are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. Git
-    runs no program that the repository names. The first run reads the edits of all conversations into the index.
+    are followed to where they were written, and commits in the file that blame.ignoreRevsFile names are skipped. A file
+    that was moved between an edit and its first commit is likely that of the edits with half of its lines. Git runs no
+    program that the repository names. The first run reads the edits of all conversations into the index.
 
     What other programs say about a commit is one more piece of evidence, and a candidate where nothing else links it:
     notes of git-ai in the project (refs/notes/ai), and records of Agent Trace in the file .agent-trace/traces.jsonl of
