@@ -29,7 +29,7 @@ def run_with_stderr(desk, tmp_path):
         with open(tmp_path / "stderr", "wb") as stderr:
             editor = desk.editor(stderr=stderr)
             session = editor.open(desk.project)
-            answers = [editor.prompt(session, text)["stopReason"] for text in ("one", "two")]
+            answers = [editor.prompt(session, text)["stopReason"] for text in ("first", "second")]
             editor.close()
         assert answers == ["end_turn", "end_turn"]
         return (tmp_path / "stderr").read_text()
@@ -43,7 +43,7 @@ def test_a_recording_without_a_log_says_so_once_and_goes_on(desk, blocked, run_w
     assert said.startswith(
         f"note: cannot write {blocked}: Not a directory\nhint: scopes doctor and scopes acp log cannot"
     )
-    assert desk.texts() == ["one", "echo: one", "two", "echo: two"]
+    assert desk.texts() == ["first", "echo: first", "second", "echo: second"]
 
 
 def test_a_recording_that_goes_nowhere_says_so(blocked, run_with_stderr, tmp_path, monkeypatch):
