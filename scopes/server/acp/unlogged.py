@@ -1,7 +1,7 @@
 """Tell the user what `acp.log` cannot take, such as in a home directory on a read-only file system.
 
 Standard error of the proxy is the only place left: `doctor`, `acp log` and `acp stats` read the log. What is normal is
-not told.
+not shown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from scopes.live.event_log import OnLost
 from scopes.result import Note
 
-_TOLD: Final = {  # what has an error that the user has to know
+_SHOWN: Final = {  # what has an error that the user has to know
     "store-failed": "the recording waits in memory for its store",
     "spool-failed": "what waits for its store cannot be kept on disk",
     "recording-off": "nothing more is recorded",
@@ -21,17 +21,17 @@ _TOLD: Final = {  # what has an error that the user has to know
 
 def tell_unlogged(directory: str, note: Callable[[Note], None]) -> OnLost:
     """Return what to call with each event that a log cannot take; `note` gets what the user has to know, once."""
-    told: set[tuple[str, str]] = set()
+    shown: set[tuple[str, str]] = set()
 
-    def tell(text: str, error: str, hint: str | None) -> None:
-        if (text, error) not in told:
-            told.add((text, error))
+    def show_once(text: str, error: str, hint: str | None) -> None:
+        if (text, error) not in shown:
+            shown.add((text, error))
             note(Note(f"{text}: {error}", hint))
 
     def on_lost(event: str, fields: Mapping[str, Any], error: OSError) -> None:
         hint = "scopes doctor and scopes acp log cannot say how the recording goes; to let them, set XDG_STATE_HOME"
-        tell(f"cannot write {directory}", error.strerror or str(error), hint)
-        if event in _TOLD:
-            tell(_TOLD[event], str(fields.get("error")), fields.get("hint"))
+        show_once(f"cannot write {directory}", error.strerror or str(error), hint)
+        if event in _SHOWN:
+            show_once(_SHOWN[event], str(fields.get("error")), fields.get("hint"))
 
     return on_lost

@@ -38,28 +38,28 @@ def run_with_stderr(desk, tmp_path):
 
 
 def test_a_recording_without_a_log_says_so_once_and_goes_on(desk, blocked, run_with_stderr):
-    said = run_with_stderr()
-    assert said.count("\n") == said.count("note: ") + said.count("hint: ") == 2
-    assert said.startswith(
+    written = run_with_stderr()
+    assert written.count("\n") == written.count("note: ") + written.count("hint: ") == 2
+    assert written.startswith(
         f"note: cannot write {blocked}: Not a directory\nhint: scopes doctor and scopes acp log cannot"
     )
     assert desk.texts() == ["first", "echo: first", "second", "echo: second"]
 
 
 def test_a_recording_that_goes_nowhere_says_so(blocked, run_with_stderr, tmp_path, monkeypatch):
-    """A home directory on a read-only file system: nothing said that nothing was recorded."""
+    """A home directory on a read-only file system: nothing written that nothing was recorded."""
     monkeypatch.setenv("SCOPES_STORE", str(tmp_path / "file" / "store.git"))
-    said = run_with_stderr()
-    assert f"note: cannot write {blocked}: " in said
-    assert said.count("note: the recording waits in memory for its store: cannot create a store") == 1
-    assert said.count("note: what waits for its store cannot be kept on disk: ") == 1
+    written = run_with_stderr()
+    assert f"note: cannot write {blocked}: " in written
+    assert written.count("note: the recording waits in memory for its store: cannot create a store") == 1
+    assert written.count("note: what waits for its store cannot be kept on disk: ") == 1
 
 
 def test_a_recording_with_a_log_says_nothing(run_with_stderr):
     assert run_with_stderr() == ""
 
 
-def test_each_thing_is_told_once_with_its_hint():
+def test_each_thing_is_shown_once_with_its_hint():
     notes = []
     on_lost = tell_unlogged("/state", notes.append)
     error = OSError(errno.EROFS, "Read-only file system")
