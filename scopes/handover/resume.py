@@ -22,6 +22,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.latest import list_latest
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_directory, find_root_commit, walk_directories
+from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Result
 from scopes.secret_scan.shown import without_secrets
@@ -162,8 +163,7 @@ def _plan(
     session = find_session(branch, root, root_commit)
     agent = wanted or (session.agent if session is not None else find_agent_program(root.format))
     if agent is None:
-        where = shlex.quote(request.where or conversation)
-        hint = f"name one: scopes resume {where} --in {next(iter(PROGRAMS))}"
+        hint = _name_agent(shlex.quote(request.where or conversation), user.environ.get("PATH"))
         raise Refused("it was not recorded from an agent that can be started", hint=hint)
     recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
     directory = _check_directory(request.directory or recorded, given=request.directory is not None)
@@ -177,6 +177,15 @@ def _plan(
             reason=None, directory=directory, command=tuple(words), shell=_shell_line(directory, shlex.join(words)),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
+
+
+def _name_agent(where: str, path: str | None) -> str:
+    """Return how to name an agent that is installed, or which ones could be."""
+    installed = (each.name for each in PROGRAMS.values() if find_program(each.program, path) is not None)
+    found = next(installed, None)
+    if found is None:
+        return f"no agent that can be started is in PATH: install one of {', '.join(PROGRAMS)}"
+    return f"name one: scopes resume {where} --in {found}"
 
 
 def _why_new(

@@ -16,11 +16,13 @@ README of pi (PI_CODING_AGENT_DIR), click.get_app_dir (llm). The directory of if
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+_SCOPE: Final = re.compile(r"@[a-z0-9][a-z0-9._-]*/")  # of a package of npm
 _XDG = "XDG_CONFIG_HOME"
 _BASES = (  # the beginnings of directories that variables of the operating system move
     (".config/", "XDG_CONFIG_HOME"),
@@ -85,7 +87,12 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
         agent.name: agent
         for agent in (
             Agent(
-                "claude-code", "Claude Code", "claude", ".claude", "CLAUDE_CONFIG_DIR", others=("claude", "claude_code")
+                "claude-code",
+                "Claude Code",
+                "claude",
+                ".claude",
+                "CLAUDE_CONFIG_DIR",
+                others=("claude", "claude_code", "claude-code-acp", "claude-agent-acp"),
             ),
             Agent("codex", "Codex", "codex", ".codex", "CODEX_HOME", others=("codex-acp", "codex-cli")),
             Agent("gemini", "Gemini CLI", "gemini", ".gemini", "GEMINI_CLI_HOME", ".gemini", ("gemini-cli",)),
@@ -112,8 +119,11 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
 
 
 def find_agent_named(name: str) -> Agent | None:
-    """Return the agent with a name, in any case and with blanks or hyphens; None if it is not in the table."""
-    folded = name.strip().casefold().replace(" ", "-")
+    """Return the agent with a name, in any case and with blanks or hyphens; None if it is not in the table.
+
+    The name may be that of an npm package with its scope, as adapters of the Agent Client Protocol call themselves.
+    """
+    folded = _SCOPE.sub("", name.strip().casefold().replace(" ", "-"))
     return next((agent for agent in AGENTS.values() if folded in {agent.name, *agent.others}), None)
 
 

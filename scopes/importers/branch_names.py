@@ -24,6 +24,7 @@ class BranchTip:
 
     active: the source's last message is on it
     continues: for a later file of the same session, the commit that it follows
+    recorded: for a session that was recorded live, where the branch of this name was, on which it was recorded
     """
 
     name: BranchName
@@ -31,6 +32,7 @@ class BranchTip:
     entry: BranchEntry
     active: bool = False
     continues: Oid | None = None
+    recorded: Oid | None = None
 
 
 def name_branches(objects: Objects, imported: ImportedSession, conversation: str) -> list[BranchTip]:

@@ -97,10 +97,7 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
         if tracked != tip.tip:
             updates.transaction.move_ref(ref, tracked, tip.tip)
         if tracked != tip.tip or updates.new:
-            followed = None if updates.new or session.moved else tracked
-            followed = followed or _replaced_main(updates, tip, session)
-            _move_branch(repository, updates, tip, followed)
-            _advance_main(updates, tip, followed)
+            _follow(repository, updates, tip, session, None if updates.new or session.moved else tracked)
         if tip.active and updates.new:
             updates.active = tip.name
     wanted = {tracking_ref(session.key, tip.name) for tip in session.tips}
@@ -226,6 +223,20 @@ def _is_kept(repository: Repository, tip: Oid, tips: list[BranchTip]) -> bool:
     while b'"open":true' in read_message_bytes(repository, base) and (parents := read_commit(repository, base).parents):
         base = parents[0]
     return any(is_ancestor(repository, base, new.tip) for new in tips)
+
+
+def _follow(
+    repository: Repository, updates: BranchUpdates, tip: BranchTip, session: CommittedSession, tracked: str | None
+) -> None:
+    """Move the branch of a tip from where the last import left it, or where `scopes acp` has recorded it until."""
+    followed = tracked or _replaced_main(updates, tip, session)
+    if tip.recorded is not None:
+        current = updates.tips.get(tip.name)
+        if current is not None and is_ancestor(repository, tip.tip, current):
+            return  # the record has everything that the transcript has
+        followed = tip.recorded
+    _move_branch(repository, updates, tip, followed)
+    _advance_main(updates, tip, followed)
 
 
 def _replaced_main(updates: BranchUpdates, tip: BranchTip, session: CommittedSession) -> Oid | None:

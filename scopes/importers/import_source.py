@@ -15,14 +15,15 @@ from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of,
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Event, Session
+from scopes.importers.formats.events import ByteRange, Ending, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
+from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
-from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
+from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch, may_be_recorded
 from scopes.importers.work_queue import QueuedSource
 
 COPIES = "{} files are copies of others"
@@ -209,6 +210,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         purged=run.purged,
         quotes=run.quotes,
     )
+    recorded = _find_recorded(run, status, session)
+    if recorded is not None:
+        own_events = list(_take_own(events))
+        imported.recorded = find_known(recorded, own_events, run.purged)
+        events = iter(own_events)
     contained = False
     if session.is_stream:
         own_events = list(take_session(events))
@@ -219,10 +225,13 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     several = "{} sessions have irregular records"
     run.notes += [GroupedNote(f"session {name}: {text}", several) for text in imported.ending.notes]
     tips = name_branches(run.objects, imported, target.document.native_id or "")
+    if recorded is not None and imported.recorded:
+        tips = [_on_recorded_branch(imported, tip, recorded) for tip in tips]
     run.parents[key] = ParentSession([tip.tip for tip in tips], imported=imported, open=imported.open)
     before = {} if record is None else {status.key: record.root, **dict(record.sessions)}
     moved = before.get(key, target.root) != target.root
-    join = _find_join_point(imported, tips) if match.joined is not None and record is None else None
+    is_joining = match.joined is not None and record is None and not imported.recorded
+    join = _find_join_point(imported, tips) if is_joining else None
     replaces = () if match.parent is not None else tuple(run.targets.tracked.get(stream_key(session), ()))
     complete = status.grown and not contained
     target.sessions.append(
@@ -240,6 +249,37 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         )
     )
     return imported
+
+
+def _find_recorded(run: ImportRun, status: SourceStatus, session: Session) -> LiveBranch | None:
+    """Return the branch on which `scopes acp` recorded a session; None if it was imported beside that before."""
+    conversation = status.match.target.conversation
+    if conversation is None or not may_be_recorded(session):
+        return None
+    found = find_live_branch(run.repository, conversation, session)
+    if found is None or status.stored is None:
+        return found
+    ids = found.ids()
+    is_known = any(segment.message in ids for segment in walk_segments(run.repository, status.stored.commit))
+    return found if is_known else None
+
+
+def _take_own(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events of one session, the Ending too."""
+    for event in events:
+        yield event
+        if isinstance(event, Ending):
+            return
+
+
+def _on_recorded_branch(imported: ImportedSession, tip: BranchTip, recorded: LiveBranch) -> BranchTip:
+    """Name the active line of a session after the branch that it was recorded on, if it is there or goes on there."""
+    active = active_draft(imported)
+    if active is None or tip.tip != imported.oids[active]:
+        return tip
+    line = {imported.oids[key] for key in path_to(imported, active)}
+    is_there = tip.tip in {oid for oid, _ in recorded.messages}
+    return replace(tip, name=recorded.name, recorded=recorded.tip) if is_there or recorded.end in line else tip
 
 
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:

@@ -35,6 +35,7 @@ from scopes.importers.import_notes import (
 from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.kept_for_later import begin_to_keep, keep_rest
+from scopes.importers.live_records import drop_open
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.rendered_sessions import drop_rendered
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
@@ -132,6 +133,7 @@ def import_sources(
         workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
     )  # fmt: skip
     queue = drop_rendered(repository, queue, all_skipped)
+    queue = drop_open(repository, queue, all_skipped, index_directory)
     all_notes += project_filter.notes()
     count = len(queue)
     if options.since is not None:

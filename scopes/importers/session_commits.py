@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -31,6 +31,7 @@ _MAX_OPEN = 2  # messages at the end of a source that later records may change: 
 _MAX_REPEATED_IDS = 100  # of the source for one message: with more, only the segment of its first record has them
 
 Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
+Recorded: TypeAlias = Mapping[str, tuple[MessageId, Oid]]  # messages and their commits by draft key
 
 
 class Segment(NamedTuple):
@@ -90,6 +91,7 @@ class ImportedSession:
     below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
     secrets: counts those in new messages; None: they are not counted
+    recorded: drafts that are messages which `scopes acp` has recorded
     purged: what stays out: the message has its place, and no content
     quotes: gets the texts of it
     """
@@ -112,6 +114,7 @@ class ImportedSession:
     has_own: bool = False
     last: str | None = None
     secrets: NewSecrets | None = None
+    recorded: Recorded = field(default_factory=dict)
     purged: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     ending: Ending = field(default_factory=lambda: Ending(active=None))
@@ -176,6 +179,9 @@ def _write_draft(
 ) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
     parent = draft.parent
+    if draft.key in imported.recorded:
+        _take_recorded(imported, draft)
+        return
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
@@ -204,10 +210,20 @@ def _write_draft(
         imported.new.add(draft.key)
         if feed is not None:
             feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
-    imported.oids[draft.key], imported.ids[draft.key] = existing, identity
-    imported.parents[draft.key] = parent
     if draft.side is not None:
         imported.sides[draft.key] = draft.side
+    _note_draft(imported, draft, identity, existing)
+
+
+def _take_recorded(imported: ImportedSession, draft: Draft) -> None:
+    """Take the message that a draft is already: several drafts may be one, such as a call and its result."""
+    _note_draft(imported, draft, *imported.recorded[draft.key])
+
+
+def _note_draft(imported: ImportedSession, draft: Draft, identity: MessageId, oid: Oid) -> None:
+    """Note the message and the commit of a draft, and which bytes it has."""
+    imported.oids[draft.key], imported.ids[draft.key] = oid, identity
+    imported.parents[draft.key] = draft.parent
     imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
     imported.has_own = imported.has_own or draft.precision != COPIED
     imported.last = draft.key

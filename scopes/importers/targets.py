@@ -26,6 +26,11 @@ UNDATED = format_seconds(0)
 _MIN_SESSION_ID = 16  # shorter ids are not unique
 
 
+def may_be_recorded(session: Session) -> bool:
+    """Return True if `scopes acp` may have recorded a session, and its id tells it from others."""
+    return len(session.native_id) >= _MIN_SESSION_ID and session.sub_file is None
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
     """The stored record of a source, and its commit."""
@@ -167,6 +172,8 @@ class ImportTargets:
             if root is not None:
                 self._roots[source_key_of(session)] = root
                 return TargetMatch(self.at(root, group), False, key)
+        if joined is not None and not self.was_imported(source_key_of(session)) and self._find_live_root(session):
+            joined = None
         match = None if joined is None else self._match_joined(source_key_of(session), joined, group)
         if match is not None:
             return match
@@ -337,7 +344,7 @@ class ImportTargets:
 
     def _find_live_root(self, session: Session) -> Oid | None:
         """Return the root of the conversation in which `scopes acp` recorded the session, deleted or not."""
-        if len(session.native_id) < _MIN_SESSION_ID or session.sub_file is not None:
+        if not may_be_recorded(session):
             return None
         root = self._previous_roots.get(source_key_of(session))
         if root is not None and self._repository.has(root) and self._read_document(root).format == ACP:

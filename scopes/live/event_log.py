@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import threading
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import now, parse_time
 from scopes.regular_file import open_regular
@@ -23,6 +25,7 @@ HOOK_LOG = "hooks.log"
 MAX_BYTES = 4 << 20
 MAX_TEXT: Final = 300  # characters of one text, such as the error of an agent
 _MAX_LEVELS: Final = 8
+OnLost: TypeAlias = Callable[[str, Mapping[str, Any], OSError], None]
 _TEXTS: Final = ("agent", "target", "session")  # fields that are text wherever they are
 
 
@@ -55,8 +58,12 @@ class Events(NamedTuple):
 class EventLog:
     """The log of one proxy, or of a hook; several may write to one file."""
 
-    def __init__(self, directory: str, *, file_name: str = FILE_NAME, **fields: str) -> None:
+    def __init__(
+        self, directory: str, *, file_name: str = FILE_NAME, on_lost: OnLost | None = None, **fields: str
+    ) -> None:
+        """Begin a log; `on_lost` gets each event that cannot be written, with its fields and why."""
         self.directory = directory
+        self._on_lost = on_lost
         self.path = os.path.join(directory, file_name)
         self._fields = fields
         self._lock = threading.Lock()
@@ -72,8 +79,12 @@ class EventLog:
         with self._lock:
             try:
                 self._append(line.encode("ascii"))
-            except OSError:
+            except OSError as error:
+                lost = error
+            else:
                 return
+        if self._on_lost is not None:
+            self._on_lost(event, fields, lost)
 
     def _append(self, data: bytes) -> None:
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
@@ -85,6 +96,21 @@ class EventLog:
             os.close(descriptor)
         if size > MAX_BYTES:
             os.replace(self.path, f"{self.path}.1")
+
+
+def why_unwritable(directory: str) -> str | None:
+    """Return why no file can be made in a directory, which may not be there yet; None if it can. Creates nothing."""
+    found = os.path.abspath(directory)
+    while not os.path.lexists(found) and found != os.path.dirname(found):
+        found = os.path.dirname(found)
+    try:
+        if not stat.S_ISDIR(os.stat(found).st_mode):
+            return f"{found} is not a directory"
+        if os.statvfs(found).f_flag & os.ST_RDONLY:
+            return "the file system is read-only"
+    except OSError as error:
+        return f"{found}: {os.strerror(error.errno or 0).lower()}"
+    return None if os.access(found, os.W_OK | os.X_OK) else f"{found}: permission denied"
 
 
 def _short(value: Any) -> Any:

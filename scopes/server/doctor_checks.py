@@ -14,6 +14,7 @@ from scopes.hosts.hook_target import HookEnvironment, HookState
 from scopes.hosts.install_state import InstallState
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
+from scopes.live.event_log import why_unwritable
 from scopes.live.hook_status import hooks_status
 from scopes.loading import load
 from scopes.result import plural
@@ -31,6 +32,7 @@ def check_agents(
 ) -> Iterator[Check]:
     """Yield the checks of ACP, MCP and the agents; `mcp` returns that of MCP if it was begun before."""
     yield _check_acp(state_directory)
+    yield from _check_state_directory(state_directory)
     yield from _check_recordings(state_directory)
     yield from _check_spool(state_directory)
     yield check_mcp() if mcp is None else mcp()
@@ -45,6 +47,15 @@ def _check_acp(state_directory: str) -> Check:
     named = ", ".join(f"{agent} speaks {version}" for agent, version in sorted(others.items()))
     cure = "messages pass through, but some may not be recorded: compare with scopes log, or use another version"
     return Check("acp", "warning", f"version {ACP_VERSION}; {named}", cure)
+
+
+def _check_state_directory(state_directory: str) -> Iterator[Check]:
+    """Yield a warning if the logs of recordings, and what waits for a store, cannot be written."""
+    reason = why_unwritable(state_directory)
+    if reason is not None:
+        detail = f"cannot write {state_directory}: {reason}"
+        cure = "recordings cannot say what went wrong, and wait in memory for a store: mend that, or set XDG_STATE_HOME"
+        yield Check("state directory", "warning", detail, cure)
 
 
 def _check_recordings(state_directory: str) -> Iterator[Check]:

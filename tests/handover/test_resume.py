@@ -272,15 +272,33 @@ def test_a_hostile_recorded_session_id_begins_a_new_session(home):
     assert "--dangerously-skip-permissions" not in found.command[:-1]
 
 
-def test_a_conversation_of_no_agent_names_the_option(repository, home):
+@pytest.fixture
+def installed(tmp_path):
+    """Return the environment in which only Codex is installed."""
+    program = tmp_path / "installed" / "codex"
+    program.parent.mkdir()
+    program.write_text("")
+    program.chmod(0o755)
+    return {"PATH": str(program.parent)}
+
+
+def test_a_conversation_of_no_agent_names_one_that_is_installed(repository, home, installed):
     made = history(repository, "main: a b")
     with pytest.raises(Refused, match="not recorded from an agent") as error:
-        home.resume(made.conversation)
-    assert error.value.hint == f"name one: scopes resume {made.conversation} --in claude-code"
+        home.resume(made.conversation, environ=installed)
+    assert error.value.hint == f"name one: scopes resume {made.conversation} --in codex"
     assert home.resume(made.conversation, agent="codex").directory is None
     with pytest.raises(Refused) as error:
-        home.resume(f"{made.conversation}/main")
-    assert f"scopes resume {made.conversation}/main --in" in error.value.hint
+        home.resume(f"{made.conversation}/main", environ=installed)
+    assert f"scopes resume {made.conversation}/main --in codex" in error.value.hint
+
+
+def test_without_an_installed_agent_the_hint_lists_those_that_can_be_started(repository, home):
+    made = history(repository, "main: a b")
+    with pytest.raises(Refused) as error:
+        home.resume(made.conversation)
+    expected = "no agent that can be started is in PATH: install one of claude-code, codex, gemini, opencode, pi, qwen"
+    assert error.value.hint == expected
 
 
 @pytest.mark.parametrize(
@@ -322,6 +340,22 @@ def test_a_session_behind_the_proxy_is_opened_by_its_id(home, repository):
     assert found.directory == os.path.realpath(home.project)
     say(repository, where, "more")
     assert home.resume(where).session == "new"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "command"),
+    [
+        ("@agentclientprotocol/codex-acp", ("codex", "resume", "01a2198a")),
+        ("@zed-industries/claude-code-acp", ("claude", "--resume", "01a2198a")),
+    ],
+)
+def test_a_session_behind_an_adapter_is_one_of_its_agent(repository, home, adapter, command):
+    """The adapters of npm give the name of their package: Codex was not resumed."""
+    identity = identity_of(adapter, home.project)
+    writer = SessionWriter(repository, identity, "01a2198a", "run-1", None)
+    writer.append(_live_message("what is left?"))
+    found = home.resume(str(writer.recorded.conversation))
+    assert (found.command, found.session) == (command, "own")
 
 
 def _live_message(words):

@@ -145,7 +145,9 @@ def test_an_agent_is_known_by_each_of_its_names(typed, name):
     assert format_of(typed) == name
 
 
-@pytest.mark.parametrize("typed", ["", "emacs", "claude code 2", "co dex"])
+@pytest.mark.parametrize(
+    "typed", ["", "emacs", "claude code 2", "co dex", "@codex", "@x/", "@x/y/codex", "x/codex", "@/codex"]
+)
 def test_other_names_are_of_no_agent(typed):
     assert find_agent_named(typed) is None
 

@@ -3,8 +3,8 @@
     python stub_agent.py FOLDER '{"name": "stub", "resume": true}'
 
 FOLDER keeps its sessions between runs, and every line that it reads (`received`) and writes (`sent`). The profile says
-which ways to go on with a session it offers (`load`, `resume`, `fork`, `list`) and which methods `fail`, `hang` or ask
-for a login (`auth`). The first word of the last block of a prompt is what it does; see `ACTIONS`.
+which ways to go on with a session it offers (`load`, `resume`, `fork`, `list`), whether it repeats a session that it
+forks (`fork_replays`), and which methods `fail`, `hang` or ask for a login (`auth`). The first word of the last block of a prompt is what it does; see `ACTIONS`.
 """
 
 import json
@@ -107,12 +107,16 @@ class Agent:
         open(os.path.join(self.folder, "login"), "w").close()
         self.answer(message, {})
 
-    def session_new(self, message, extra=()):
+    def session_new(self, message, extra=(), *, replays=False):
         known = [name for name in os.listdir(self.folder) if name.startswith("session-")]
         session = f"{self.profile.get('prefix', 'agent')}-{len(known) + 1}"
         self.store(session)
         for role, text in extra:
             self.store(session, text, role)
+            if replays:
+                self.say(session, text, f"{role}_message_chunk")
+        if replays:
+            self.update(session, "current_mode_update", currentModeId="build")
         models = {"currentModelId": "stub-1", "availableModels": []}
         self.answer(message, {"sessionId": session, "models": models, "x-unknown": 1.0})
         self.update(session, "available_commands_update", availableCommands=[])
@@ -142,7 +146,8 @@ class Agent:
         self.answer(message, {"configOptions": [{**option, "currentValue": message["params"]["value"]}]})
 
     def session_fork(self, message):
-        self.session_new(message, self.history(message["params"]["sessionId"]) or ())
+        history = self.history(message["params"]["sessionId"]) or ()
+        self.session_new(message, history, replays=bool(self.profile.get("fork_replays")))
 
     def session_list(self, message):
         self.answer(message, {"sessions": []})

@@ -67,7 +67,7 @@ SystemPrompt: TypeAlias = Annotated[
     str | None, usage.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
 ]
 ShowReplay: TypeAlias = Annotated[
-    bool, usage.Option("--show-replay", help="Pass on what the agent replays when it loads a session")
+    bool, usage.Option("--show-replay", help="Pass on what the agent replays of a session")
 ]
 Emulate: TypeAlias = Annotated[
     bool, usage.Option("--emulate", help="Let the editor list, load and resume recorded sessions if the agent cannot")
@@ -132,9 +132,10 @@ def acp(
     written, such as on a full disk, on disk in the directory acp-spool of the state directory, at most 256 MiB. The
     store is tried again until the end of the agent. What is left there is written into the store by the next scopes
     acp, hook or scopes import. If that directory cannot be written either, at most 64 MiB wait in memory; beyond that
-    the agent works on and nothing more is recorded. scopes doctor warns about that, scopes acp log says why. Images and
-    sounds are kept in the message, in base64; of one above 16 MiB only the size and the hash are kept. Signals go to
-    the agent, and its exit code is that of the command; 0 becomes 1 if the program ended before it answered initialize.
+    the agent works on and nothing more is recorded. scopes doctor warns about that, scopes acp log says why; without a
+    state directory that can be written, it is on standard error. Images and sounds are kept in the message, in base64;
+    of one above 16 MiB only the size and the hash are kept. Signals go to the agent, and its exit code is that of the
+    command; 0 becomes 1 if the program ended before it answered initialize.
 
     Examples:
       scopes acp -- opencode acp

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import now
-from scopes.live.event_log import Event, Events, read_events
+from scopes.live.event_log import Event, Events, read_events, why_unwritable
 from scopes.result import Note, Result
 from scopes.server.acp.event_filter import STARTS, STORE, EventFilter, store_of
 
@@ -81,12 +81,20 @@ def acp_stats(directory: str, wanted: EventFilter = ALL) -> AcpStats:
     rows = [_sessions_of(agent, counts) for agent, counts in found.items()]
     used = [row for row in rows if row.sessions or row.failures or row.problems]
     agents = tuple(sorted(used, key=lambda row: (-row.sessions, row.agent)))
-    return AcpStats(agents=agents, notes=(*events.notes, *_waiting_notes(events.events)))
+    notes = (*events.notes, *_waiting_notes(events.events), *_unwritable_notes(directory))
+    return AcpStats(agents=agents, notes=notes)
 
 
 def _read(directory: str, wanted: EventFilter) -> Events:
     events = read_events(directory)
     return events._replace(events=wanted.choose(_with_names(events.events)))
+
+
+def _unwritable_notes(directory: str) -> Iterator[Note]:
+    """Yield a warning if the log of a directory has not got what happens now."""
+    reason = why_unwritable(directory)
+    if reason is not None:
+        yield Note(f"nothing more gets into the log: cannot write {directory}: {reason}", "see: scopes doctor")
 
 
 def _waiting_notes(events: Sequence[Event]) -> Iterator[Note]:
@@ -126,7 +134,7 @@ def acp_log(directory: str, wanted: EventFilter = ALL, *, limit: int | None = No
     if agent is not None:
         events = tuple(event for event in events if event.agent.casefold() == agent.casefold())
     newest = events[::-1] if limit is None else events[::-1][:limit]
-    notes = found.notes
+    notes = (*found.notes, *_unwritable_notes(directory))
     if agent is not None and not events and found.events:
         known = ", ".join(sorted({event.agent for event in known_events}))
         notes = (*notes, Note(f"the log has no event of an agent {agent!a}", f"it has: {known}"))

@@ -34,6 +34,8 @@ from scopes.server.acp.recordings import (
     list_sessions,
     names_of,
 )
+from scopes.server.acp.replay import is_repeated
+from scopes.server.acp.session_turns import update_of
 from scopes.store.repository import Repository
 
 _METHODS: Final = {
@@ -76,6 +78,8 @@ class Continuations:
         self._aliases = Aliases()
         self._emulation = Emulation(self, peers, target, log) if options.emulate else None
         self._replays: dict[str, list[tuple[bytes, dict[str, Any]]]] = {}  # held back, by session
+        self._fork_replay: list[tuple[bytes, dict[str, Any]]] | None = None  # while we wait for a fork
+        self._named: set[str] = set()  # sessions that the editor has named
         self._known: set[str] = set()  # sessions that the editor has been told of
         self._starting = 0
         self._waiting: list[tuple[bytes, dict[str, Any]]] = []  # for a session that is not ready
@@ -84,7 +88,9 @@ class Continuations:
 
     def handle_editor(self, line: bytes, message: dict[str, Any]) -> bytes | None:
         """Return the line to pass on to the agent; None if it is answered here."""
-        method = envelope.method_of(message)
+        method, named = envelope.method_of(message), envelope.session_of(message)
+        if named is not None:
+            self._named.add(named)
         if method == "session/new" and envelope.is_request(message) and self._takes_next_session():
             self.begin_start(lambda: self._start(PendingStart(line, message)))
             return None
@@ -138,6 +144,9 @@ class Continuations:
         if session is not None:
             if session in self._replays:
                 self._replays[session].append((line, message))
+                return None
+            if self._fork_replay is not None and session not in self._known | self._named:
+                self._fork_replay.append((line, message))  # its id comes with the answer
                 return None
             self._injections.note_update(session, message)
         return line if self._emulation is None else self._emulation.advertise(line, message)
@@ -280,6 +289,8 @@ class Continuations:
         way, attempt, session = start.ways.pop(0), start.attempt, start.recorded.session
         if way == "load":
             self._replays[session] = []
+        elif way == "fork":
+            self._fork_replay = []
         self._ask(start, way, attempt, {**start.params, "sessionId": session})
 
     def _ask(self, start: PendingStart, way: str, attempt: int, params: Mapping[str, Any]) -> None:
@@ -309,6 +320,7 @@ class Continuations:
         if result is not None:
             self._continued(start, way, recorded, result)
             return
+        self._fork_replay = None
         code = None if answer is None else envelope.error_code(answer)
         if code == envelope.AUTHENTICATION_REQUIRED or way == "new":
             error = (answer or {}).get("error", _TOO_LATE)
@@ -323,7 +335,7 @@ class Continuations:
         """Answer the editor's request for a new session with the one that goes on."""
         given = result.get("sessionId")
         session = given if isinstance(given, str) else str(recorded.session)
-        replayed = self._replays.pop(str(recorded.session), [])
+        replayed, others = self._take_replayed(way, str(recorded.session), session)
         self._begin(start, way, session, recorded, result)
         if self._options.inject == "always" or way == "new":
             self._injections.arm(session, start.block)
@@ -333,11 +345,28 @@ class Continuations:
             self._known.add(start.session)
             del shown["sessionId"]
         self._peers.answer_editor(start.message, envelope.result_line(start.message["id"], shown))
-        if way == "load":
+        if way == "load" or replayed:
             self._recorder.compare(session, [message for _, message in replayed])
-            for line, _ in replayed if self._options.show_replay else ():
-                self._peers.editor.write(line)
+        for line, _ in replayed if self._options.show_replay else ():
+            self._peers.editor.write(line)
+        for line, message in others:
+            self._recorder.observe("agent", message)
+            self._peers.editor.write(line)
         self.end_start(session)
+
+    def _take_replayed(
+        self, way: str, asked: str, opened: str
+    ) -> tuple[list[tuple[bytes, dict[str, Any]]], list[tuple[bytes, dict[str, Any]]]]:
+        """Return the held back updates that repeat a session, and the others: its commands, or of other sessions."""
+        if way != "fork":
+            return self._replays.pop(asked, []), []
+        held, self._fork_replay = self._fork_replay or [], None
+        replayed: list[tuple[bytes, dict[str, Any]]] = []
+        others: list[tuple[bytes, dict[str, Any]]] = []
+        for line, message in held:
+            is_replay = envelope.session_of(message) == opened and is_repeated(update_of(message))
+            (replayed if is_replay else others).append((line, message))
+        return replayed, others
 
     def _begin(
         self, start: PendingStart, way: str, session: str, recorded: RecordedBranch | None, result: dict[str, Any]

@@ -12,17 +12,14 @@ import os
 import threading
 import time
 from contextlib import suppress
-from hashlib import sha256
 from typing import Final
 
 from scopes.live.event_log import EventLog
+from scopes.store.session_locks import FLAGS, is_session_locked, session_lock_path
 
-DIRECTORY: Final = "acp-sessions"
 _ATTEMPTS: Final = 6  # while a proxy ends, or another one looks whether a file is left of one that was killed
 _PAUSE_SECONDS: Final = 0.05
 _MAX_PID_LENGTH: Final = 8
-_NAME_LENGTH: Final = 32
-_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Holder(Exception):
@@ -48,7 +45,7 @@ class LiveSessions:
         Raises:
             Holder: another process has it.
         """
-        path = _path_of(store, names)
+        path = session_lock_path(store, names)
         with self._lock:
             if self._is_over or path in self._held:
                 return
@@ -59,27 +56,15 @@ class LiveSessions:
 
     def is_free(self, store: str, *names: str) -> bool:
         """Return True if no proxy has a session, this one included."""
-        path = _path_of(store, names)
+        path = session_lock_path(store, names)
         with self._lock:
             if path in self._held:
                 return False
-        try:
-            descriptor = os.open(path, _FLAGS)
-        except OSError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
-        return True
+        return not is_session_locked(path)
 
     def release(self, store: str, *names: str) -> None:
         """Let other proxies continue a session."""
-        path = _path_of(store, names)
+        path = session_lock_path(store, names)
         with self._lock:
             descriptor = self._held.pop(path, None)
         if descriptor is not None:
@@ -92,11 +77,6 @@ class LiveSessions:
             held, self._held = self._held, {}
         for path, descriptor in held.items():
             _unlock(path, descriptor)
-
-
-def _path_of(store: str, names: tuple[str, ...]) -> str:
-    name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_LENGTH]
-    return os.path.join(os.path.realpath(store), DIRECTORY, name)
 
 
 def _made(path: str, *, is_first: bool) -> str:
@@ -124,7 +104,7 @@ def _lock(path: str) -> int:
     """
     process = ""
     for _ in range(_ATTEMPTS):
-        descriptor = os.open(path, _FLAGS | os.O_CREAT, 0o600)
+        descriptor = os.open(path, FLAGS | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -162,7 +142,7 @@ def _remove_ended(directory: str) -> None:
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
         with suppress(OSError):
-            descriptor = os.open(path, _FLAGS)
+            descriptor = os.open(path, FLAGS)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(path, descriptor):

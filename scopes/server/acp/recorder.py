@@ -26,7 +26,7 @@ from scopes.server.acp.content import without_secrets
 from scopes.server.acp.live_sessions import LiveSessions
 from scopes.server.acp.options import RecordingTarget, RecordOptions, unchanged
 from scopes.server.acp.recordings import RecordedBranch, SessionWriter, find_session, identity_of
-from scopes.server.acp.replay import Replay, compare_replay
+from scopes.server.acp.replay import Replay, compare_replay, is_repeated
 from scopes.server.acp.session_directories import SessionDirectories
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.server.acp.spool import Spool
@@ -86,6 +86,7 @@ class Recorder:
         self._sessions: dict[str, _Session] = {}
         self._asked: dict[tuple[str, str], dict[str, Any]] = {}  # requests by (side, id)
         self._replays: dict[str, Replay] = {}
+        self._fork_replays: dict[str, Replay] = {}  # of sessions that the editor forks
         self._agent = target.agent or target.program
         self._user: Author | None = None
         self._writer = StoreWriter(log, Spool(log.directory), target.store_path)
@@ -237,6 +238,8 @@ class Recorder:
             return
         if session in self._replays:
             self._replays[session].add(update)
+        elif session not in self._sessions and is_repeated(update) and self._is_forking():
+            self._fork_replays.setdefault(session, Replay()).add(update)  # its id comes with the answer
         else:
             found = self._session(session)
             self._write(found, found.turns.update(update, time))
@@ -263,12 +266,14 @@ class Recorder:
         """Note a session that the editor has opened itself; what an agent replays is compared, not recorded."""
         result, session = envelope.result_of(message), envelope.session_of(asked)
         replay = self._replays.pop(session, None) if session is not None else None
+        method = envelope.method_of(asked)
+        replayed_forks, self._fork_replays = self._fork_replays, {} if method == "session/fork" else self._fork_replays
         if result is None:
             return
-        method = envelope.method_of(asked)
         opened = result.get("sessionId") if method in {"session/new", "session/fork"} else session
         if not isinstance(opened, str):
             return
+        replay = replayed_forks.get(opened) if replay is None else replay
         cwd = envelope.params_of(asked).get("cwd")
         known = self._sessions.get(str(session))
         how = {"start": method.removeprefix("session/"), "resumed": method in {"session/load", "session/resume"}}
@@ -279,6 +284,12 @@ class Recorder:
             self._writer.then(lambda: self._begin_at_session(writer, str(session), known))
         if replay is not None:
             self._report(opened, replay)
+
+    def _is_forking(self) -> bool:
+        """Return True while the editor waits for a fork, whose session it does not know yet."""
+        return any(
+            envelope.method_of(each) == "session/fork" for (side, _), each in self._asked.items() if side == "editor"
+        )
 
     def _begin_at_session(self, writer: SessionWriter, session: str, known: _Session | None) -> None:
         """Let a writer go on where a session is recorded now; `known` is that if it is of this proxy."""

@@ -23,6 +23,7 @@ from scopes.history.messages import is_root, message_id_of, read_body, read_mess
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
+from scopes.hosts.agents import target_named
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.model.conversation import ACP, BranchEntry, Root
@@ -465,7 +466,7 @@ class SessionWriter:
         """Create a branch of this session at its last message: another session goes on from there, or has already."""
         repository, conversation = self.repository, recorded.conversation
         with exclusive_write(repository):
-            name = f"{prefix}/{slug(self.identity.agent)}"
+            name = f"{prefix}/{slug(target_named(self.identity.agent))}"
             branch = BranchName(free_name(name, list_branch_tips(repository, conversation)))
             entry = BranchEntry(parent=recorded.branch, fork=recorded.tip, created=now())
             tx = Transaction(repository, conversation)

@@ -11,6 +11,12 @@ from scopes.server.acp.recordings import RecordedBranch
 from scopes.store.repository import Repository
 
 _ROLES = {"user_message_chunk": "user", "agent_message_chunk": "agent"}
+_REPEATED = frozenset({*_ROLES, "agent_thought_chunk", "tool_call", "tool_call_update", "plan"})
+
+
+def is_repeated(update: Mapping[str, Any] | None) -> bool:
+    """Return True if an update is one that an agent repeats of a session; others are of the session as it is now."""
+    return (update or {}).get("sessionUpdate") in _REPEATED
 
 
 class Replay:

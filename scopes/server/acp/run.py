@@ -19,6 +19,7 @@ from scopes.server.acp.options import BuildHistory, Connection, ContinueOptions,
 from scopes.server.acp.peers import Peers
 from scopes.server.acp.proxy import Proxy
 from scopes.server.acp.recorder import Recorder
+from scopes.server.acp.unlogged import tell_unlogged
 
 _LAST_TAKE_SECONDS = 10.0
 SWITCH_SECONDS = 0.0002  # a line that is passed on waits at most so long for the recorder
@@ -37,11 +38,12 @@ def run_proxy(
     """Run an agent behind a proxy until it ends; return its exit code. `note` gets what the user has to know."""
     fast_json.enable()
     sys.setswitchinterval(SWITCH_SECONDS)
-    log = EventLog(connection.log_directory, agent=target.agent or target.program)
+    directory = connection.log_directory
+    log = EventLog(directory, on_lost=tell_unlogged(directory, note), agent=target.agent or target.program)
     threading.excepthook = lambda failure: log.write("bug", error=f"{failure.exc_type.__name__}: {failure.exc_value}")
     log.write("start", program=target.program, command=target.command, store=os.path.realpath(target.store_path))
     peers = Peers(LineWriter(connection.stdout), agent.stdin)
-    left = LeftInSpool(target, connection.log_directory, log)
+    left = LeftInSpool(target, directory, log)
     live = LiveSessions(log)
     recorder = Recorder(target, record, log, left.take_before, live)
     continuations = Continuations(

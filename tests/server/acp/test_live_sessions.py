@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from scopes.live.event_log import EventLog, read_events
-from scopes.server.acp.live_sessions import DIRECTORY, Holder, LiveSessions
+from scopes.server.acp.live_sessions import Holder, LiveSessions
+from scopes.store.session_locks import DIRECTORY
 from tests.server.acp.test_endings import wait_for
 from tests.support.acp_client import prompt_params
 

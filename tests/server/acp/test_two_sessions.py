@@ -10,7 +10,7 @@ from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
-from scopes.server.acp.live_sessions import DIRECTORY
+from scopes.store.session_locks import DIRECTORY
 from tests.support.acp_client import prompt_params
 
 
