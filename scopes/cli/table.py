@@ -135,7 +135,7 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
 # The commands that accept --at-operation. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
-    "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
+    "usage", "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
@@ -188,6 +188,7 @@ TABLE = Table(
         _command(READ, "conv why", "Show which prompt a line of code is from"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
+        _command(READ, "conv usage", "Show tokens and their cost by day, model, agent or project"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
         _command(SUMMARIZE, "conv compact", "Add a summary that future context starts from"),
         _command(SUMMARIZE, "conv uncompact", "Make contexts start from the full history again"),

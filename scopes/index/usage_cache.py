@@ -29,7 +29,8 @@ LAYOUT: Final = Layout(
     "usage.sqlite",
     version=1,
     tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, checksum INTEGER NOT NULL, "
-    "summary BLOB NOT NULL, answers_checksum INTEGER NOT NULL, answers BLOB NOT NULL) STRICT",
+    "summary BLOB NOT NULL, answers_checksum INTEGER NOT NULL, answers BLOB NOT NULL) STRICT;"
+    "CREATE TABLE total (state TEXT PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
 )
 _BUSY_SECONDS: Final = 0.25
 _FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)
@@ -81,6 +82,26 @@ def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Itera
         with connection:
             connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)", values)
             connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
+
+
+def read_total(directory: str, store: str, state: str) -> bytes | None:
+    """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
+    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+        return None
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        for checksum, data in connection.execute("SELECT checksum, data FROM total WHERE state = ?", (state,)):
+            if _checksum("", state, data) == checksum:
+                return bytes(data)
+    return None
+
+
+def write_total(directory: str, store: str, state: str, data: bytes) -> None:
+    """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            connection.execute("DELETE FROM total")
+            connection.execute("INSERT INTO total VALUES (?, ?, ?)", (state, _checksum("", state, data), data))
 
 
 def _checksum(name: str, state: str, data: bytes) -> int:

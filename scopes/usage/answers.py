@@ -18,47 +18,11 @@ from scopes.model.codec import decode
 from scopes.model.message import COPIED, Message
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects
+from scopes.usage.amounts import QUARTER_SECONDS, SIZES, Amounts, Group
 
-QUARTER_SECONDS: Final = 900  # every time zone begins its days at a quarter of an hour
-SIZES: Final = (0, 100_000, 128_000, 200_000, 272_000, 512_000)  # tokens of input above which some prices differ
 _USAGE: Final = b'"usage"'
 _COPIED: Final = b'"%s"' % COPIED.encode()
 _NOTHING: Final[Mapping[str, Any]] = {}
-
-
-class Amounts(NamedTuple):
-    """Counts of answers and of their tokens; a count that no answer recorded is 0.
-
-    input: neither read from a cache nor written to one
-    cache_write: all tokens written to a cache; cache_write_1h: those of them that are kept for an hour
-    output: all tokens of output; reasoning: those of them that are reasoning
-    """
-
-    answers: int = 0
-    input: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cache_write_1h: int = 0
-    output: int = 0
-    reasoning: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """All tokens, of input and output."""
-        return self.input + self.cache_read + self.cache_write + self.output
-
-
-class Group(NamedTuple):
-    """What answers are grouped by.
-
-    quarter: the number of the quarter of an hour since 1970; None if no time is known
-    size: the largest of SIZES that the tokens of input exceed
-    """
-
-    quarter: int | None
-    model: str | None
-    agent: str
-    size: int
 
 
 class Answer(NamedTuple):
@@ -115,14 +79,9 @@ def _read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | b
     in_whole_seconds = exact is not None and exact % 1_000_000_000 == 0
     key = _hash(exact, identity, head.id if in_whole_seconds else "") if exact is not None else _hash(head.id, root)
     quarter = head.time // QUARTER_SECONDS if head.time > 0 else None
-    size = max(limit for limit in SIZES if limit == 0 or tokens_of_input(amounts) > limit)
+    size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit)
     group = Group(quarter, message.model, str(head.author), size)
     return Answer(key, _hash(head.id), exact is not None, group, amounts)
-
-
-def tokens_of_input(amounts: Amounts) -> int:
-    """Return all tokens of input, cached or not."""
-    return amounts.input + amounts.cache_read + amounts.cache_write
 
 
 def _exact_time(message: Message) -> int | None:

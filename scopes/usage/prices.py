@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.usage.answers import SIZES, Amounts
+from scopes.usage.amounts import SIZES, Amounts
 
 SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.ids import ConversationId
-from scopes.usage.answers import Amounts, Answer, Answers, Group
+from scopes.usage.amounts import Amounts, Group, plus
+from scopes.usage.answers import Answer, Answers
 
 _MARSHAL_VERSION = 2  # every Python reads it, and its bytes depend on the values alone
 Cells: TypeAlias = Mapping[Group, Amounts]
@@ -57,11 +58,6 @@ def distinct(answers: Answers) -> list[Answer]:
     timed = {answer.message for answer in every if answer.timed}
     kept = (answer for answer in every if answer.timed or answer.message not in timed)
     return list({answer.key: answer for answer in kept}.values())
-
-
-def plus(left: Amounts | None, right: Amounts) -> Amounts:
-    """Return the sum of two amounts; None is nothing."""
-    return right if left is None else Amounts._make(map(int.__add__, left, right))
 
 
 class Tally:

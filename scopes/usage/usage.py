@@ -13,12 +13,12 @@ from scopes.errors import Corrupt, Invalid
 from scopes.history.conversations import resolve_scope
 from scopes.ids import ConversationId
 from scopes.result import Note, Result
-from scopes.store.projects import Project
+from scopes.store.chosen_projects import ChosenProject
 from scopes.store.repository import Repository
-from scopes.usage.answers import QUARTER_SECONDS, Amounts
+from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
 from scopes.usage.prices import UNITS, PriceTable
 from scopes.usage.read_usage import read_usage
-from scopes.usage.tally import Cell, Tally, plus
+from scopes.usage.tally import Cell, Tally
 
 By: TypeAlias = Literal["day", "week", "month", "model", "agent", "project", "conversation"]
 PERIODS: Final = ("day", "week", "month")
@@ -40,7 +40,7 @@ class UsageRequest(NamedTuple):
     since: int | None = None
     until: int | None = None
     conversations: tuple[str, ...] | None = None
-    projects: tuple[Project, ...] = ()
+    projects: tuple[ChosenProject, ...] = ()
     model: str | None = None
     agent: str | None = None
     utc: bool = False
@@ -266,27 +266,22 @@ def _names_of(row: UsageRow) -> tuple[str, ...]:
 
 
 def _select(cells: Sequence[Cell], request: UsageRequest) -> list[Cell]:
-    since = None if request.since is None else request.since // _SECOND // QUARTER_SECONDS
-    until = None if request.until is None else request.until // _SECOND // QUARTER_SECONDS
-    in_project: dict[str, bool] = {}
-
-    def is_wanted(cell: Cell) -> bool:
-        model, agent, quarter, directory = cell.group.model, cell.group.agent, cell.group.quarter, cell.directory
-        if (since is not None or until is not None) and quarter is None:
-            return False
-        if quarter is not None and not (since or quarter) <= quarter <= (quarter if until is None else until):
-            return False
-        if request.model is not None and request.model.lower() not in (model or "").lower():
-            return False
-        if request.agent is not None and request.agent.lower() not in agent.lower():
-            return False
-        if not request.projects:
-            return True
-        if directory is not None and directory not in in_project:
-            in_project[directory] = any(project.contains(directory) for project in request.projects)
-        return directory is not None and in_project[directory]
-
-    return [cell for cell in cells if is_wanted(cell)]
+    """Return the cells that are asked for."""
+    since, until = (
+        None if time is None else time // _SECOND // QUARTER_SECONDS for time in (request.since, request.until)
+    )
+    model, agent = (None if text is None else text.lower() for text in (request.model, request.agent))
+    directories = {cell.directory for cell in cells} if request.projects else set()
+    chosen = {each for project in request.projects for each in project.find(directories)}
+    return [
+        cell
+        for cell in cells
+        if (since is None or (cell.group.quarter is not None and since <= cell.group.quarter))
+        and (until is None or (cell.group.quarter is not None and cell.group.quarter <= until))
+        and (model is None or model in (cell.group.model or "").lower())
+        and (agent is None or agent in cell.group.agent.lower())
+        and (not request.projects or cell.directory in chosen)
+    ]
 
 
 def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId]) -> tuple[Note, ...]:
