@@ -56,6 +56,7 @@ DOCUMENTS = {
     "conversations changes": "change",
     "conversations why": "why",
     "conversations stats": "stats",
+    "conversations usage": "usage usage-status",
     "conversations summarize": "summary summary-list",
     "conversations compact": "summary",
     "conversations uncompact": "uncompact",

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 QUARTER_SECONDS: Final = 900  # every time zone begins its days at a quarter of an hour
 SIZES: Final = (0, 100_000, 128_000, 200_000, 272_000, 512_000)  # tokens of input above which some prices differ
+INCOMPLETE: Final = -1  # the size of answers of which only input or only output is known: they have no price
 
 
 class Amounts(NamedTuple):
@@ -39,7 +40,7 @@ class Group(NamedTuple):
     """What answers are grouped by.
 
     quarter: the number of the quarter of an hour since 1970; None if no time is known
-    size: the largest of SIZES that the tokens of input exceed
+    size: the largest of SIZES that the tokens of input exceed, or INCOMPLETE
     """
 
     quarter: int | None

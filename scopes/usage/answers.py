@@ -18,11 +18,12 @@ from scopes.model.codec import decode
 from scopes.model.message import COPIED, Message
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects
-from scopes.usage.amounts import QUARTER_SECONDS, SIZES, Amounts, Group
+from scopes.usage.amounts import INCOMPLETE, QUARTER_SECONDS, SIZES, Amounts, Group
 
 _USAGE: Final = b'"usage"'
 _COPIED: Final = b'"%s"' % COPIED.encode()
 _NOTHING: Final[Mapping[str, Any]] = {}
+_INPUTS: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")  # of Anthropic
 
 
 class Answer(NamedTuple):
@@ -40,8 +41,12 @@ class Answer(NamedTuple):
     amounts: Amounts
 
 
-Answers: TypeAlias = dict[bytes, Answer | bool]
-"""By commit: its answer; True if it is an answer without recorded tokens; False if it is another message."""
+Answers: TypeAlias = dict[bytes, Answer | int]
+"""By commit: its answer, or OTHER, UNMEASURED or COPIED_ANSWER."""
+
+OTHER: Final = 0  # no answer of a model, or the rest of one
+UNMEASURED: Final = 1  # an answer without recorded tokens
+COPIED_ANSWER: Final = 2  # an answer of a session that is not here, which has its tokens
 
 
 def read_answers(objects: Objects, commits: Iterable[Commit], root: Oid, known: Answers) -> Answers:
@@ -56,32 +61,60 @@ def read_answers(objects: Objects, commits: Iterable[Commit], root: Oid, known: 
     return found
 
 
-def _read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | bool:
+def _read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | int:
     if head.author_kind == "human":
-        return False
+        return OTHER
     data = read_body_bytes(objects, head)
     message = decode(data) if _USAGE in data else None
-    tokens = None if message is None else tokens_of(message)
-    if message is None or tokens is None:
-        return head.kind == "answer" and _COPIED not in data
+    amounts = None if message is None else _read_amounts(message)
+    if message is None or amounts is None:
+        if head.kind != "answer":
+            return OTHER
+        return COPIED_ANSWER if _COPIED in data else UNMEASURED
+    if not amounts.tokens:
+        return OTHER
+    exact = _exact_time(message)
+    in_whole_seconds = exact is not None and exact % 1_000_000_000 == 0
+    identity = (message.model, *amounts, head.id if in_whole_seconds else "")
+    key = _hash(head.id, root) if exact is None else _hash(exact, identity)
+    quarter = head.time // QUARTER_SECONDS if head.time > 0 else None
+    size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit)
+    if not _is_complete(message):
+        size = INCOMPLETE
+    group = Group(quarter, message.model, str(head.author), size)
+    return Answer(key, _hash(head.id), exact is not None, group, amounts)
+
+
+def _read_amounts(message: Message) -> Amounts | None:
+    """Return the tokens of a message; None if there are none.
+
+    An answer may be several messages, with its tool calls between them. Each has the tokens that those before it do
+    not have, while the object of the provider (`raw`) has those of all. The first one counts as the answer.
+    """
+    tokens = tokens_of(message)
+    if tokens is None:
+        return None
+    raw = message.extra["usage"].get("raw")
+    provided = raw if isinstance(raw, Mapping) else _NOTHING
     writes = tokens.cache_write or 0
-    amounts = Amounts(
+    found = Amounts(
         1,
         tokens.input_uncached or 0,
         tokens.cache_read or 0,
         writes,
-        min(_hour_writes(message), writes),
+        min(_hour_writes(provided), writes),
         tokens.output or 0,
         min(tokens.reasoning or 0, tokens.output or 0),
     )
-    exact = _exact_time(message)
-    identity = (message.model, *amounts[1:])
-    in_whole_seconds = exact is not None and exact % 1_000_000_000 == 0
-    key = _hash(exact, identity, head.id if in_whole_seconds else "") if exact is not None else _hash(head.id, root)
-    quarter = head.time // QUARTER_SECONDS if head.time > 0 else None
-    size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit)
-    group = Group(quarter, message.model, str(head.author), size)
-    return Answer(key, _hash(head.id), exact is not None, group, amounts)
+    if not found.all_input and any(count_of(provided.get(name)) for name in _INPUTS):
+        return found._replace(answers=0)
+    return found if found.tokens else None
+
+
+def _is_complete(message: Message) -> bool:
+    """Return True if tokens of both input and output were recorded; without, a cost would be too low."""
+    tokens = tokens_of(message)
+    return tokens is not None and tokens.input is not None and tokens.output is not None
 
 
 def _exact_time(message: Message) -> int | None:
@@ -91,11 +124,9 @@ def _exact_time(message: Message) -> int | None:
     return parse_time(message.time)
 
 
-def _hour_writes(message: Message) -> int:
+def _hour_writes(raw: Mapping[str, Any]) -> int:
     """Return the tokens that were written to a cache that is kept for an hour, as Anthropic reports them."""
-    usage = message.extra.get("usage", _NOTHING)
-    raw = usage.get("raw") if isinstance(usage, Mapping) else None
-    creation = raw.get("cache_creation") if isinstance(raw, Mapping) else None
+    creation = raw.get("cache_creation")
     return (count_of(creation.get("ephemeral_1h_input_tokens")) or 0) if isinstance(creation, Mapping) else 0
 
 

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.usage.amounts import SIZES, Amounts
+from scopes.usage.amounts import INCOMPLETE, SIZES, Amounts
 
 SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency
@@ -85,6 +85,8 @@ class PriceTable:
 
     def find(self, model: str, day: str, size: int) -> Price | None:
         """Return the price of a model on a day (`2026-11-26`), for answers of a size; None if it is not known."""
+        if size == INCOMPLETE:
+            return None
         key = (model, day)
         if key not in self._found:
             named = next(filter(None, map(self._find_entries, _spellings(model))), [])

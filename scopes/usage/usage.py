@@ -290,4 +290,7 @@ def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId
         count = len(tally.unmeasured)
         text = f"of {count} conversation{'s' if count > 1 else ''} no tokens are recorded"
         notes.append(Note(f"{text}: {sum(tally.unmeasured.values()):,} answers are not counted"))
+    if tally.copied:
+        text = f"{tally.copied:,} answers were copied from sessions that are not here, which have their tokens"
+        notes.append(Note(text, hint="import those sessions as well"))
     return tuple(notes)
