@@ -414,7 +414,7 @@ def make_schemas() -> dict[str, Any]:
 
 # The commands whose text in a pipe is a table with one row for each thing.
 ROW_COMMANDS = {
-    path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
+    path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change", "usage"}
 } | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status", "mcp status", "skills status"}  # fmt: skip
 ROW_COMMANDS -= {"conversations cat"}
 TABLE_OF = {"conversations show": "conversation-commits"}  # the document of an option that makes rows

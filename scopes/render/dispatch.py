@@ -108,7 +108,6 @@ NOUN_OF: dict[str, str] = {
     "scopes.sync.pushed": "remotes",
     "scopes.sync.remote_conversations": "remotes",
     "scopes.search.hits": "search",
-    "scopes.usage.statusline": "usage",
     "scopes.secrets.allow": "secrets",
     "scopes.secrets.list": "secrets",
     "scopes.secrets.scan": "secrets",

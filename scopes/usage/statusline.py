@@ -34,7 +34,7 @@ class Spent(NamedTuple):
 
     answers: int
     tokens: int
-    cost: int | None
+    cost_micros: int | None
     unpriced: int
 
 
@@ -93,13 +93,13 @@ def _add(before: Spent, amounts: Amounts, cost: int | None) -> Spent:
     return Spent(
         before.answers + amounts.answers,
         before.tokens + amounts.tokens,
-        before.cost if cost is None else (before.cost or 0) + cost,
+        before.cost_micros if cost is None else (before.cost_micros or 0) + cost,
         before.unpriced + (amounts.answers if cost is None else 0),
     )
 
 
 def _rounded(each: Spent) -> Spent:
-    return each if each.cost is None else each._replace(cost=(each.cost + UNITS // 2) // UNITS)
+    return each if each.cost_micros is None else each._replace(cost_micros=(each.cost_micros + UNITS // 2) // UNITS)
 
 
 def _read_sums(store: str, directory: str, open_store: Callable[[], Repository | None]) -> Sums:

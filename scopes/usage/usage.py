@@ -52,7 +52,7 @@ class UsageRow(NamedTuple):
     period: a day (`2026-11-26`), the Monday of a week, or a month (`2026-11`)
     input: tokens neither read from a cache nor written to it; cache_write_1h is part of cache_write, and reasoning of
         output
-    cost: in millionths of the currency, of those answers whose price is known; None if that is none of them
+    cost_micros: in millionths of the currency, of those answers whose price is known; None if that is none of them
     unpriced: the number of answers whose price is not known
     """
 
@@ -68,7 +68,7 @@ class UsageRow(NamedTuple):
     cache_write_1h: int
     output: int
     reasoning: int
-    cost: int | None
+    cost_micros: int | None
     unpriced: int
 
     @property
@@ -125,7 +125,7 @@ def usage(
         NotFound, Ambiguous: a conversation cannot be resolved.
         Invalid: the request names something twice.
     """
-    check_by(request.by)
+    request = request._replace(by=check_by(request.by))
     chosen = request.conversations
     wanted = None if chosen is None else [resolve_scope(repository, name).conversation for name in chosen]
     tally, damaged = read_usage(repository, wanted, on_progress=on_progress)
@@ -172,6 +172,8 @@ _EMPTY: Final = UsageRow(None, None, None, None, None, 0, 0, 0, 0, 0, 0, 0, None
 
 
 class _Sum:
+    """Sums of one row; the cost in the unit of `Price.cost`, so that it is rounded once."""
+
     __slots__ = ("amounts", "cost", "unpriced")
 
     def __init__(self) -> None:
@@ -204,7 +206,7 @@ class _Grouping:
                 found.cost = (found.cost or 0) + cost
         rows = [_make_row(by, key, each) for key, each in sums.items()]
         has_period = bool({*by} & {*PERIODS})
-        rows.sort(key=lambda row: (-(row.cost or 0), -row.tokens, *_names_of(row)))
+        rows.sort(key=lambda row: (-(row.cost_micros or 0), -row.tokens, *_names_of(row)))
         if has_period:
             rows.sort(key=lambda row: row.period or "")
         return tuple(rows)
@@ -285,12 +287,17 @@ def _select(cells: Sequence[Cell], request: UsageRequest) -> list[Cell]:
 
 
 def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId]) -> tuple[Note, ...]:
-    notes = [Note(f"{len(damaged)} conversations could not be read", "see: scopes verify")] if damaged else []
+    lost = f"{len(damaged)} conversation{'s' if len(damaged) > 1 else ''} could not be read"
+    notes = [Note(lost, "see: scopes verify")] if damaged else []
     if tally.unmeasured and not any((request.since, request.until, request.projects, request.model, request.agent)):
         count = len(tally.unmeasured)
         text = f"of {count} conversation{'s' if count > 1 else ''} no tokens are recorded"
-        notes.append(Note(f"{text}: {sum(tally.unmeasured.values()):,} answers are not counted"))
+        notes.append(Note(f"{text}: {_answers(sum(tally.unmeasured.values()))} not counted"))
     if tally.copied:
-        text = f"{tally.copied:,} answers were copied from sessions that are not here, which have their tokens"
+        text = f"{_answers(tally.copied)} not counted: copies from sessions that are not here, which have their tokens"
         notes.append(Note(text, hint="import those sessions as well"))
     return tuple(notes)
+
+
+def _answers(number: int) -> str:
+    return f"{number:,} answer{'s are' if number > 1 else ' is'}"

@@ -1392,8 +1392,8 @@ SAMPLES = {
         "two-keys": USAGE_BY_TWO,
         "unpriced": replace(USAGE, rows=(UNPRICED,), days=(UNPRICED,), total=UNPRICED._replace(period=None)),
         "nothing": replace(USAGE, rows=(), days=(), total=UsageRow(None, None, None, None, None, 0, 0, 0, 0, 0, 0, 0, None, 0)),
-        "statusline": STATUS_LINE,
     },
+    "statusline": {"statusline": STATUS_LINE, "no-model": replace(STATUS_LINE, model=None, currency="CHF")},
     "stats": {
         "stats": STATS,
         "tokens": replace(

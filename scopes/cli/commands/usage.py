@@ -11,6 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
 from scopes.loading import load
+from scopes.store.user_files import may_set
 from scopes.usage.prices import PriceTable, read_prices
 
 _OWN_PRICES = "scopes.prices"
@@ -52,13 +53,12 @@ def usage(
 
     Counts what the providers reported, as imported transcripts recorded it. Each answer of a model counts once, however
     many branches, forks, sub-agents and copies have it; one that several conversations have counts for the first of
-    them. Answers that were abandoned, rewound or redacted were paid for, and count. Of deleted conversations nothing
-    does.
+    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not.
 
     The cost is the number of tokens times the list price: tokens that were read from a cache or written to one and
     those of reasoning have their own prices, and long contexts where a provider has others for them. What a
     subscription costs is not known here. A model that is not in the table of prices has no cost; a + marks sums that
-    lack it. In JSON the cost is a whole number of millionths of the currency.
+    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros.
 
     The table that comes with scopes names its date and source. One of your own, in the same form, replaces it, or with
     "extends": true comes before it; prices are in millionths for a million tokens, and * stands for any end of a name:
@@ -117,5 +117,6 @@ def usage(
 
 def _read_prices(invocation: Invocation, path: str | None) -> PriceTable:
     """Read the table of prices that the user named, here or in the configuration, or the shipped one."""
-    chosen = path if path is not None else invocation.config(optional=True).find(_OWN_PRICES)
-    return read_prices(None if chosen is None else os.path.expanduser(chosen))
+    if path is None and (invocation.settings or may_set(_OWN_PRICES, invocation.environ, invocation.home)):
+        path = invocation.config(optional=True).find(_OWN_PRICES)
+    return read_prices(None if path is None else os.path.expanduser(path))

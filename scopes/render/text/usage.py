@@ -12,7 +12,6 @@ from scopes.render.view import Cell, Column, Span, View
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scopes.usage.statusline import Spent, UsageStatus
     from scopes.usage.usage import Usage, UsageRow
 
 _WIDE: Final = 120  # cells from which all kinds of tokens have room
@@ -22,6 +21,7 @@ _UNITS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 _SYMBOLS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MILLION: Final = 1_000_000
 _PERIODS: Final = frozenset({"day", "week", "month"})
+_NAMES: Final = ("model", "agent", "project", "conversation")
 _COUNTS: Final = ("answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
@@ -51,7 +51,7 @@ _WIDE_KINDS: Final = (
 def render_usage(result: Usage, view: View) -> None:
     """Write a calendar and a table; in a pipe one row each, with whole numbers and exact money."""
     if not view.terminal:
-        view.rows(_piped_columns(result), [_piped_row(result, row) for row in result.rows])
+        view.rows(_piped_columns(result), map(_piped_row, result.rows))
         return
     if not result.rows:
         view.line(Span("no model answers with recorded tokens", "dim"))
@@ -90,7 +90,7 @@ def _write_prices(result: Usage, view: View) -> None:
 
 def _measure(result: Usage) -> Callable[[UsageRow], int]:
     """Return what bars show: the cost, or the tokens if no price is known."""
-    return (lambda row: row.tokens) if result.total.cost is None else (lambda row: row.cost or 0)
+    return (lambda row: row.tokens) if result.total.cost_micros is None else (lambda row: row.cost_micros or 0)
 
 
 def _keys(result: Usage, row: UsageRow) -> list[str]:
@@ -103,8 +103,8 @@ def _numbers(kinds: Sequence[_Kind], row: UsageRow) -> list[str]:
 
 
 def _money(result: Usage, row: UsageRow) -> Cell:
-    text = format_money(row.cost, result.prices.currency)
-    return (text, Span("+", "warn")) if row.unpriced and row.cost is not None else text
+    text = format_money(row.cost_micros, result.prices.currency)
+    return (text, Span("+", "warn")) if row.unpriced and row.cost_micros is not None else text
 
 
 def format_money(cost: int | None, currency: str) -> str:
@@ -136,28 +136,13 @@ def _draw_bar(value: int, highest: int, cells: int) -> str:
 
 
 def _piped_columns(result: Usage) -> list[Column]:
-    names = [word.capitalize() for word in result.by]
-    return [Column(name) for name in (*names, *(name.capitalize() for name in _COUNTS), "Cost", "Unpriced")]
+    """Return the columns of a pipe; those for which the rows are not are for templates only."""
+    names = {"period": {*result.by} & _PERIODS, **{name: {name} & {*result.by} for name in _NAMES}}
+    groups = [Column(name.capitalize(), hidden=not is_shown) for name, is_shown in names.items()]
+    return [*groups, *(Column(name.capitalize()) for name in (*_COUNTS, "cost", "unpriced"))]
 
 
-def _piped_row(result: Usage, row: UsageRow) -> list[str]:
-    names = {**row._asdict(), **dict.fromkeys(_PERIODS, row.period)}
-    money = "" if row.cost is None else f"{row.cost // _MILLION}.{row.cost % _MILLION:06d}"
-    counts = [str(getattr(row, name)) for name in _COUNTS]
-    return [*(names[word] or "" for word in result.by), *counts, money, str(row.unpriced)]
-
-
-@render_text.register
-def render_usage_status(result: UsageStatus, view: View) -> None:
-    """Write one line: what was used today, in 7 and in 30 days, and the model of the newest answer."""
-    spans = (("today", result.today), ("7 days", result.week), ("30 days", result.month))
-    parts = [f"{name} {_describe(spent, result.currency)}" for name, spent in spans]
-    view.line(" · ".join([*parts, *([result.model] if result.model else [])]))
-
-
-def _describe(spent: Spent, currency: str) -> str:
-    """Return money and tokens; only the tokens if no price is known."""
-    tokens = f"{shorten(spent.tokens)} tokens"
-    if spent.cost is None:
-        return tokens
-    return f"{format_money(spent.cost, currency)}{'+' if spent.unpriced else ''} ({tokens})"
+def _piped_row(row: UsageRow) -> list[str]:
+    money = "" if row.cost_micros is None else f"{row.cost_micros // _MILLION}.{row.cost_micros % _MILLION:06d}"
+    names = [row.period, *(getattr(row, name) for name in _NAMES)]
+    return [*(name or "" for name in names), *(str(getattr(row, name)) for name in _COUNTS), money, str(row.unpriced)]

@@ -27,8 +27,8 @@ def write_calendar(days: Sequence[UsageRow], view: View) -> None:
     A shade is a quarter of the days that used anything, from the cheapest to the dearest; it is by tokens if no price
     is known.
     """
-    by_tokens = all(row.cost is None for row in days)
-    used = {row.period: row.tokens if by_tokens else row.cost or 0 for row in days if row.period is not None}
+    by_tokens = all(row.cost_micros is None for row in days)
+    used = {row.period: row.tokens if by_tokens else row.cost_micros or 0 for row in days if row.period is not None}
     if len(used) < _MIN_DAYS:
         return
     last = date.fromisoformat(max(used))
