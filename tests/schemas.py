@@ -35,6 +35,7 @@ MESSAGE = "log-message"  # a message that `log` or `cat` prints under the kind o
 DOCUMENTS = {
     "conversations new": "conversation",
     "conversations import": "import",
+    "conversations reproject": "reprojected",
     "conversations export": "export traces-noted",
     "conversations append": "message",
     "conversations amend": "message",

@@ -7,7 +7,8 @@ loads it. To add a command: one row here, and one function in `scopes.cli.comman
 PACKAGE = "scopes.cli.commands"
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
-    "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
+    "new", "import", "reproject", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update",
+    "memory add",
     "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
     "rewind", "delete", "undo", "redo",
@@ -167,6 +168,7 @@ TABLE = Table(
     commands=(
         _command(START, "conv new", "Start a conversation"),
         _command(START, "conv import", "Import transcripts from other tools"),
+        _command(START, "conv reproject", "Read imported transcripts again with newer parsers"),
         _command(START, "conv export", "Export a conversation as Markdown, JSON or original"),
         _command(WRITE, "conv append", "Add a message, or many as JSON lines"),
         _command(WRITE, "conv amend", "Replace the text of a message with a new version"),

@@ -144,6 +144,8 @@ def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) ->
     Its bytes, the parser and the source that it continues must be the same, and no earlier source of the run may have
     added to its conversations: a message that several sources hold belongs to the first of them.
     """
+    if run.rereads:
+        return False
     same = (record.digest, record.parser, record.base) == (status.digest, PARSER_VERSION, status.base)
     if not same or record.root != status.match.target.root:
         return False
@@ -195,7 +197,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     other_parser = record is not None and record.parser != PARSER_VERSION
     left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
-    run.targets.read_known(target, key, replace(match, own=match.own or other_parser or left_alone), sub_agent_fields)
+    if run.rereads:
+        run.targets.skip_known(target, key)
+    else:
+        own = match.own or other_parser or left_alone
+        run.targets.read_known(target, key, replace(match, own=own), sub_agent_fields)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,
@@ -273,7 +279,10 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
     The bytes of purged messages are left out.
     """
     stored = status.stored
-    if stored is not None and record == replace(stored.record, path=record.path):
+    is_same = stored is not None and record == replace(stored.record, path=record.path)
+    if stored is not None and is_same and run.rereads:
+        is_same = segments == list(walk_segments(run.objects, stored.commit))
+    if stored is not None and is_same:
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)

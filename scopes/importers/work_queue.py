@@ -28,6 +28,7 @@ from scopes.importers.open_source import Opened, open_each
 from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
+COPY = "copy"  # `details.line` of a file of a session that differs from the longest one, and its sub file
 _MAX_NAMED = 5  # files in one error
 _MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
@@ -194,8 +195,8 @@ def _merge_copies(queue: list[QueuedSource], skipped: list[Skipped]) -> list[Que
             if digest == digest_of(longest.source, queued.source.size):
                 longest = replace(longest, copies=(*longest.copies, queued.source))
             else:
-                sub_file = f"{queued.session.sub_file or 'copy'}-{digest[:SHORT_ID]}"
-                details = {"line": "copy", **queued.session.details}
+                sub_file = f"{queued.session.sub_file or COPY}-{digest[:SHORT_ID]}"
+                details = {"line": COPY, **queued.session.details}
                 kept.append(replace(queued, session=replace(queued.session, sub_file=sub_file, details=details)))
         kept.append(longest)
     return kept

@@ -95,7 +95,7 @@ def _measure(result: Usage) -> Callable[[UsageRow], int]:
 
 def _keys(result: Usage, row: UsageRow) -> list[str]:
     names = {**row._asdict(), **dict.fromkeys(_PERIODS, row.period)}
-    return [names[word] or "unknown" for word in result.by]
+    return [names.get(word) or "unknown" for word in result.by]
 
 
 def _numbers(kinds: Sequence[_Kind], row: UsageRow) -> list[str]:
