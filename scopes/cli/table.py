@@ -190,7 +190,7 @@ TABLE = Table(
         _command(READ, "conv why", "Show which prompt a line of code is from"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
-        _command(READ, "conv usage", "Show tokens and their cost by day, model, agent or project"),
+        _command(READ, "conv usage", "Show tokens and cost by day, model or project"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
         _command(SUMMARIZE, "conv compact", "Add a summary that future context starts from"),
         _command(SUMMARIZE, "conv uncompact", "Make contexts start from the full history again"),

@@ -49,7 +49,7 @@ def usage(
         bool, parameters.Option("--statusline", help="One line: today, 7 and 30 days, for a prompt or a status bar")
     ] = False,
 ) -> int:
-    """Show tokens and their cost by day, model, agent or project.
+    """Show tokens and cost by day, model or project.
 
     Counts what the providers reported, as imported transcripts recorded it. Each answer of a model counts once, however
     many branches, forks, sub-agents and copies have it; one that several conversations have counts for the first of
