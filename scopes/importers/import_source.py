@@ -16,6 +16,7 @@ from scopes.importers.branch_names import BranchTip, active_draft, name_branches
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
+from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
@@ -25,6 +26,10 @@ from scopes.importers.streams import is_contained, take_session, without_message
 from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
 
+_IRREGULAR = {
+    ("missing parent",): "links to missing parents",
+    (REPEATED_ID, REPEATED_IDS): "messages with the ids of others",
+}
 COPIES = "{} files are copies of others"
 
 
@@ -222,8 +227,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         events = without_messages(own_events) if contained else iter(own_events)
     write_commits(run.objects, imported, events, run.feed)
     name = target.document.native_id
-    several = "{} sessions have irregular records"
-    run.notes += [GroupedNote(f"session {name}: {text}", several) for text in imported.ending.notes]
+    run.notes += [GroupedNote(f"session {name}: {text}", _several(text)) for text in imported.ending.notes]
     tips = name_branches(run.objects, imported, target.document.native_id or "")
     run.parents[key] = ParentSession([tip.tip for tip in tips], imported=imported, open=imported.open)
     before = {} if record is None else {status.key: record.root, **dict(record.sessions)}
@@ -245,6 +249,12 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         )
     )
     return imported
+
+
+def _several(text: str) -> str:
+    """Return the beginning of the line for several sessions with the same irregularity, so that each kind has one."""
+    known = (end for words, end in _IRREGULAR.items() if any(word in text for word in words))
+    return f"{{}} sessions have {next(known, 'irregular records')}"
 
 
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:
