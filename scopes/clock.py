@@ -71,6 +71,13 @@ def _format_valid(seconds: int) -> str:
     return f"{_format_day(seconds // _DAY_SECONDS)}{_format_minute(seconds % _DAY_SECONDS // 60)}{seconds % 60:02d}Z"
 
 
+def local_day(seconds: int, *, utc: bool = False) -> str:
+    """Return the day of whole seconds since 1970 in the time zone of this machine, or in UTC: `2026-11-21`."""
+    bounded = min(max(seconds, _FIRST + _DAY_SECONDS), _LAST - _DAY_SECONDS)  # in every zone in the years 1 to 9999
+    parts = time.gmtime(bounded) if utc else time.localtime(bounded)
+    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d}"
+
+
 @lru_cache(maxsize=1000)
 def _format_day(day: int) -> str:
     """Format a number of days since 1970."""

@@ -35,6 +35,7 @@ MESSAGE = "log-message"  # a message that `log` or `cat` prints under the kind o
 DOCUMENTS = {
     "conversations new": "conversation",
     "conversations import": "import",
+    "conversations reproject": "reprojected",
     "conversations export": "export traces-noted",
     "conversations append": "message",
     "conversations amend": "message",
@@ -56,6 +57,7 @@ DOCUMENTS = {
     "conversations changes": "change",
     "conversations why": "why",
     "conversations stats": "stats",
+    "conversations usage": "usage usage-status",
     "conversations summarize": "summary summary-list",
     "conversations compact": "summary",
     "conversations uncompact": "uncompact",
@@ -413,7 +415,7 @@ def make_schemas() -> dict[str, Any]:
 
 # The commands whose text in a pipe is a table with one row for each thing.
 ROW_COMMANDS = {
-    path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
+    path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change", "usage"}
 } | {"memory search", "memory actions", "tokens status", "verify", "doctor", "conversations why", "hooks status", "mcp status", "skills status"}  # fmt: skip
 ROW_COMMANDS -= {"conversations cat"}
 TABLE_OF = {"conversations show": "conversation-commits"}  # the document of an option that makes rows

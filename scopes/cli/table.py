@@ -7,7 +7,8 @@ loads it. To add a command: one row here, and one function in `scopes.cli.comman
 PACKAGE = "scopes.cli.commands"
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
-    "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
+    "new", "import", "reproject", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update",
+    "memory add",
     "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
     "rewind", "delete", "undo", "redo",
@@ -135,7 +136,7 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
 # The commands that accept --at-operation. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
-    "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
+    "usage", "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
@@ -167,6 +168,7 @@ TABLE = Table(
     commands=(
         _command(START, "conv new", "Start a conversation"),
         _command(START, "conv import", "Import transcripts from other tools"),
+        _command(START, "conv reproject", "Read imported transcripts again with newer parsers"),
         _command(START, "conv export", "Export a conversation as Markdown, JSON or original"),
         _command(WRITE, "conv append", "Add a message, or many as JSON lines"),
         _command(WRITE, "conv amend", "Replace the text of a message with a new version"),
@@ -188,6 +190,7 @@ TABLE = Table(
         _command(READ, "conv why", "Show which prompt a line of code is from"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
+        _command(READ, "conv usage", "Show tokens and cost by day, model or project"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
         _command(SUMMARIZE, "conv compact", "Add a summary that future context starts from"),
         _command(SUMMARIZE, "conv uncompact", "Make contexts start from the full history again"),

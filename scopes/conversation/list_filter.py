@@ -139,9 +139,14 @@ def _matching(wanted: str, names: Iterable[str]) -> set[str]:
 
 
 def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:
-    """Return the name of the project of each recorded directory that belongs to one.
+    """Return the name of the project of each recorded directory that belongs to one."""
+    return names_of_directories({row.directory for row in rows if row.directory is not None})
+
+
+def names_of_directories(paths: Iterable[str]) -> Mapping[str, str]:
+    """Return the name of the project of each directory that belongs to one.
 
     Names are not stored, because directories are moved and repositories are made.
     """
-    found = {path: find_project(path) for path in {row.directory for row in rows} if path is not None}
+    found = {path: find_project(path) for path in paths}
     return {path: project.name for path, project in found.items() if project is not None}

@@ -38,11 +38,12 @@ def tokens_of(message: Message) -> Tokens | None:
     usage = message.extra.get("usage")
     if not isinstance(usage, Mapping):
         return None
-    counts = [_count(usage.get(name)) for name in Tokens._fields[1:]]
+    counts = [count_of(usage.get(name)) for name in Tokens._fields[1:]]
     return Tokens(1, *counts) if any(count is not None for count in counts) else None
 
 
-def _count(value: object) -> int | None:
+def count_of(value: object) -> int | None:
+    """Return a recorded count; None if the value is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

@@ -16,6 +16,7 @@ from scopes.importers.branch_names import BranchTip, active_draft, name_branches
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Ending, Event, Session
+from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
@@ -26,6 +27,10 @@ from scopes.importers.streams import is_contained, take_session, without_message
 from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch, may_be_recorded
 from scopes.importers.work_queue import QueuedSource
 
+_IRREGULAR = {
+    ("missing parent",): "links to missing parents",
+    (REPEATED_ID, REPEATED_IDS): "messages with the ids of others",
+}
 COPIES = "{} files are copies of others"
 
 
@@ -145,6 +150,8 @@ def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) ->
     Its bytes, the parser and the source that it continues must be the same, and no earlier source of the run may have
     added to its conversations: a message that several sources hold belongs to the first of them.
     """
+    if run.rereads:
+        return False
     same = (record.digest, record.parser, record.base) == (status.digest, PARSER_VERSION, status.base)
     if not same or record.root != status.match.target.root:
         return False
@@ -196,7 +203,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     other_parser = record is not None and record.parser != PARSER_VERSION
     left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
-    run.targets.read_known(target, key, replace(match, own=match.own or other_parser or left_alone), sub_agent_fields)
+    if run.rereads:
+        run.targets.skip_known(target, key)
+    else:
+        own = match.own or other_parser or left_alone
+        run.targets.read_known(target, key, replace(match, own=own), sub_agent_fields)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,
@@ -222,8 +233,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         events = without_messages(own_events) if contained else iter(own_events)
     write_commits(run.objects, imported, events, run.feed)
     name = target.document.native_id
-    several = "{} sessions have irregular records"
-    run.notes += [GroupedNote(f"session {name}: {text}", several) for text in imported.ending.notes]
+    run.notes += [GroupedNote(f"session {name}: {text}", _several(text)) for text in imported.ending.notes]
     tips = name_branches(run.objects, imported, target.document.native_id or "")
     if recorded is not None and imported.recorded:
         tips = [_on_recorded_branch(imported, tip, recorded) for tip in tips]
@@ -282,6 +292,12 @@ def _on_recorded_branch(imported: ImportedSession, tip: BranchTip, recorded: Liv
     return replace(tip, name=recorded.name, recorded=recorded.tip) if is_there or recorded.end in line else tip
 
 
+def _several(text: str) -> str:
+    """Return the beginning of the line for several sessions with the same irregularity, so that each kind has one."""
+    known = (end for words, end in _IRREGULAR.items() if any(word in text for word in words))
+    return f"{{}} sessions have {next(known, 'irregular records')}"
+
+
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:
     """Return where a session that joined another one leaves its messages; None if they share none."""
     line = path_to(imported, active_draft(imported))
@@ -314,7 +330,10 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
     The bytes of purged messages are left out.
     """
     stored = status.stored
-    if stored is not None and record == replace(stored.record, path=record.path):
+    is_same = stored is not None and record == replace(stored.record, path=record.path)
+    if stored is not None and is_same and run.rereads:
+        is_same = segments == list(walk_segments(run.objects, stored.commit))
+    if stored is not None and is_same:
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)

@@ -92,7 +92,7 @@ class ImportOptions:
 DEFAULT_OPTIONS = ImportOptions()
 
 
-class _BrokenSources(Exception):
+class BrokenSources(Exception):
     """Sources that cannot be imported, by position in the queue: a run that met them is given up."""
 
     def __init__(self, skipped: dict[int, Skipped]) -> None:
@@ -152,7 +152,7 @@ def import_sources(
                 remember=None if remember is None else lambda result, state: remember(complete(result), state),
             )  # fmt: skip
             return complete(result)
-        except _BrokenSources as broken:
+        except BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
             found = list(broken.skipped.values())
             errors = [each.error for each in found if each.error is not None]
@@ -184,13 +184,13 @@ def _import_queue(
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run = _import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
+            run = import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
             changed, unchanged = _preview_conversations(run)
             return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
         with _feed_index(repository, queue, index_directory) as feed:
             with shared_write(repository), bulk_objects(repository) as objects:
-                run = _import_all(
+                run = import_all(
                     repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
                     index_directory=index_directory, feed=feed,
                 )  # fmt: skip
@@ -285,7 +285,7 @@ def _preview_conversations(run: ImportRun) -> tuple[dict[ConversationId, ImportT
     return changed, unchanged
 
 
-def _import_all(
+def import_all(
     repository: Repository,
     objects: BulkObjects,
     queue: list[QueuedSource],
@@ -296,11 +296,14 @@ def _import_all(
     on_progress: OnProgress,
     index_directory: str | None = None,
     feed: IndexFeed | None = None,
+    rereads: bool = False,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
 
+    `rereads`: read them as if nothing of them was stored, into the conversations that they are in.
+
     Raises:
-        _BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
+        BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
     """
     sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
@@ -311,6 +314,7 @@ def _import_all(
         targets = ImportTargets(repository, objects, keys, formats, index_directory)
         run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
         run.purged = read_purged(repository)
+        run.rereads = rereads
         run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
         broken: dict[int, Skipped] = {}
         for position, queued in enumerate(queue):
@@ -344,7 +348,7 @@ def _import_all(
     found = import_groups(run, readable, on_progress=lambda place: on_progress(sizes[places[place]]), check=check)
     broken |= {places[place]: skipped for place, skipped in found.items()}
     if broken:
-        raise _BrokenSources(broken)
+        raise BrokenSources(broken)
     return run
 
 

@@ -38,6 +38,7 @@ class ImportRun:
     purged: what does not come back
     quotes: the texts of it that were met
     find_secrets: counts the secrets in new messages; None: they are not counted
+    rereads: read sources as if nothing of them was stored
     is_repeatable: a second import of the same sources would surely change nothing
     """
 
@@ -54,6 +55,7 @@ class ImportRun:
     notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
     is_repeatable: bool = False
+    rereads: bool = False
     purged: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)

@@ -279,6 +279,11 @@ class ImportTargets:
         target.read += tips
         target.unread = []
 
+    def skip_known(self, target: ImportTarget, key: str) -> None:
+        """Do as `read_known`, but know no message from before the run."""
+        target.tips += self.tracked.get(key, ())
+        target.unread = []
+
     def take_group(self, group: int) -> list[ImportTarget]:
         """Return the conversations that a group of sources has used, and forget the group."""
         return list(self._groups.pop(group, {}).values())

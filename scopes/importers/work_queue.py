@@ -30,7 +30,7 @@ from scopes.importers.open_source import Opened, open_each
 from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
-_COPY = "copy"
+COPY = "copy"  # `details.line` of a file of a session that differs from the longest one, and its sub file
 _MAX_NAMED = 5  # files in one error
 _MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
@@ -211,8 +211,8 @@ def _as_part(session: Session, digest: str, main: Session) -> Session:
     """Return the session of a file that differs from the main one of its session."""
     if session.sub_file is None and session.details.get(FILE) not in {None, main.details.get(FILE)}:
         return as_other_file(session)
-    sub_file = f"{session.sub_file or _COPY}-{digest[:SHORT_ID]}"
-    return replace(session, sub_file=sub_file, details={"line": _COPY, **session.details})
+    sub_file = f"{session.sub_file or COPY}-{digest[:SHORT_ID]}"
+    return replace(session, sub_file=sub_file, details={"line": COPY, **session.details})
 
 
 def edition_of(session: Session) -> int:
@@ -236,12 +236,12 @@ def _message_ids(queued: QueuedSource) -> set[str]:
 
 def name_of_file(file: str) -> str:
     """Return the sub file of a file of a session that is not the main one, by what the format tells them apart by."""
-    return f"{_COPY}-{sha256(file.encode('utf-8', 'surrogatepass')).hexdigest()[:SHORT_ID]}"
+    return f"{COPY}-{sha256(file.encode('utf-8', 'surrogatepass')).hexdigest()[:SHORT_ID]}"
 
 
 def as_other_file(session: Session) -> Session:
     """Return the session of a file that is not the main one."""
-    details = {"line": _COPY, **session.details}
+    details = {"line": COPY, **session.details}
     return replace(session, sub_file=name_of_file(session.details[FILE]), details=details)
 
 

@@ -13,32 +13,31 @@ from typing import Any
 from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
 from scopes.history.conversations import next_conversation_id, refuse_taken
+from scopes.history.edit_commit import edit_commit, edit_people
 from scopes.history.handles import StoreHandle
+from scopes.history.id_map import IdMap, write_map
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
 from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, parse_conversation_id
-from scopes.model import encoding
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component, encode_component, names_in_path
-from scopes.purge.edit_commit import edit_commit, edit_people
 from scopes.purge.redacted_names import RedactedNames
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Identity, TreeEntry, format_commit, format_tree, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree, parse_tree
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.refs import LOCAL, meta_ref
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import read_blob, update_tree, walk_blobs
+from scopes.store.trees import read_blob, walk_blobs
 
 MAPS = f"{LOCAL}redacted/"
-_MAP_FILE = "map.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
             if copy.gate.redacted == 0:
                 raise Refused(f"{source.id} has no secret that would be masked", hint="see: scopes secrets list")
             root = _root_of(repository, source.id)
-            mapped = _write_map(objects, root, copy)
+            mapped = write_map(objects, root, IdMap(copy.commits, copy.messages), subject="map of a redaction")
         name = given or next_conversation_id(repository)
         refuse_taken(repository, name)
         tx = _Copied(repository, name, copy, names).build(source.id)
@@ -111,18 +110,6 @@ def _root_of(repository: Repository, conversation: ConversationId) -> Oid:
     if root is None:
         raise Invalid(f"the history of {conversation} has no root", hint="see: scopes verify")
     return root
-
-
-def _write_map(objects: Objects, root: Oid, copy: _Copy) -> Oid:
-    """Write which commit and message became which."""
-    commits: dict[str, Any] = {str(old): str(new) for old, new in copy.commits.items()}
-    messages: dict[str, Any] = {str(old): str(new) for old, new in copy.messages.items()}
-    data = encoding.dump({"v": 1, "root": root, "commits": commits, "messages": messages})
-    tree = update_tree(objects, None, {_MAP_FILE: data})
-    author = Identity("scopes", "scopes@systems.scopes")
-    return objects.write(
-        COMMIT, format_commit(tree=tree, parents=(), author=author, time=0, subject="map of a redaction")
-    )
 
 
 class _Names:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scopes.errors import Corrupt
+from scopes.history.edit_commit import edit_commit
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
 from scopes.history.purged import Parts, Purged
 from scopes.history.quotes import Quotes
@@ -20,7 +21,6 @@ from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.tombstone import purge_message
-from scopes.purge.edit_commit import edit_commit
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
 from scopes.store.repository import Objects, read_commit_stub, read_data
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree

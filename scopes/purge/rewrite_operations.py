@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from scopes.history.edit_commit import edit_commit
 from scopes.history.quotes import walk_texts
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
 from scopes.model.tombstone import PURGED_TEXT
-from scopes.purge.edit_commit import edit_commit
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from scopes.history.edit_commit import edit_commit
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
 from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
@@ -16,7 +17,6 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
-from scopes.purge.edit_commit import edit_commit
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree

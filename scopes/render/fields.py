@@ -23,6 +23,7 @@ _ROWS = {
     "acp-log": "events",
     "acp-stats": "agents",
     "blame": "rows",
+    "usage": "rows",
     "change-log": "changes",
     "conversation-commits": "commits",
     "conversation-list": "conversations",

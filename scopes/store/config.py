@@ -20,12 +20,13 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
-# A store may not start work either, and not let calls run unchecked.
+# A store may not start work either, and not let calls run unchecked or name files to read.
 NOT_FROM_STORE = COMMANDS | {
     "scopes.packthreshold",
     "scopes.check.hookfailure",
     "scopes.check.hookunread",
     "scopes.signcommits",
+    "scopes.prices",
 }
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 MACHINE_ID = "scopes.machineId"

@@ -39,6 +39,7 @@ SETTINGS = {
     "scopes.fetchManifests": "'true': fetch and pull get manifests, and messages of what is here ('clone --manifests')",
     "scopes.remoteConversations": "conversations with which a repository of a remote is full (default 5000; 0: never)",
     "scopes.remoteMegabytes": "megabytes with which a repository of a remote is full (default 5000; 0: never)",
+    "scopes.prices": "a file with the prices of models for 'usage' (your own configuration only)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {

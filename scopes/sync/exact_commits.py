@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from scopes.errors import Corrupt
+from scopes.history.edit_commit import edit_commit
 from scopes.history.messages import format_message_commit
 from scopes.ids import Oid
 from scopes.model.message import Message
-from scopes.purge.edit_commit import edit_commit
 from scopes.store.objects import COMMIT, Commit, one_line, parse_commit
 from scopes.store.repository import Objects, read_data
 from scopes.store.signing import without_signature

@@ -28,8 +28,8 @@ NONE = {
     "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
     "gc", "purge", "redact", "retention",
     "help", "hooks", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
-    "range-diff", "rebase", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
-    "stats", "switch", "tag", "tokens", "uncompact", "undo", "verify", "version", "watch", "why",
+    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
+    "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
 }  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def test_a_command_either_reads_or_prints_without_a_pager():
     """A table of 48 imported conversations opened the pager; `git fetch` does not."""
     reading = {
         "export", "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "why", "changes",
-        "stats", "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show", "proposals test", "facts list", "facts show", "facts explain", "facts log", "facts eligible", "collaborate status", "collaborate show", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
+        "stats", "usage", "agents list", "agents show", "agents export", "inbox", "proposals list", "proposals show", "proposals test", "facts list", "facts show", "facts explain", "facts log", "facts eligible", "collaborate status", "collaborate show", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
         "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
         "merge-requests list", "merge-requests show",
         "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",

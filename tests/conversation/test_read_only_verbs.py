@@ -30,6 +30,8 @@ from scopes.secrets.list import list_secrets
 from scopes.secrets.scan import scan as scan_secrets
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
+from scopes.usage.prices import read_prices
+from scopes.usage.usage import UsageRequest, usage
 from tests.support.history import history, say
 from tests.support.store import files_of, git, open_store
 
@@ -47,6 +49,7 @@ READERS = {
     "check": lambda r: check(r, [("conv-001", resolve_scope(r, "conv-001"))], Policy()),
     "bisect": lambda r: bisect(r, "conv-001", lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
+    "usage": lambda r: usage(r, UsageRequest(), read_prices()),
     "stats": lambda r: stats(r, "conv-001"),
     "changes": lambda r: changes(r, "conv-001"),
     "decision candidates": lambda r: list_candidates(r, "conv-001"),

@@ -84,6 +84,7 @@ from scopes.hosts.mcp_status import McpStatus
 from scopes.hosts.service_units import describe_service
 from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
 from scopes.importers.import_sample import SampleImported
+from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
@@ -141,6 +142,8 @@ from scopes.store.fsck import Finding
 from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
+from scopes.usage.statusline import Spent, UsageStatus
+from scopes.usage.usage import PriceSource, Usage, UsageRow
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
@@ -500,6 +503,37 @@ STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tool_refusals={}, tokens={},
     first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z", duration_seconds=5400, active_seconds=None,
+)  # fmt: skip
+
+EXPENSIVE = UsageRow(
+    "2026-01-05", None, None, None, None, 225, 13_818, 24_013_662, 1_618_146, 20_000, 70_618, 0, 24_300_123, 0
+)
+CHEAP = UsageRow("2025-12-30", None, None, None, None, 3, 900, 0, 0, 0, 70, 12, 4_321, 0)
+UNPRICED = UsageRow("2025-12-31", None, None, None, None, 1, 1_300, 0, 0, 0, 9, 0, None, 1)
+ALL_USAGE = UsageRow(
+    None, None, None, None, None, 229, 16_018, 24_013_662, 1_618_146, 20_000, 70_697, 12, 24_304_444, 1
+)
+USAGE = Usage(
+    by=("day",), rows=(CHEAP, UNPRICED, EXPENSIVE), total=ALL_USAGE, days=(CHEAP, UNPRICED, EXPENSIVE), conversations=2,
+    prices=PriceSource("USD", "2026-01-01", "a price list", None),
+)  # fmt: skip
+USAGE_BY_TWO = replace(
+    USAGE, by=("month", "model"),
+    rows=(
+        CHEAP._replace(period="2025-12", model="gpt-5.4"), UNPRICED._replace(period="2025-12", model=None),
+        EXPENSIVE._replace(period="2026-01", model="claude-opus-4-5-20251101"),
+    ),
+)  # fmt: skip
+REPROJECTED = Reprojected(
+    conversations=(
+        ReprojectedConversation(CONVERSATION, 1200, 30, 28, 1, 2, 3, "refs/scopes/local/reprojected/" + "a" * 40),
+        ReprojectedConversation("login-bug", 2, 1, 0, 0, 0, 0, None),
+    ),
+    unchanged=10, dry_run=False, operation=OPERATION,
+)  # fmt: skip
+STATUS_LINE = UsageStatus(
+    currency="USD", model="claude-opus-4-5-20251101", today=Spent(0, 0, None, 0), week=Spent(12, 34_567, 1_234_567, 1),
+    month=Spent(225, 25_716_244, 24_304_444, 0),
 )  # fmt: skip
 
 WHOLE = SourceVerification(
@@ -1375,6 +1409,18 @@ SAMPLES = {
             notes=(Note("the search index cannot be kept: attempt to write a readonly database", "it would be in /nowhere"),),
         ),
     },
+    "usage": {
+        "usage": USAGE,
+        "two-keys": USAGE_BY_TWO,
+        "unpriced": replace(USAGE, rows=(UNPRICED,), days=(UNPRICED,), total=UNPRICED._replace(period=None)),
+        "nothing": replace(USAGE, rows=(), days=(), total=UsageRow(None, None, None, None, None, 0, 0, 0, 0, 0, 0, 0, None, 0)),
+    },
+    "reproject": {
+        "reproject": REPROJECTED,
+        "dry-run": replace(REPROJECTED, dry_run=True, operation=None),
+        "nothing": replace(REPROJECTED, conversations=(), unchanged=12, operation=None),
+    },
+    "statusline": {"statusline": STATUS_LINE, "no-model": replace(STATUS_LINE, model=None, currency="CHF")},
     "stats": {
         "stats": STATS,
         "tokens": replace(

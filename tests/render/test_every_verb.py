@@ -76,6 +76,8 @@ from scopes.secrets.scan import scan as scan_secrets
 from scopes.server.acp.acp_events import acp_log, acp_stats
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
+from scopes.usage.prices import read_prices
+from scopes.usage.usage import UsageRequest, usage
 from tests.render.hostile import forbidden
 from tests.render.rendering import document, draw_mermaid, piped, seen
 from tests.render.with_options import WithOptions
@@ -115,6 +117,7 @@ READS = {
     "proposals": lambda repo: list_proposals(repo, SAMPLE, include_closed=True),
     "bisect": lambda repo: bisect(repo, SAMPLE, lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda repo: range_diff(repo, ["main", "analysis/security-review"], conversation=SAMPLE),
+    "usage": lambda repo: usage(repo, UsageRequest(by=("day", "model")), read_prices()),
     "stats": lambda repo: stats(repo, SAMPLE),
     "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
     "changes": lambda repo: changes(repo, SAMPLE),

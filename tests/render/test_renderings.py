@@ -37,6 +37,7 @@ import scopes.server.acp
 import scopes.server.mcp
 import scopes.sync
 import scopes.tokens
+import scopes.usage
 from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
@@ -64,6 +65,7 @@ MODULES = [
         scopes.search,
         scopes.secrets,
         scopes.tokens,
+        scopes.usage,
         scopes.proposals,
         scopes.live,
         scopes.server,

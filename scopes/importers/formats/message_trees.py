@@ -6,13 +6,16 @@ of the source is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scopes.importers.formats.events import Ending, Event, SessionRecord, Unparsed
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import OpenMessage
 from scopes.importers.formats.unknown_parts import report_unknown_parts
+
+MISSING_PARENT, MISSING_PARENTS = "message names a missing parent", "messages name missing parents"
+REPEATED_ID, REPEATED_IDS = "message has the id of another one", "messages have the ids of others"
 
 
 @dataclass(slots=True)
@@ -58,7 +61,19 @@ def walk_tree(nodes: Sequence[Node], current: str | None) -> Iterator[Event]:
         if not nodes[place].taken:
             yield Unparsed(spans=spans, reason="a message that is its own ancestor")
     active = None if at is None else keys.get(at)
-    yield Ending(active=active if active is not None else _last_message(nodes), open=last)
+    notes = tuple(_describe_irregular(nodes, places))
+    yield Ending(active=active if active is not None else _last_message(nodes), open=last, notes=notes)
+
+
+def _describe_irregular(nodes: Sequence[Node], places: Mapping[str, int]) -> Iterator[str]:
+    """Say what had to be repaired: a message whose parent is missing begins a branch, of equal ids the first counts."""
+    messages = [(place, node) for place, node in enumerate(nodes) if node.message is not None]
+    missing = sum(node.parent is not None and node.parent not in places for _, node in messages)
+    repeated = sum(node.name is not None and places[node.name] != place for place, node in messages)
+    if missing:
+        yield f"{missing} {MISSING_PARENT if missing == 1 else MISSING_PARENTS}"
+    if repeated:
+        yield f"{repeated} {REPEATED_ID if repeated == 1 else REPEATED_IDS}"
 
 
 def _last_message(nodes: Sequence[Node]) -> str | None:

@@ -52,6 +52,22 @@ def test_parents_come_first_and_the_active_line_last(pairs, current, expected, a
     assert lines(tree(*pairs), current) == (expected, active)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "notes"),
+    [
+        (("a<", "b<a"), ()),
+        (("a<", "b<gone"), ("1 message names a missing parent",)),
+        (("a<x", "b<gone"), ("2 messages name missing parents",)),
+        (("a<", "b<a", "b<a"), ("1 message has the id of another one",)),
+        (("a<", "a<", "a<x"), ("1 message names a missing parent", "2 messages have the ids of others")),
+    ],
+)
+def test_what_had_to_be_repaired_is_one_note_for_each_kind(pairs, notes):
+    """The messages stay: one without its parent begins a branch, one with the id of another follows its own parent."""
+    events = list(walk_tree(tree(*pairs), None))
+    assert (events[-1].notes, sum(isinstance(each, Draft) for each in events)) == (notes, len(pairs))
+
+
 def test_nodes_without_a_message_are_passed_over_and_kept_as_states():
     nodes = tree("r<", "a<r", "x<a", "b<x", empty="rx")
     assert lines(nodes, "x") == ("a< b<a", "a")

@@ -14,6 +14,7 @@ _TOKENS = re.compile(rf"^Tokens: {_NUMBER} sent[^\n]{{0,200}}? {_NUMBER} receive
 _WRITTEN = re.compile(rf"{_NUMBER} cache write")
 _READ = re.compile(rf"{_NUMBER} (?:cache hit|cached)")
 _FILES = re.compile(r"^(?:Applied edit to (\S[^\n]{0,4000})|Added (\S[^\n]{0,4000}) to the chat\.?)$", re.MULTILINE)
+_COUNTS = ("input_uncached", "cache_read", "cache_write", "output")
 _INTERRUPT = "^C KeyboardInterrupt"
 _UNITS = {"k": 1000, "M": 1_000_000}
 
@@ -27,16 +28,25 @@ def find_model(notice: str) -> str | None:
 def read_usage(notice: str) -> Mapping[str, Any] | None:
     """Return the tokens of the answer before a notice; large numbers are rounded there.
 
+    A notice has several counts if the model was asked again before it answered.
+    """
+    lines = [found[0] for found in _TOKENS.finditer(notice)]
+    if not lines:
+        return None
+    totals = [sum(column) for column in zip(*map(_read_line, lines), strict=True)]
+    return {**dict(zip(_COUNTS, totals, strict=True)), "raw": {"notice": "\n".join(lines)}}
+
+
+def _read_line(line: str) -> tuple[int, ...]:
+    """Return the counts of a line, named as _COUNTS.
+
     Newer versions count cached tokens as sent too: if they can be part of the sent ones, they are.
     """
-    found = _TOKENS.search(notice)
-    if found is None:
-        return None
-    sent, received = _count(found[1]), _count(found[2])
-    written, read = (_count(each[1]) if (each := form.search(found[0])) else 0 for form in (_WRITTEN, _READ))
+    found = _TOKENS.match(line)
+    sent, received = (0, 0) if found is None else (_count(found[1]), _count(found[2]))
+    written, read = (_count(each[1]) if (each := form.search(line)) else 0 for form in (_WRITTEN, _READ))
     included = written + read if written + read <= sent else 0
-    counts = {"input_uncached": sent - included, "cache_read": read, "cache_write": written, "output": received}
-    return {**counts, "raw": {"notice": found[0]}}
+    return sent - included, read, written, received
 
 
 def find_touches(notice: str) -> Iterator[FileTouch]:

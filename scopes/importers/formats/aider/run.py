@@ -122,18 +122,23 @@ class RunReader:
             self._answer = self._draft(block, _AGENT, ANSWER, text.strip())._replace(model=self._model)
 
     def _add_notice(self, block: Block, text: str) -> None:
-        """Add a notice; what it says about the answer before it goes to the answer."""
+        """Add a notice; what it says about the answer before it goes to the answer.
+
+        If the model answered nothing, the notice itself has the tokens that were sent.
+        """
         self._model = find_model(text) or self._model
         touches = dict.fromkeys(find_touches(text))
         answer = self._answer
+        usage = read_usage(text)
         if answer is not None:
             edited = tuple(each for each in touches if each.op == "edit")
-            usage = read_usage(text)
             status = "interrupted" if usage is None and is_interrupt(text) else None
             self._answer = answer._replace(files=edited, usage=usage, status=status)
             self._release_answer()
         others = tuple(each for each in touches if each.op != "edit" or answer is None)
-        self._add(self._draft(block, _HARNESS, _NOTICE, text)._replace(files=others))
+        notice = self._draft(block, _HARNESS, _NOTICE, text)._replace(files=others)
+        unanswered = usage if answer is None else None
+        self._add(notice if unanswered is None else notice._replace(usage=unanswered, model=self._model))
 
     def _release_answer(self) -> None:
         answer, self._answer = self._answer, None

@@ -32,6 +32,7 @@ NAME = "claude-ai"
 _AGENT = Author(NAME, "agent")
 _SENDERS = {"human": (HUMAN, PROMPT), "assistant": (_AGENT, ANSWER)}
 _SILENT = frozenset({"token_budget", "flag"})  # blocks that nobody sees
+_NO_PARENT = "00000000-0000-4000-8000-000000000000"  # of the first message
 
 
 class ClaudeAi:
@@ -84,7 +85,8 @@ def _link_in_order(nodes: list[Node]) -> None:
 
 def _read_node(record: Record, model: str | None) -> Node:
     value = record.value if isinstance(record.value, dict) else {}
-    node = Node(record, text_field(value, "uuid"), text_field(value, "parent_message_uuid"))
+    parent = text_field(value, "parent_message_uuid")
+    node = Node(record, text_field(value, "uuid"), None if parent == _NO_PARENT else parent)
     sender = text_field(value, "sender")
     if record.problem is not None or sender not in _SENDERS:
         node.problem = f"a message of the sender {short_word(value, 'sender')}"

@@ -244,3 +244,13 @@ def test_the_real_history_is_read_whole():
     assert ByteRange(0, 1547) in {
         span for event in events[:2] if not isinstance(event, Session) for span in event.spans
     }
+
+
+def test_a_request_without_an_answer_has_its_tokens_in_the_notice():
+    """What was sent was paid for, also if the model answered nothing."""
+    before, _, _ = FIRST.partition("Here is the change:")
+    found = drafts(read(f"{before}> Tokens: 1,169 sent, 0 received.~\n".replace("~", "  ")))
+    assert [(each.kind, each.model, each.usage and each.usage["input_uncached"]) for each in found] == [
+        ("prompt", None, None),
+        ("notice", "gpt-x", 1169),
+    ]

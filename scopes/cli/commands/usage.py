@@ -1,0 +1,122 @@
+"""`scopes conv usage`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from scopes.cli import usage as parameters
+from scopes.cli.arguments import OfProjects, Since, Until, choose_project
+from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_window
+from scopes.errors import Invalid
+from scopes.loading import load
+from scopes.store.user_files import may_set
+from scopes.usage.prices import PriceTable, read_prices
+
+_OWN_PRICES = "scopes.prices"
+
+
+def usage(
+    context: parameters.Context,
+    where: Annotated[
+        list[str] | None,
+        parameters.Argument(metavar="[CONV]...", help="Only these conversations (default: all)"),
+    ] = None,
+    by: Annotated[
+        str | None,
+        parameters.Option(
+            "--by",
+            metavar="WHAT",
+            help="A row for each day (default), week, month, model, agent, project, conversation; also day,model",
+        ),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    model: Annotated[
+        str | None, parameters.Option("--model", metavar="MODEL", help="Only models with this in their name")
+    ] = None,
+    agent: Annotated[
+        str | None, parameters.Option("--agent", metavar="AGENT", help="Only agents with this in their name")
+    ] = None,
+    project: OfProjects = None,
+    utc: Annotated[bool, parameters.Option("--utc", help="Days in UTC, not in the time zone of this machine")] = False,
+    prices: Annotated[
+        str | None,
+        parameters.Option("--prices", metavar="FILE", help="A table of prices of your own (also: scopes.prices)"),
+    ] = None,
+    statusline: Annotated[
+        bool, parameters.Option("--statusline", help="One line: today, 7 and 30 days, for a prompt or a status bar")
+    ] = False,
+) -> int:
+    """Show tokens and cost by day, model or project.
+
+    Counts what the providers reported, as imported transcripts recorded it. Each answer of a model counts once, however
+    many branches, forks, sub-agents and copies have it; one that several conversations have counts for the first of
+    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not.
+
+    The cost is the number of tokens times the list price: tokens that were read from a cache or written to one and
+    those of reasoning have their own prices, and long contexts where a provider has others for them. What a
+    subscription costs is not known here. A model that is not in the table of prices has no cost; a + marks sums that
+    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros.
+
+    The table that comes with scopes names its date and source. One of your own, in the same form, replaces it, or with
+    "extends": true comes before it; prices are in millionths for a million tokens, and * stands for any end of a name:
+
+      {"currency": "USD", "date": "2026-11-26", "source": "our contract", "extends": true, "models": [
+        {"models": ["our-model*"], "input": 3000000, "cache_read": 300000, "output": 15000000}]}
+
+    Its other fields are cache_write, cache_write_1h and reasoning, "from": the first day of the prices, and "above":
+    {"200000": {...}} for prices of answers with more tokens of input.
+
+    --statusline reads one cached sum as long as nothing has changed. As the status line of Claude Code, in
+    ~/.claude/settings.json: {"statusLine": {"type": "command", "command": "scopes usage --statusline"}}
+
+    Examples:
+      scopes usage
+      scopes usage --by model --since '1 week ago'
+      scopes usage --by month,project --json
+      scopes usage conv-001 --by model
+      scopes usage --by conversation --project . --agent codex
+      scopes usage --prices ~/prices.json
+      scopes usage --statusline
+    """
+    invocation: Invocation = context.obj
+    others = (where, by, since, until, model, agent, project)
+    if statusline:
+        if any(others):
+            raise Invalid("--statusline can be combined with --utc and --prices only", hint="leave the others out")
+        status = load("scopes.usage.statusline:usage_status")
+        return invocation.show(
+            status(
+                invocation.store_path,
+                invocation.index_directory,
+                invocation.find_repository,
+                _read_prices(invocation, prices),
+                now_nanoseconds(),
+                utc=utc,
+            )
+        )
+    start, end = parse_window(since, until, now_nanoseconds())
+    request = load("scopes.usage.usage:UsageRequest")(
+        by=tuple(word.strip() for word in (by or "day").split(",")),
+        since=start,
+        until=end,
+        conversations=tuple(where) if where else None,
+        projects=tuple(choose_project(invocation, text) for text in project or ()),
+        model=model,
+        agent=agent,
+        utc=utc,
+    )
+    table = _read_prices(invocation, prices)
+    repository = invocation.repository()
+    with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
+        result = load("scopes.usage.usage:usage")(repository, request, table, on_progress=on_progress)
+    return invocation.show(result)
+
+
+def _read_prices(invocation: Invocation, path: str | None) -> PriceTable:
+    """Read the table of prices that the user named, here or in the configuration, or the shipped one."""
+    if path is None and (invocation.settings or may_set(_OWN_PRICES, invocation.environ, invocation.home)):
+        path = invocation.config(optional=True).find(_OWN_PRICES)
+    return read_prices(None if path is None else os.path.expanduser(path))

@@ -1,0 +1,127 @@
+"""Put what was written on top of an old reading of sources on top of the new one.
+
+Messages of the sources are replaced by what they are now; all others (appended ones, amendments, merges) keep their
+ids and are written again on the new ones, with the new ids in what they say about them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from scopes.history.edit_commit import edit_commit
+from scopes.history.id_map import IdMap
+from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, is_root, message_id_of
+from scopes.ids import MessageId, Oid
+from scopes.importers.session_commits import Segment
+from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import COMMIT, TREE, Commit, TreeEntry, find_in_tree, format_tree, parse_tree
+from scopes.store.repository import Objects, read_commit_stub, read_data
+from scopes.store.trees import take_changes
+
+_MESSAGES = "messages"
+
+
+def map_messages(old: Sequence[Segment], new: Sequence[Segment]) -> dict[MessageId, MessageId]:
+    """Return the new id of each message of a source that has another one now.
+
+    That is the message which has the first byte of the old one, or else its native id.
+    """
+    kept = {segment.message for segment in new if segment.message}
+    spans = sorted((*segment.span, segment.message) for segment in new if segment.message and segment.span.length)
+    starts = [offset for offset, _, _ in spans]
+    natives: defaultdict[str, list[MessageId]] = defaultdict(list)
+    for segment in new:
+        for native in segment.native_ids if segment.message else ():
+            if segment.message and segment.message not in natives[native]:
+                natives[native].append(segment.message)
+    found: dict[MessageId, MessageId] = {}
+    seen: defaultdict[str, list[MessageId]] = defaultdict(list)
+    for segment in old:
+        message = segment.message
+        if message is None or message in kept or message in found:
+            continue
+        same = None
+        for native in segment.native_ids:
+            if message not in seen[native]:
+                seen[native].append(message)
+            position = seen[native].index(message)
+            same = same or next(iter(natives[native][position : position + 1]), None)
+        place = bisect_right(starts, segment.span.offset) - 1
+        if same is None and place >= 0 and segment.span.offset < spans[place][0] + spans[place][1]:
+            same = spans[place][2]
+        if same is not None:
+            found[message] = same
+    return found
+
+
+def map_commits(objects: Objects, old_tips: Iterable[Oid], new_tips: Iterable[Oid], ids: IdMap) -> set[Oid]:
+    """Add the new commits of the messages of sources to the map; return the old ones.
+
+    A message that is none any more becomes the one before it.
+    """
+    new = list(walk_oldest_first(objects, new_tips))
+    same = {commit.oid for commit in new}
+    by_message: dict[MessageId, Oid] = {}
+    for commit in new:
+        by_message.setdefault(message_id_of(commit), commit.oid)
+    old: set[Oid] = set()
+    for commit in walk_oldest_first(objects, old_tips):
+        old.add(commit.oid)
+        if is_root(commit) or commit.oid in same:
+            continue
+        found = by_message.get(ids.message(message_id_of(commit)))
+        before = ids.commit(commit.parents[0]) if commit.parents else commit.oid
+        ids.commits[commit.oid] = before if found is None else found
+    return old
+
+
+class HistoryRewriter:
+    """Rewrites commits that are not of a source, given parents first; `ids` gets their new ids."""
+
+    def __init__(self, objects: Objects, ids: IdMap) -> None:
+        self._objects = objects
+        self._ids = ids
+
+    def rewrite(self, commit: Commit) -> None:
+        """Rewrite one commit, if it is above one that changes, or names a message that does."""
+        parents = tuple(map(self._ids.commit, commit.parents))
+        entries = parse_tree(read_data(self._objects, commit.tree, TREE))
+        found = entries.get(MESSAGE_FILE)
+        if found is not None and not found.is_tree:
+            entries[MESSAGE_FILE] = found._replace(oid=self._ids.substitute_blob(self._objects, found.oid))
+        state = self._state_of(commit, parents, entries.get(STATE_DIRECTORY))
+        entries.pop(STATE_DIRECTORY, None)
+        if state is not None:
+            entries[STATE_DIRECTORY] = TreeEntry(STATE_DIRECTORY, state, is_tree=True)
+        tree = self._objects.write(TREE, format_tree(entries.values()))
+        if (tree, parents) != (commit.tree, commit.parents):
+            data = read_data(self._objects, commit.oid, COMMIT)
+            self._ids.commits[commit.oid] = self._objects.write(COMMIT, edit_commit(data, tree, parents))
+
+    def _state_of(self, commit: Commit, parents: Sequence[Oid], entry: TreeEntry | None) -> Oid | None:
+        """Return the state of the first new parent, with what the commit has changed in that of the old one."""
+        own = None if entry is None else entry.oid
+        if not parents:
+            return own
+        before, after = self._find_state(commit.parents[0]), self._find_state(parents[0])
+        try:
+            state = take_changes(self._objects, before, after, own)
+        except ValueError:  # a name is that of a file here and of a directory there: the new reading has the last word
+            state = after
+        return None if state is None else self._rename_messages(state)
+
+    def _find_state(self, oid: Oid) -> Oid | None:
+        tree = read_commit_stub(self._objects, oid).tree
+        entry = find_in_tree(read_data(self._objects, tree, TREE), STATE_DIRECTORY)
+        return entry.oid if entry is not None and entry.is_tree else None
+
+    def _rename_messages(self, state: Oid) -> Oid:
+        """Write the claims about messages under the new ids of these."""
+        entries = parse_tree(read_data(self._objects, state, TREE))
+        found = entries.get(_MESSAGES)
+        if found is None or not found.is_tree:
+            return state
+        entries[_MESSAGES] = found._replace(oid=self._ids.substitute_tree(self._objects, found.oid))
+        return self._objects.write(TREE, format_tree(entries.values()))

@@ -1,0 +1,124 @@
+"""The cache of what conversations have used: the answers of each, and their sums.
+
+A row belongs to a state of the refs of its conversation. It has a checksum, because SQLite does not detect a flipped
+bit. Nothing here raises: if the file is missing, locked, damaged or of another store, the messages are read again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from scopes.ids import ConversationId
+from scopes.index.database import (
+    READ_ERRORS,
+    Layout,
+    UnusableIndex,
+    checksum_of,
+    connect,
+    identity_of,
+    prepare_rows,
+    remove_unusable,
+)
+
+LAYOUT: Final = Layout(
+    "usage.sqlite",
+    version=1,
+    tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, checksum INTEGER NOT NULL, "
+    "summary BLOB NOT NULL, answers_checksum INTEGER NOT NULL, answers BLOB NOT NULL) STRICT;"
+    "CREATE TABLE total (state TEXT PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
+)
+_BUSY_SECONDS: Final = 0.25
+_FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)
+
+
+class UsageRow(NamedTuple):
+    """A conversation, the state of its refs, and what was made of them; change the layout version with its bytes."""
+
+    conversation: ConversationId
+    state: str
+    summary: bytes
+    answers: bytes
+
+
+def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
+    """Return state and summary of all conversations with a right checksum."""
+    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+        return {}
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        rows = connection.execute("SELECT conversation, state, checksum, summary FROM usage")
+        return {
+            ConversationId(name): (state, summary)
+            for name, state, checksum, summary in rows
+            if _checksum(name, state, summary) == checksum
+        }
+    return {}
+
+
+def read_answers(directory: str, store: str, conversations: Iterable[ConversationId]) -> dict[ConversationId, bytes]:
+    """Return the answers of conversations as they were in the state of their rows."""
+    found: dict[ConversationId, bytes] = {}
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        for name in conversations:
+            select = "SELECT state, answers_checksum, answers FROM usage WHERE conversation = ?"
+            for state, checksum, answers in connection.execute(select, (name,)):
+                if _checksum(name, state, answers) == checksum:
+                    found[name] = answers
+    return found
+
+
+def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Iterable[ConversationId]) -> None:
+    """Add rows and delete others, or do nothing if that is not possible now."""
+    values = [
+        (name, state, _checksum(name, state, summary), summary, _checksum(name, state, answers), answers)
+        for name, state, summary, answers in rows
+    ]
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)", values)
+            connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
+
+
+def read_total(directory: str, store: str, state: str) -> bytes | None:
+    """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
+    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+        return None
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        for checksum, data in connection.execute("SELECT checksum, data FROM total WHERE state = ?", (state,)):
+            if _checksum("", state, data) == checksum:
+                return bytes(data)
+    return None
+
+
+def write_total(directory: str, store: str, state: str, data: bytes) -> None:
+    """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
+    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            connection.execute("DELETE FROM total")
+            connection.execute("INSERT INTO total VALUES (?, ?, ?)", (state, _checksum("", state, data), data))
+
+
+def _checksum(name: str, state: str, data: bytes) -> int:
+    return checksum_of(f"{name} {state}".encode("utf-8", "surrogatepass"), data)
+
+
+@contextmanager
+def _open(directory: str, store: str) -> Iterator[sqlite3.Connection]:
+    """Open the file, new if there is none; one that cannot be used is deleted, for the next time.
+
+    Raises:
+        sqlite3.Error, UnusableIndex, OSError: it cannot be used now.
+    """
+    try:
+        with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
+            prepare_rows(connection, LAYOUT, identity_of(store))
+            yield connection
+    except _FAILURES as error:
+        remove_unusable(directory, LAYOUT, error)
+        raise

@@ -1,0 +1,108 @@
+"""`scopes usage`: options, output and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.new import new
+from tests.cli.running import PRODUCT, imported, scopes
+from tests.support.history import history
+from tests.support.store import make_store
+from tests.usage.answers import OPUS, answer
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with an answer by a known model and one by an unknown one."""
+    repository = make_store(tmp_path / "store.git")
+    history(repository, "main: a")
+    answer(repository, "conv-001", "b")
+    new(repository, conversation_id="other", directory="/home/carol/shop")
+    answer(repository, "other", "c", time="2026-02-01T10:00:00.5Z", model="stub")
+    return str(tmp_path / "store.git")
+
+
+def usage(store, *words, code=0, env=None):
+    """Run the command on a store; returns the finished process."""
+    done = scopes("--store", store, "usage", *words, table=PRODUCT, env=env)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_a_pipe_has_a_row_for_each_day(store):
+    assert usage(store, "--utc").stdout.splitlines() == [
+        "2026-01-05\t1\t1000\t0\t0\t0\t100\t0\t0.007500\t0",
+        "2026-02-01\t1\t1000\t0\t0\t0\t100\t0\t\t1",
+    ]
+
+
+def test_json_has_whole_millionths_and_the_source_of_the_prices(store):
+    document = json.loads(usage(store, "--by", "month,model", "--json").stdout)
+    assert (document["by"], [row.get("cost_micros") for row in document["rows"]]) == (["month", "model"], [7500, None])
+    assert (document["total"]["cost_micros"], document["total"]["unpriced"]) == (7500, 1)
+    assert (document["prices"]["currency"], document["prices"]["date"][:3]) == ("USD", "202")
+
+
+def test_options_choose_answers(store):
+    for words in (("--model", "opus"), ("conv-001",), ("--until", "2026-01-31"), ("--agent", "claude")):
+        assert usage(store, *words).stdout.startswith("2026-01-05\t1")
+    assert usage(store, "--project", "/home/carol/shop", "--by", "project").stdout.startswith("shop\t1")
+    assert usage(store, "--model", "none").stdout == ""
+
+
+def test_fields_and_templates_have_the_columns(store):
+    assert usage(store, "--by", "model", "--format", "{model}: {cost_micros} {cost}").stdout.splitlines() == [
+        f"{OPUS}: 7500 0.007500",
+        "stub:  ",
+    ]
+    assert usage(store, "--by", "model", "--fields", "model,cost_micros").stdout.splitlines()[1] == "stub\t"
+
+
+def test_prices_are_those_of_a_file_or_of_the_setting(store, tmp_path):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps({"currency": "EUR", "models": [{"models": ["stub"], "input": 1000, "output": 0}]}))
+    for words in (("--prices", str(path)), ()):
+        env = {} if words else {"SCOPES_PRICES": str(path)}
+        document = json.loads(usage(store, *words, "--json", env=env).stdout)
+        assert (document["total"]["cost_micros"], document["prices"]["path"]) == (1, str(path))
+
+
+def test_a_store_names_no_file_of_prices(store, tmp_path):
+    """A received store would decide which file is read."""
+    scopes("--store", store, "config", "set", "--local", "scopes.prices", str(tmp_path / "x"), table=PRODUCT)
+    with open(f"{store}/config", "a", encoding="utf-8") as config:
+        config.write(f"[scopes]\n\tprices = {tmp_path}/x\n")
+    usage(store)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (("--by", "hour"), 2, "'hour' is not a valid value of --by"),
+        (("--by", "day,week"), 2, "--by names a period or a word twice"),
+        (("--prices", "/missing"), 9, "cannot read the prices in /missing"),
+        (("missing",), 4, "missing"),
+        (("--statusline", "--by", "day"), 2, "--statusline can be combined with --utc and --prices only"),
+        (("--since", "2026-02-01", "--until", "2026-01-01"), 2, "is after --until"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(store, words, code, error):
+    assert error in usage(store, *words, code=code).stderr
+
+
+def test_a_status_line_is_one_line_also_without_a_store(store):
+    for done in (
+        usage(store, "--statusline"),
+        scopes("usage", "--statusline", table=PRODUCT, env={"SCOPES_STORE": ""}),
+    ):
+        assert done.stdout.startswith("today ")
+        assert done.stdout.count("\n") == 1
+
+
+def test_a_status_line_from_the_index_does_not_open_the_store(store):
+    """It runs whenever a prompt is drawn: pygit2 alone takes longer."""
+    usage(store, "--statusline")
+    names = imported("--store", store, "usage", "--statusline")
+    assert names.isdisjoint({"pygit2", "pydantic", "rich", "typer", "scopes.usage.usage", "scopes.usage.answers"})
