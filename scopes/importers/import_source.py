@@ -9,21 +9,22 @@ from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.blank_records import Span
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.sources import SOURCES, SourceRecord
+from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Event, Session
+from scopes.importers.formats.events import ByteRange, Draft, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
-from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
+from scopes.importers.targets import UNDATED, CommittedSession, ImportTarget, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
+from scopes.importers.written_messages import WrittenDraft, WrittenMessages, read_written_messages
 
 COPIES = "{} files are copies of others"
 
@@ -33,7 +34,8 @@ class SourceStatus:
     """A source compared with what the store has of it.
 
     base: version of the record of the source that it continues
-    grown: it begins with all stored bytes, which the current parser has read
+    has_same_bytes: it begins with all stored bytes
+    grown: it does, and the current parser has read them
     """
 
     queued: QueuedSource
@@ -42,6 +44,7 @@ class SourceStatus:
     stored: StoredRecord | None
     digest: str
     base: str | None
+    has_same_bytes: bool
     grown: bool
 
 
@@ -121,12 +124,13 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
-    grown = stored is not None and prefix_digest == stored.record.digest and stored.record.parser == PARSER_VERSION
+    has_same_bytes = stored is not None and prefix_digest == stored.record.digest
+    grown = has_same_bytes and stored is not None and stored.record.parser == PARSER_VERSION
     base = None
     if match.parent is not None:
         before = run.targets.stored(match.parent)
         base = run.versions.get(match.parent) or (None if before is None else before.record.version)
-    return SourceStatus(queued, key, match, stored, digest, base, grown)
+    return SourceStatus(queued, key, match, stored, digest, base, has_same_bytes, grown)
 
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
@@ -176,6 +180,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         base=status.base,
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
+        handover=_handover_of(run, status),
         purged=any(each.message and run.purged.has_message(each.message) for each in segments),
     )
     run.versions[status.key] = record.version
@@ -195,7 +200,9 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     other_parser = record is not None and record.parser != PARSER_VERSION
     left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
-    run.targets.read_known(target, key, replace(match, own=match.own or other_parser or left_alone), sub_agent_fields)
+    written = _find_written(run, status, target) if key == status.key else None
+    reads_own = match.own or other_parser or left_alone or written is not None
+    run.targets.read_known(target, key, replace(match, own=reads_own), sub_agent_fields)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,
@@ -208,6 +215,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         secrets=None if run.find_secrets is None else run.find_secrets.begin(),
         purged=run.purged,
         quotes=run.quotes,
+        written=written,
     )
     contained = False
     if session.is_stream:
@@ -239,6 +247,30 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         )
     )
     return imported
+
+
+def _handover_of(run: ImportRun, status: SourceStatus) -> Handover | None:
+    """Return what the session was written from; None if it was not, or went to a conversation of its own."""
+    is_written = status.stored is not None and run.targets.is_written(status.key, status.match.target.root)
+    return status.stored.record.handover if status.stored is not None and is_written else None
+
+
+def _find_written(run: ImportRun, status: SourceStatus, target: ImportTarget) -> WrittenMessages | None:
+    """Return the messages that `checkout` has written into the session; None if it did not write it."""
+    handover, stored = _handover_of(run, status), status.stored
+    if handover is None or stored is None:
+        return None
+    source = StoredCopy(stored.record.file_name, stored.record.size, run.objects, stored.commit)
+    messages = {each.span: each.message for each in walk_segments(run.objects, stored.commit)}
+    drafts = (event for event in status.queued.format.walk_events(source) if isinstance(event, Draft) and event.spans)
+    found = ((draft, messages.get(draft.spans[0])) for draft in drafts)
+    return read_written_messages(
+        run.objects,
+        [*run.targets.tracked.get(status.key, ()), *target.tips],
+        handover,
+        [WrittenDraft(draft, message) for draft, message in found if message is not None],
+        has_same_bytes=status.has_same_bytes,
+    )
 
 
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:

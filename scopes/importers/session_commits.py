@@ -14,6 +14,7 @@ from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
+from scopes.importers.written_messages import WrittenMessages
 from scopes.model.codec import decode, encode
 from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, HANDOVER, Message, Part
@@ -92,6 +93,7 @@ class ImportedSession:
     secrets: counts those in new messages; None: they are not counted
     purged: what stays out: the message has its place, and no content
     quotes: gets the texts of it
+    written: the messages that `checkout` has written into the session, which are those of the conversation
     """
 
     session: Session
@@ -114,6 +116,7 @@ class ImportedSession:
     secrets: NewSecrets | None = None
     purged: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
+    written: WrittenMessages | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
 
     @property
@@ -175,6 +178,10 @@ def _write_draft(
     objects: Objects, imported: ImportedSession, draft: Draft, feed: IndexFeed | None, *, still_open: bool
 ) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
+    found = None if imported.written is None else imported.written.find(draft)
+    if found is not None:
+        _add_draft(imported, draft, *found)
+        return
     parent = draft.parent
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
@@ -204,12 +211,17 @@ def _write_draft(
         imported.new.add(draft.key)
         if feed is not None:
             feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
-    imported.oids[draft.key], imported.ids[draft.key] = existing, identity
-    imported.parents[draft.key] = parent
+    imported.has_own = imported.has_own or draft.precision != COPIED
+    _add_draft(imported, draft, identity, existing)
+
+
+def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, commit: Oid) -> None:
+    """Record what a draft became."""
+    imported.oids[draft.key], imported.ids[draft.key] = commit, identity
+    imported.parents[draft.key] = draft.parent
     if draft.side is not None:
         imported.sides[draft.key] = draft.side
     imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
-    imported.has_own = imported.has_own or draft.precision != COPIED
     imported.last = draft.key
     every_span_has_ids = len(draft.native_ids) <= _MAX_REPEATED_IDS
     imported.segments += [
