@@ -183,6 +183,13 @@ def _write_draft(
         _add_draft(imported, draft, *found)
         return
     parent = draft.parent
+    if (
+        imported.written is not None
+        and parent is not None
+        and imported.written.is_repeated(draft, imported.known.calls)
+    ):
+        _add_draft(imported, draft, imported.ids[parent], imported.oids[parent])
+        return
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start

@@ -1,6 +1,6 @@
 """Recognize the messages that `checkout` has written into a session of an agent: they are in the conversation already.
 
-Agents that append leave the bytes before as they are, and those that write a session anew keep the ids of its messages.
+Agents keep the ids of our messages. Where messages have none, as those of Codex, the bytes before are as they were.
 What follows the last of our messages in a session follows the tip that was handed over.
 """
 
@@ -32,24 +32,32 @@ class WrittenMessages(NamedTuple):
     commits: the commits of the messages up to the tip that was handed over.
     by_span: the messages and their content by where they begin; empty if the session has others there now.
     by_native_id: the messages by the ids that the agent has for them.
+    answered: the calls whose results are in the messages.
     """
 
     branch: BranchName
     commits: Mapping[MessageId, Oid]
     by_span: Mapping[ByteRange, tuple[MessageId, bytes]]
     by_native_id: Mapping[str, MessageId]
+    answered: frozenset[object]
 
     def find(self, draft: Draft) -> tuple[MessageId, Oid] | None:
         """Return the message and commit that a draft is; None if the agent has added it, or something to it."""
+        named = (self.by_native_id[name] for name in draft.native_ids if name in self.by_native_id)
+        identity = next(named, None)
         known = self.by_span.get(draft.spans[0]) if draft.spans else None
-        if known is not None:
-            identity: MessageId | None = known[0] if content_bytes(draft) == known[1] else None
-        elif self.by_span:
-            identity = None
-        else:
-            named = (self.by_native_id[name] for name in draft.native_ids if name in self.by_native_id)
-            identity = next(named, None)
+        if identity is None and known is not None and content_bytes(draft) == known[1]:
+            identity = known[0]
         return None if identity is None else (identity, self.commits[identity])
+
+    def is_repeated(self, draft: Draft, messages: Mapping[str, MessageId]) -> bool:
+        """Return True if a message has only results that our messages have: Gemini CLI writes them once more.
+
+        `messages` are those of the calls so far: a model may give a call of its own the id of an old one.
+        """
+        calls = [part.fields.get("call_id") for part in draft.parts if part.type == "tool_result"]
+        is_old = all(call in self.answered and messages.get(str(call)) in self.commits for call in calls)
+        return bool(calls) and len(calls) == len(draft.parts) and is_old
 
 
 def read_written_messages(
@@ -57,20 +65,23 @@ def read_written_messages(
 ) -> WrittenMessages | None:
     """Return the messages that a session has from the conversation; None if the tip is no longer in the store.
 
-    tips: commits to look for the tip from.
+    tips: commits to look for the tip from, the likely ones first: an open message may have several commits.
     drafts: those of the session as it was stored last; `has_same_bytes` tells whether it still begins with them.
     """
-    tip = next((c.oid for c in walk_newest_first(objects, tips) if message_id_of(c) == handover.tip), None)
+    found = (commit for tip in tips for commit in walk_newest_first(objects, [tip]))
+    tip = next((commit.oid for commit in found if message_id_of(commit) == handover.tip), None)
     if tip is None:
         return None
     commits: dict[MessageId, Oid] = {}
     for commit in walk_newest_first(objects, [tip]):
         commits.setdefault(message_id_of(commit), commit.oid)
     known = [each for each in drafts if each.message in commits]
+    parts = [part for each in known for part in each.draft.parts]
     by_span = {each.draft.spans[0]: (each.message, content_bytes(each.draft)) for each in known if each.draft.spans}
     return WrittenMessages(
         handover.branch,
         commits,
         by_span if has_same_bytes else {},
         {name: each.message for each in known for name in each.draft.native_ids},
+        frozenset(part.fields.get("call_id") for part in parts if part.type == "tool_result"),
     )

@@ -26,6 +26,7 @@ class ClaudeCode:
 
     name = NAME
     window = 200_000
+    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the session."""

@@ -22,6 +22,7 @@ class Codex:
 
     name = NAME
     window = 272_000
+    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the rollout."""

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from scopes.errors import Invalid
 from scopes.handover.native.claude_code import ClaudeCode
 from scopes.handover.native.codex import Codex
+from scopes.handover.native.gemini import Gemini
+from scopes.handover.native.pi import Pi
+from scopes.handover.native.qwen import Qwen
 from scopes.handover.native.session import Writer
 from scopes.hosts.agents import find_agent_named
 
-WRITERS: Mapping[str, Writer] = {writer.name: writer for writer in (ClaudeCode(), Codex())}
+WRITERS: Mapping[str, Writer] = {writer.name: writer for writer in (ClaudeCode(), Codex(), Gemini(), Pi(), Qwen())}
 
 
 def read_writer(name: str) -> Writer:

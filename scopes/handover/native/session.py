@@ -75,6 +75,10 @@ class Writer(Protocol):
     def window(self) -> int:
         """The context window of the models that the agent usually has, in tokens."""
 
+    @property
+    def keeps_files(self) -> bool:
+        """True if a session is a file of its own, which is written; else the agent's own import gets it."""
+
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return where the agent looks for the session, below its configuration directory."""
 
