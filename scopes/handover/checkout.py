@@ -7,7 +7,8 @@ with what the agent adds. Nothing is run here but the import of an agent that ha
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeAlias
@@ -15,10 +16,12 @@ from typing import Literal, TypeAlias
 from scopes.errors import Refused
 from scopes.exporters.session_files import FILE, KIND, digest_of_file, prepared_file
 from scopes.handover.agent_programs import session_words
+from scopes.handover.delivery import import_with_program
 from scopes.handover.history import HistoryOptions, SessionHistory, make_session
 from scopes.handover.native.registry import read_writer
 from scopes.handover.native.session import NativeRecord, NativeSession, Writer, dump
 from scopes.handover.registration import (
+    Registered,
     WrittenSession,
     WrittenSource,
     choose_branch,
@@ -29,6 +32,7 @@ from scopes.handover.registration import (
 from scopes.handover.resume import User, check_directory, shell_line
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.revisions import find_directory
+from scopes.history.transaction import Transaction
 from scopes.hosts.agents import AGENTS, config_directory
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
@@ -41,6 +45,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.tokens.choose import TokenizerChoice
 
 State: TypeAlias = Literal["written", "unchanged", "continued"]
+_NO_FILE: AbstractContextManager[Callable[[], None]] = nullcontext(lambda: None)
 _WINDOW_PERCENT = 75  # the agent's own instructions and the answers need room, too
 
 
@@ -142,13 +147,16 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
     found = check_directory(request.directory or recorded, given=request.directory is not None)
     limit = writer.window * _WINDOW_PERCENT // 100 if request.max_tokens is None else request.max_tokens
     options = HistoryOptions(
-        directory=found or request.here, max_tokens=limit, full=request.full, reasoning=request.reasoning
-    )
+        directory=found or request.here, max_tokens=limit, full=request.full, reasoning=request.reasoning,
+        model=writer.configured_model(config_directory(AGENTS[writer.name], user.environ, user.home)),
+    )  # fmt: skip
     gate = gate_of(repository, request.secrets)
-    history = make_session(branch, writer.name, options, gate, choice)
+    history = make_session(branch, writer, options, gate, choice)
     records = writer.write(history.session)
-    content, owners = _clear(records, history.tip, gate)
-    path = writer.path_of(history.session, config_directory(AGENTS[writer.name], user.environ, user.home))
+    content, owners = _clear(writer, records, history.tip, gate)
+    standard = _format_of(writer.name).standard_folders
+    agent = AGENTS[writer.name] if standard is None else standard.agent
+    path = writer.path_of(history.session, config_directory(agent, user.environ, user.home))
     notes = (*choice.notes, *_notes_of(history), *redacted_notes(gate.redacted))
     return Plan(branch, writer, history, path, content, owners, notes)
 
@@ -158,36 +166,61 @@ def print_session(plan: Plan) -> PrintedSession:
     return PrintedSession(content=plan.content, notes=plan.notes)
 
 
-def checkout(plan: Plan, *, dry_run: bool = False) -> CheckedOut:
+def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
     """Write and register a session.
 
     Raises:
-        Refused: the agent has a file there that scopes did not write.
+        Refused: the agent has a file there that scopes did not write, or its import fails.
+        NotFound: the program with that import is not in PATH.
         Inaccessible: the file cannot be written.
     """
     branch, session, data = plan.branch, plan.session, plan.content.data
     chosen = _format_of(plan.writer.name)
     segments = read_segments(chosen, WrittenSource(plan.path, len(data), data), plan.owners)
+    written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
     with exclusive_write(branch.repository):
         registered = find_registered(branch, chosen.name, session.id)
-        there = digest_of_file(plan.path)
-        digest = sha256(data).hexdigest()
-        state = _state_of(plan.path, there, digest, None if registered is None else registered.digest)
-        if registered is not None and registered.is_continued and there is not None:
-            state = "continued"
+        state, there = _compare(plan, registered)
         name = choose_branch(branch, plan.writer.name) if registered is None else registered.branch
         operation = None
         if state != "continued" and not dry_run:
-            written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
             transaction = register(branch, name, written, segments)
-            with prepared_file(plan.path, plan.content, replaces=there is not None) as place:
-                if transaction:
-                    summary = f"check out {branch} to {plan.writer.name}"
-                    details = {FILE: {"file": plan.path, "sha256": digest}}
-                    operation = transaction.commit(KIND, summary, details=details).id
-                if there != digest:
+            replaces = there is not None
+            file = prepared_file(plan.path, plan.content, replaces=replaces) if plan.writer.keeps_files else _NO_FILE
+            with file as place:
+                operation = _commit(plan, transaction)
+                if state == "written":
                     place()
+    if state == "written" and not plan.writer.keeps_files and not dry_run:
+        import_with_program(plan.writer.name, plan.content, session.directory, user.environ)
     return _result(plan, name, state, operation, dry_run=dry_run)
+
+
+def _compare(plan: Plan, registered: Registered | None) -> tuple[State, str | None]:
+    """Return what becomes of a session, and the digest of the file that is there.
+
+    Raises:
+        Refused: scopes did not write the file.
+    """
+    if not plan.writer.keeps_files:  # an import that is repeated changes nothing
+        return ("continued" if registered is not None and registered.is_continued else "written"), None
+    there, new = digest_of_file(plan.path), sha256(plan.content.data).hexdigest()
+    if there == new:
+        return "unchanged", there
+    if there is None:
+        return "written", None
+    if registered is None:
+        raise Refused(f"{plan.path} is there, and scopes did not write it", hint="see what it is, and move it away")
+    is_ours = there == registered.digest and not registered.is_continued
+    return ("written" if is_ours else "continued"), there
+
+
+def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:
+    if not transaction:
+        return None
+    file = {"file": plan.path, "sha256": sha256(plan.content.data).hexdigest()} if plan.writer.keeps_files else {}
+    summary = f"check out {plan.branch} to {plan.writer.name}"
+    return transaction.commit(KIND, summary, details={FILE: file} if file else None).id
 
 
 def _result(plan: Plan, name: BranchName, state: State, operation: OperationId | None, *, dry_run: bool) -> CheckedOut:
@@ -200,7 +233,7 @@ def _result(plan: Plan, name: BranchName, state: State, operation: OperationId |
         new_branch=name,
         state=state,
         session_id=plan.session.id,
-        file=plan.path,
+        file=plan.path if plan.writer.keeps_files else None,
         directory=plan.session.directory,
         command=tuple(words),
         shell=shell_line(plan.session.directory, shlex.join(words)),
@@ -214,7 +247,9 @@ def _result(plan: Plan, name: BranchName, state: State, operation: OperationId |
     )
 
 
-def _clear(records: list[NativeRecord], tip: MessageId, gate: Gate) -> tuple[Cleared, dict[int | str, MessageId]]:
+def _clear(
+    writer: Writer, records: list[NativeRecord], tip: MessageId, gate: Gate
+) -> tuple[Cleared, dict[int | str, MessageId]]:
     """Return the records as JSON lines that may leave, and the message of each by its offset.
 
     The last one is of the tip, whatever the session cannot hold of it. A record of no message is of the one before it.
@@ -233,26 +268,11 @@ def _clear(records: list[NativeRecord], tip: MessageId, gate: Gate) -> tuple[Cle
             line = gate.clear_line(line, place)
         else:
             gate.inspect(line, place)
-        owners[position] = tip if record.message == final else owner
+        owners[record.native_id or position] = tip if record.message == final else owner
         lines.append(line)
         position += len(line)
-    data = b"".join(lines)
+    data = writer.assemble(lines)
     return (gate.clear(data, "the session") if gate.mode == "redact" else gate.clear_inspected(data)), owners
-
-
-def _state_of(path: str, there: str | None, new: str, stored: str | None) -> State:
-    """Return what becomes of the file of a session: `there`, `new` and `stored` are digests.
-
-    Raises:
-        Refused: scopes did not write the file that is there.
-    """
-    if there == new:
-        return "unchanged"
-    if there is None or there == stored:
-        return "written"
-    if stored is not None:
-        return "continued"
-    raise Refused(f"{path} is there, and scopes did not write it", hint="see what it is, and move it away")
 
 
 def _format_of(name: str) -> Format:

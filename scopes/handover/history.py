@@ -13,7 +13,7 @@ from scopes.errors import Refused
 from scopes.exporters.openai import walk_current
 from scopes.exporters.selection import select_messages
 from scopes.handover.native.fit import fit_turns
-from scopes.handover.native.session import NativeSession, uuid_of
+from scopes.handover.native.session import NativeSession, Writer, uuid_of
 from scopes.handover.native.turns import Turn, list_turns
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import message_id_of
@@ -34,11 +34,13 @@ class HistoryOptions:
     """How much of a history a session gets: all messages or those since the last compaction, within some tokens.
 
     directory: where the agent is to work.
+    model: what the agent is set to.
     reasoning: quote it in the answers.
     """
 
     directory: str
     max_tokens: int
+    model: str = ""
     full: bool = False
     reasoning: bool = False
 
@@ -60,7 +62,7 @@ class SessionHistory:
 
 
 def make_session(
-    branch: BranchHandle, agent: str, options: HistoryOptions, gate: Gate, choice: TokenizerChoice
+    branch: BranchHandle, writer: Writer, options: HistoryOptions, gate: Gate, choice: TokenizerChoice
 ) -> SessionHistory:
     """Return the session for an agent; its ids and times depend on the conversation and the agent alone.
 
@@ -74,7 +76,7 @@ def make_session(
     if not any(turn.role == "user" and turn.message for turn in found.turns) and len(found.turns) < 2:
         raise Refused(f"{branch} has no message to hand over", hint="see: scopes log")
 
-    mark = uuid_of("mark", tip, agent).replace("-", "")[:_MARK_CHARACTERS]
+    mark = uuid_of("mark", tip, writer.name).replace("-", "")[:_MARK_CHARACTERS]
 
     def write_earlier(message: MessageId, tokens: int) -> str:
         request = HistoryRequest(where=message, last=None, max_tokens=tokens, secrets=gate.mode, mark=mark)
@@ -83,11 +85,12 @@ def make_session(
     fitted = fit_turns(found.turns, options.max_tokens, choice.tokenizer.count, write_earlier)
     beyond = sum(turn.message is not None for turn in found.turns[: fitted.left_out])
     session = NativeSession(
-        id=uuid_of("hand-over", tip, agent),
+        id=writer.name_session(uuid_of("hand-over", tip, writer.name)),
         created=_time_of(fitted.turns),
         directory=options.directory,
         title=branch.conversation.metadata.title or "",
         turns=fitted.turns,
+        model=options.model,
     )
     left_out = total - len(messages) + beyond
     return SessionHistory(session, tip, fitted.tokens, total, left_out, found.flattened, found.dropped)

@@ -178,18 +178,11 @@ def _write_draft(
     objects: Objects, imported: ImportedSession, draft: Draft, feed: IndexFeed | None, *, still_open: bool
 ) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
-    found = None if imported.written is None else imported.written.find(draft)
+    found = _find_written(imported, draft)
     if found is not None:
         _add_draft(imported, draft, *found)
         return
     parent = draft.parent
-    if (
-        imported.written is not None
-        and parent is not None
-        and imported.written.is_repeated(draft, imported.known.calls)
-    ):
-        _add_draft(imported, draft, imported.ids[parent], imported.oids[parent])
-        return
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
@@ -220,6 +213,16 @@ def _write_draft(
             feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
     imported.has_own = imported.has_own or draft.precision != COPIED
     _add_draft(imported, draft, identity, existing)
+
+
+def _find_written(imported: ImportedSession, draft: Draft) -> tuple[MessageId, Oid] | None:
+    """Return the message that `checkout` has written, or for one that repeats results of it the one before."""
+    written, parent = imported.written, draft.parent
+    if written is None:
+        return None
+    if parent is not None and written.is_repeated(draft, imported.known.calls):
+        return imported.ids[parent], imported.oids[parent]
+    return written.find(draft)
 
 
 def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, commit: Oid) -> None:

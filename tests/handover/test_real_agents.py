@@ -13,7 +13,13 @@ import pytest
 from tests.cli.running import PRODUCT, scopes
 from tests.importers.formats.claude_code.logs import Log, call, text
 from tests.live.test_real_agent_hooks import run
-from tests.support.agent_settings import configure_codex, configure_gemini, configure_pi, configure_qwen
+from tests.support.agent_settings import (
+    configure_codex,
+    configure_gemini,
+    configure_opencode,
+    configure_pi,
+    configure_qwen,
+)
 from tests.support.real_agents import model, programs
 from tests.support.stub_model import TEXT
 
@@ -25,6 +31,7 @@ STUB = ("--provider", "stub", "--model", "stub-model")
 AGENTS = {
     "codex": (configure_codex, lambda session: ["codex", "exec", "--skip-git-repo-check", "resume", session]),
     "gemini": (configure_gemini, lambda session: [*GEMINI, "--resume", session, "-p"]),
+    "opencode": (configure_opencode, lambda session: ["opencode", "run", "-s", session]),
     "pi": (configure_pi, lambda session: ["pi", *STUB, "--session", session, "-p"]),
     "qwen": (configure_qwen, lambda session: ["qwen", "--auth-type", "openai", "--yolo", "--resume", session, "-p"]),
 }

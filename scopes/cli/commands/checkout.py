@@ -82,4 +82,4 @@ def checkout(
     plan = plan_checkout(invocation.repository(), request, tokenizer, user)
     if only_print:
         return invocation.show(print_session(plan))
-    return invocation.show(write_session(plan, dry_run=dry_run))
+    return invocation.show(write_session(plan, user, dry_run=dry_run))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, format_milliseconds
+from scopes.handover.native.session import FileWriter, NativeRecord, NativeSession, format_milliseconds
 from scopes.handover.native.turns import Turn
 
 NAME = "claude-code"
@@ -21,12 +21,11 @@ _NO_MODEL = "unknown"
 _USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
 
 
-class ClaudeCode:
+class ClaudeCode(FileWriter):
     """Claude Code, which looks for a session in the folder of its directory."""
 
     name = NAME
     window = 200_000
-    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the session."""

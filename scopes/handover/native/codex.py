@@ -10,19 +10,18 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, dump, format_milliseconds
+from scopes.handover.native.session import FileWriter, NativeRecord, NativeSession, dump, format_milliseconds
 from scopes.handover.native.turns import Turn
 
 NAME = "codex"
 _VERSION = "0.169.0"
 
 
-class Codex:
+class Codex(FileWriter):
     """Codex, which looks for a session by its id below the directory of its day."""
 
     name = NAME
     window = 272_000
-    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the rollout."""

@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, format_milliseconds
+from scopes.handover.native.session import FileWriter, NativeRecord, NativeSession, format_milliseconds
 from scopes.handover.native.turns import Turn
 from scopes.regular_file import MAX_CONFIG_BYTES, open_regular
 
@@ -24,12 +24,11 @@ _IGNORED = ("/", "?", "<session_context")
 _OWNER = ".project_root"
 
 
-class Gemini:
+class Gemini(FileWriter):
     """The Gemini CLI, which looks for a session in the folder of the project."""
 
     name = NAME
     window = 1_048_576
-    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the session."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, format_milliseconds, uuid_of
+from scopes.handover.native.session import FileWriter, NativeRecord, NativeSession, format_milliseconds, uuid_of
 from scopes.handover.native.turns import Turn
 
 NAME = "pi"
@@ -21,12 +21,11 @@ _USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens
 _API, _PROVIDER, _NO_MODEL = "openai-completions", "unknown", "unknown"
 
 
-class Pi:
+class Pi(FileWriter):
     """pi, which looks for a session in the folder of its directory."""
 
     name = NAME
     window = 128_000
-    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the session."""

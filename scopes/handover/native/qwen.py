@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, format_milliseconds
+from scopes.handover.native.session import FileWriter, NativeRecord, NativeSession, format_milliseconds
 from scopes.handover.native.turns import Turn
 
 NAME = "qwen"
@@ -15,12 +15,11 @@ _VERSION = "0.15.10"
 _NOT_IN_FOLDER = re.compile(r"[^a-zA-Z0-9]")
 
 
-class Qwen:
+class Qwen(FileWriter):
     """Qwen Code, which looks for a session in the folder of its directory."""
 
     name = NAME
     window = 256_000
-    keeps_files = True
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the path of the session."""

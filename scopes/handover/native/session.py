@@ -24,6 +24,7 @@ class NativeSession:
     id: UUID shaped, made of the tip and the agent, so that it is the same on every machine.
     created: RFC 3339, in whole seconds and UTC: the time of the newest message.
     directory: where the agent is to work.
+    model: what the agent is set to, as PROVIDER/MODEL, if it asks for that; empty if that is not known.
     """
 
     id: str
@@ -31,6 +32,7 @@ class NativeSession:
     directory: str
     title: str
     turns: Sequence[Turn]
+    model: str = ""
 
     @property
     def milliseconds(self) -> int:
@@ -58,10 +60,33 @@ class NativeSession:
 
 
 class NativeRecord(NamedTuple):
-    """A record of a session, and the message that it is of; None for a record about the session."""
+    """A record of a session, and the message that it is of; None for a record about the session.
+
+    native_id: the id that the importer finds the message by, if not by its place in the file.
+    """
 
     value: Mapping[str, Any]
     message: MessageId | None = None
+    native_id: str | None = None
+
+
+class FileWriter:
+    """What is the same for agents with a file of JSON lines for each session, named after its UUID."""
+
+    keeps_files = True
+
+    def name_session(self, uuid: str) -> str:
+        """Return the id of the session with a UUID."""
+        return uuid
+
+    def configured_model(self, directory: str) -> str:
+        """Return nothing: the model of a session is not asked for."""
+        del directory
+        return ""
+
+    def assemble(self, lines: Sequence[bytes]) -> bytes:
+        """Return the document of the records."""
+        return b"".join(lines)
 
 
 class Writer(Protocol):
@@ -78,6 +103,15 @@ class Writer(Protocol):
     @property
     def keeps_files(self) -> bool:
         """True if a session is a file of its own, which is written; else the agent's own import gets it."""
+
+    def name_session(self, uuid: str) -> str:
+        """Return the id of the session with a UUID."""
+
+    def configured_model(self, directory: str) -> str:
+        """Return the model of the agent's configuration in this directory, if sessions need one; empty if none."""
+
+    def assemble(self, lines: Sequence[bytes]) -> bytes:
+        """Return the document of the records, each of which is a line of JSON."""
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return where the agent looks for the session, below its configuration directory."""
@@ -104,15 +138,3 @@ def dump(value: object) -> str:
     """Return a value as JSON on one line; a surrogate, which agents written in Rust do not read, is replaced."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def dump_records(records: Sequence[NativeRecord]) -> tuple[bytes, list[int]]:
-    """Return the records as JSON lines, and where each of them begins."""
-    offsets: list[int] = []
-    lines: list[bytes] = []
-    position = 0
-    for record in records:
-        offsets.append(position)
-        lines.append(dump(record.value).encode() + b"\n")
-        position += len(lines[-1])
-    return b"".join(lines), offsets
