@@ -67,7 +67,7 @@ def json_of(*words):
 
 def texts_of(where):
     return [
-        part.get("text") or part.get("output") or part["name"]
+        (part.get("text") or part.get("output") or part["name"]).strip('"')  # OpenCode quotes a prompt
         for message in documents_of("log", where, "--reverse")
         if message["message_kind"] in {"prompt", "answer", "tool-results"}
         for part in message["parts"]
@@ -81,6 +81,7 @@ def test_a_real_agent_goes_on_with_a_conversation_of_another(name, programs, mod
     for variable, value in configure(sealed_world, model.port).items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PWD", str(project))  # OpenCode believes it
     written = json_of("checkout", "conv-001", "--to", name)
     run(programs, [*words(written["session_id"]), "and the tests?"], project)
     asked = next(body for _, body in model.requests if "and the tests?" in body)

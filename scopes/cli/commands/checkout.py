@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import AllowSecrets, Redact, secrets_mode
+from scopes.cli.arguments import AllowSecrets, Redact, secrets_mode, split_source
 from scopes.cli.commands.switch import switch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
@@ -43,7 +43,8 @@ def checkout(
     With --to, the branch is written as a session of the agent's own, in the folder where the agent keeps its sessions,
     and the command that opens it there is printed. Prompts, answers, tool calls and their results are in it as the
     agent has its own; what it cannot hold, such as images, becomes text, and reasoning is left out unless --reasoning
-    quotes it. Notes say what that was. Agents: claude-code, codex.
+    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, opencode, pi, qwen; OpenCode has a database, and
+    its own import puts the session there.
 
     The session is also registered here, with a branch AGENT/N at the end of what was handed over. An import, or scopes
     watch, then puts what the agent adds on that branch, and nothing twice. Its id follows from the last message and the
@@ -72,8 +73,9 @@ def checkout(
             raise Invalid("these options are for a session of an agent", hint="name the agent: --to AGENT")
         return switch(context, conversation, branch)
     invocation: Invocation = context.obj
+    name, branch_name = split_source(invocation.repository(), "checkout", (conversation, branch))
     request = CheckoutRequest(
-        where=conversation if branch is None else f"{conversation}/{branch}", agent=agent, directory=directory,
+        where=name if branch_name is None else f"{name}/{branch_name}", agent=agent, directory=directory,
         here=invocation.cwd, max_tokens=max_tokens, full=full, reasoning=reasoning,
         secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )  # fmt: skip
