@@ -13,6 +13,7 @@ from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.secrets.gates import gate_of
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 
 
@@ -22,9 +23,11 @@ def follow_undo(repository: Repository, undone: Undone) -> Undone:
     Raises:
         Inaccessible: it cannot be written again.
     """
-    operation = undone.target
-    written = operation.details.get(FILE)
-    if undone.operation is None or operation.kind != KIND or not isinstance(written, Mapping):
+    if undone.operation is None:
+        return undone  # a dry run
+    operation = _find_redone(repository, undone.target) if undone.redo else undone.target
+    written = None if operation is None or operation.kind != KIND else operation.details.get(FILE)
+    if operation is None or not isinstance(written, Mapping):
         return undone
     path, digest = str(written.get("file")), str(written.get("sha256"))
     if undone.redo:
@@ -35,6 +38,11 @@ def follow_undo(repository: Repository, undone: Undone) -> Undone:
         is_there = os.path.lexists(path)
         note = Note(f"{path} has changed since it was written, and stays", "delete it yourself") if is_there else None
     return undone if note is None else replace(undone, notes=(*undone.notes, note))
+
+
+def _find_redone(repository: Repository, undo: Operation) -> Operation | None:
+    """Return the operation that an undo took back."""
+    return next((record for _, record in walk_operations(repository) if record.id == undo.undoes), None)
 
 
 def _write_again(repository: Repository, operation: Operation, path: str) -> bool:

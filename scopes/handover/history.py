@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_time
+from scopes.clock import format_seconds, parse_time
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_block
 from scopes.errors import Refused
@@ -111,7 +111,7 @@ def _read_messages(branch: BranchHandle, gate: Gate, *, full: bool) -> tuple[Seq
 
 
 def _time_of(turns: Sequence[Turn]) -> str:
-    """Return the time of the newest turn in whole seconds, but not one in the future; 1970 if none has a time."""
+    """Return the time of the newest turn in whole seconds; 1970 if none has a time."""
     times = (parse_time(turn.time) for turn in reversed(turns) if turn.time is not None)
     newest = next((time for time in times if time is not None), len(turns) * _SECOND)
-    return format_seconds(min(newest, now_nanoseconds()) // _SECOND)
+    return format_seconds(newest // _SECOND)

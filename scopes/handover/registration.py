@@ -103,16 +103,29 @@ def read_segments(chosen: Format, source: Source, owners: Mapping[int | str, Mes
     for event in chosen.walk_events(source):
         match event:
             case Draft():
-                keys: tuple[int | str, ...] = (*event.native_ids, *(span.offset for span in event.spans))
-                owner = next((owners[key] for key in keys if key in owners), None)
-                if owner is None:
-                    raise Corrupt(f"a message of the written session is not one of the conversation: {event.key}")
-                segments += [Segment(span, message=owner, native_ids=event.native_ids) for span in event.spans]
+                segments += _segments_of(event, owners)
             case SessionRecord():
                 segments += [Segment(span, state=event.key) for span in event.spans]
             case Unparsed():
                 raise Corrupt(f"a record of the written session cannot be read: {event.reason}")
     return sorted(segments, key=lambda segment: segment.span.offset)
+
+
+def _segments_of(draft: Draft, owners: Mapping[int | str, MessageId]) -> list[Segment]:
+    """Return what the records of a draft are: an agent has one answer where the conversation has several in a row.
+
+    Raises:
+        Corrupt: nothing of it is of a message.
+    """
+    named = next((owners[name] for name in draft.native_ids if name in owners), None)
+    found = [owners.get(span.offset, named) for span in draft.spans]
+    owner = next((each for each in reversed(found) if each is not None), None)
+    if owner is None:
+        raise Corrupt(f"a message of the written session is not one of the conversation: {draft.key}")
+    return [
+        Segment(span, message=each or owner, native_ids=draft.native_ids)
+        for span, each in zip(draft.spans, found, strict=True)
+    ]
 
 
 def register(

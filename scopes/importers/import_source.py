@@ -263,7 +263,7 @@ def _find_written(run: ImportRun, status: SourceStatus, target: ImportTarget) ->
     source = StoredCopy(stored.record.file_name, stored.record.size, run.objects, stored.commit)
     messages = {each.span: each.message for each in walk_segments(run.objects, stored.commit)}
     drafts = (event for event in status.queued.format.walk_events(source) if isinstance(event, Draft) and event.spans)
-    found = ((draft, messages.get(draft.spans[0])) for draft in drafts)
+    found = ((draft, messages.get(draft.spans[-1])) for draft in drafts)  # of several messages the last one
     return read_written_messages(
         run.objects,
         [*run.targets.tracked.get(status.key, ()), *target.tips],

@@ -43,7 +43,7 @@ def checkout(
     With --to, the branch is written as a session of the agent's own, in the folder where the agent keeps its sessions,
     and the command that opens it there is printed. Prompts, answers, tool calls and their results are in it as the
     agent has its own; what it cannot hold, such as images, becomes text, and reasoning is left out unless --reasoning
-    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, opencode, pi, qwen; OpenCode has a database, and
+    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, opencode, pi, qwen. OpenCode has a database:
     its own import puts the session there.
 
     The session is also registered here, with a branch AGENT/N at the end of what was handed over. An import, or scopes

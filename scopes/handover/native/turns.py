@@ -130,7 +130,7 @@ class _Builder:
 
     def _add_answer(self, message: Message) -> None:
         parts: list[str | Call] = []
-        results: list[tuple[CallResult, MessageId | None]] = []
+        results: list[tuple[CallResult, Message | None]] = []
         for part in message.parts:
             if part.type == "tool_call":
                 call, found = self._read_call(part)
@@ -146,8 +146,9 @@ class _Builder:
         self._append(Turn("assistant", message.id, tuple(parts), time=message.time, model=message.model))
         if results:
             owner = next((owner for _, owner in results if owner is not None), None)
-            turn = Turn("results", owner or message.id, results=tuple(result for result, _ in results))
-            self._append(turn)
+            answered = tuple(result for result, _ in results)
+            source = message if owner is None else owner
+            self._append(Turn("results", source.id, results=answered, time=source.time))
 
     def _append(self, turn: Turn) -> None:
         if turn.time is None and self.turns.turns:
@@ -172,7 +173,7 @@ class _Builder:
             name = part.fields.get("path") or part.fields.get("media_type") or "unknown"
             yield f"[{part.type}: {name}]"
 
-    def _read_call(self, part: Part) -> tuple[Call, tuple[CallResult, MessageId | None]]:
+    def _read_call(self, part: Part) -> tuple[Call, tuple[CallResult, Message | None]]:
         recorded = part.fields.get("call_id")
         waiting = self._results.get(recorded) if isinstance(recorded, str) else None
         name = _NOT_IN_NAME.sub("_", str(part.fields.get("name") or "unknown"))[:_MAX_NAME] or "unknown"
@@ -193,9 +194,9 @@ class _Builder:
         return found
 
 
-def _queue_results(messages: Iterable[Message]) -> dict[str, list[tuple[Part, MessageId]]]:
+def _queue_results(messages: Iterable[Message]) -> dict[str, list[tuple[Part, Message]]]:
     """Return the results by the ids of their calls, with their messages: an id may have been used several times."""
-    found: dict[str, list[tuple[Part, MessageId]]] = {}
+    found: dict[str, list[tuple[Part, Message]]] = {}
     open_calls: Counter[str] = Counter()
     for message in messages:
         for part in message.parts:
@@ -206,7 +207,7 @@ def _queue_results(messages: Iterable[Message]) -> dict[str, list[tuple[Part, Me
                 open_calls[name] += 1
             elif part.type == "tool_result" and open_calls[name]:
                 open_calls[name] -= 1
-                found.setdefault(name, []).append((part, message.id))
+                found.setdefault(name, []).append((part, message))
     return found
 
 
