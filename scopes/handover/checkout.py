@@ -18,6 +18,7 @@ from scopes.exporters.session_files import FILE, KIND, digest_of_file, prepared_
 from scopes.handover.agent_programs import session_words
 from scopes.handover.delivery import import_with_program
 from scopes.handover.history import HistoryOptions, SessionHistory, make_session
+from scopes.handover.native.llm import NAME as LLM
 from scopes.handover.native.registry import read_writer
 from scopes.handover.native.session import NativeRecord, NativeSession, Writer, dump
 from scopes.handover.registration import (
@@ -36,7 +37,9 @@ from scopes.history.transaction import Transaction
 from scopes.hosts.agents import AGENTS, config_directory
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
+from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
+from scopes.loading import load
 from scopes.result import Note, RawDocument, Result, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
@@ -192,7 +195,7 @@ def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
                 if state == "written":
                     place()
     if state == "written" and not plan.writer.keeps_files and not dry_run:
-        import_with_program(plan.writer.name, plan.content, session.directory, user.environ)
+        _deliver(plan, user)
     return _result(plan, name, state, operation, dry_run=dry_run)
 
 
@@ -202,8 +205,9 @@ def _compare(plan: Plan, registered: Registered | None) -> tuple[State, str | No
     Raises:
         Refused: scopes did not write the file.
     """
-    if not plan.writer.keeps_files:  # an import that is repeated changes nothing
-        return ("continued" if registered is not None and registered.is_continued else "written"), None
+    is_continued = registered is not None and registered.is_continued
+    if not plan.writer.keeps_files:
+        return "continued" if is_continued else _find_delivered(plan), None
     there, new = digest_of_file(plan.path), sha256(plan.content.data).hexdigest()
     if there == new:
         return "unchanged", there
@@ -211,8 +215,27 @@ def _compare(plan: Plan, registered: Registered | None) -> tuple[State, str | No
         return "written", None
     if registered is None:
         raise Refused(f"{plan.path} is there, and scopes did not write it", hint="see what it is, and move it away")
-    is_ours = there == registered.digest and not registered.is_continued
+    is_ours = there == registered.digest and not is_continued
     return ("written" if is_ours else "continued"), there
+
+
+def _find_delivered(plan: Plan) -> State:
+    """Return what the database of an agent has of a session; an import of OpenCode that is repeated changes nothing."""
+    if plan.writer.name != LLM:
+        return "written"
+    path, _, thread = plan.path.rpartition(SEPARATOR)
+    tip = load("scopes.handover.llm_database:find_tip")(path, thread)
+    if tip is None:
+        return "written"
+    return "unchanged" if f'"tip_message_hash":"{tip}"'.encode() in plan.content.data else "continued"
+
+
+def _deliver(plan: Plan, user: User) -> None:
+    """Put a session into the database of its agent."""
+    if plan.writer.name == LLM:
+        load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
+    else:
+        import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)
 
 
 def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:

@@ -62,6 +62,20 @@ def _gemini(data, records, prompt, answer):
     return _append(data, written, user(prompt[0], [{"text": prompt[1]}]), answered)
 
 
+def _llm(data, records, prompt, answer):
+    """The thread, which comes first, names the newest message."""
+    parent = records[0]["row"]["tip_message_hash"]
+    records[0]["row"]["tip_message_hash"] = answer[0]
+    added = []
+    for role, (name, words) in (("user", prompt), ("assistant", answer)):
+        added.append(("messages", {"hash": name, "parent_hash": parent, "role": role}))
+        added.append(("parts", {"message_hash": name, "position": 0, "text": words, "type": "text"}))
+        parent = name
+    added.append(("turns", {"datetime_utc": TIME, "id": f"t{prompt[0]}", "model": "m", "tip_message_hash": parent}))
+    rows = [{"table": table, "row": row} for table, row in added]
+    return b"".join(json.dumps(each, separators=(",", ":")).encode() + b"\n" for each in [*records, *rows])
+
+
 def _opencode(data, records, prompt, answer):
     document = json.loads(data)
     for role, (name, words) in (("user", prompt), ("assistant", answer)):
@@ -90,5 +104,6 @@ def _qwen(data, records, prompt, answer):
 
 
 _ADD = {
-    "claude-code": _claude_code, "codex": _codex, "gemini": _gemini, "opencode": _opencode, "pi": _pi, "qwen": _qwen,
+    "claude-code": _claude_code, "codex": _codex, "gemini": _gemini, "llm": _llm, "opencode": _opencode, "pi": _pi,
+    "qwen": _qwen,
 }  # fmt: skip

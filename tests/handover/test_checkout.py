@@ -23,6 +23,7 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.handover.continued import go_on
 from tests.handover.sessions import Home
+from tests.handover.test_llm_database import make_database
 from tests.importers.formats.claude_code.logs import call, text, thinking
 from tests.support.history import say
 from tests.support.planted import KINDS
@@ -45,6 +46,8 @@ class Shop(Home):
         program.parent.mkdir()
         program.write_text(FAKE_OPENCODE)
         program.chmod(0o755)
+        os.makedirs(f"{self.path}/.config/io.datasette.llm")
+        make_database(f"{self.path}/.config/io.datasette.llm/logs.db")
         self.environ = {"HOME": self.path, "PATH": f"{program.parent}:/usr/bin:/bin"}
 
     def plan(self, agent="codex", where="conv-001", **options):
@@ -73,8 +76,15 @@ def shop(tmp_path, repository):
     return Shop(tmp_path, repository)
 
 
-def file_of(shop, found):
-    return found.file or os.path.join(shop.path, DOCUMENT)
+def file_of(shop, agent, found):
+    """Return the file of a session; of one in a database a file as the import reads it from there."""
+    if found.file is not None:
+        return found.file
+    path = os.path.join(shop.path, DOCUMENT)
+    if agent == "llm":
+        with open(path, "wb") as file:
+            file.write(print_session(shop.plan("llm")).content.data)
+    return path
 
 
 @pytest.mark.every_case("each agent has a shape of its own")
@@ -84,7 +94,7 @@ def test_what_the_agent_adds_continues_the_conversation_where_it_was_handed_over
     assert (found.state, found.new_branch, found.messages, found.total) == ("written", f"{agent}/1", 6, 6)
     before = shop.texts("conv-001/main")
     assert shop.texts(f"conv-001/{agent}/1") == before
-    file = file_of(shop, found)
+    file = file_of(shop, agent, found)
     shop.import_file(file)
     assert shop.texts(f"conv-001/{agent}/1") == before
     for prompt, answer in (("and the tests?", "they pass"), ("and the docs?", "written")):

@@ -16,14 +16,15 @@ from tests.live.test_real_agent_hooks import run
 from tests.support.agent_settings import (
     configure_codex,
     configure_gemini,
+    configure_llm,
     configure_opencode,
     configure_pi,
     configure_qwen,
 )
-from tests.support.real_agents import model, programs
+from tests.support.real_agents import llm_programs, model, programs
 from tests.support.stub_model import TEXT
 
-__all__ = ["model", "programs"]
+__all__ = ["llm_programs", "model", "programs"]
 pytestmark = [pytest.mark.realagents, pytest.mark.timeout(1800)]
 OLD = ["hide the prices of the shop", "I will look. ", "PRICES = [1, 2]", "done, in prices.py"]
 GEMINI = ("gemini", "-m", "gemini-2.5-pro", "--yolo")
@@ -31,10 +32,13 @@ STUB = ("--provider", "stub", "--model", "stub-model")
 AGENTS = {
     "codex": (configure_codex, lambda session: ["codex", "exec", "--skip-git-repo-check", "resume", session]),
     "gemini": (configure_gemini, lambda session: [*GEMINI, "--resume", session, "-p"]),
+    "llm": (configure_llm, lambda session: ["llm", "--cid", session]),
     "opencode": (configure_opencode, lambda session: ["opencode", "run", "-s", session]),
     "pi": (configure_pi, lambda session: ["pi", *STUB, "--session", session, "-p"]),
     "qwen": (configure_qwen, lambda session: ["qwen", "--auth-type", "openai", "--yolo", "--resume", session, "-p"]),
 }
+
+BEFORE = {"llm": [["llm", "make the database"]]}
 
 
 @pytest.fixture
@@ -76,19 +80,25 @@ def texts_of(where):
 
 @pytest.mark.every_case("each is another program")
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_real_agent_goes_on_with_a_conversation_of_another(name, programs, model, project, sealed_world, monkeypatch):
-    configure, words = AGENTS[name]
+def test_a_real_agent_goes_on_with_a_conversation_of_another(
+    name, programs, model, project, sealed_world, monkeypatch, request
+):
+    programs = request.getfixturevalue("llm_programs") if name == "llm" else programs
+    configure, resume = AGENTS[name]
     for variable, value in configure(sealed_world, model.port).items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("PWD", str(project))  # OpenCode believes it
+    for words in BEFORE.get(name, ()):
+        run(programs, words, project)
     written = json_of("checkout", "conv-001", "--to", name)
-    run(programs, [*words(written["session_id"]), "and the tests?"], project)
+    run(programs, [*resume(written["session_id"]), "and the tests?"], project)
     asked = next(body for _, body in model.requests if "and the tests?" in body)
     assert [old for old in OLD if old.strip() not in asked] == []
     assert "toolu_01" in asked
     imported = json_of("import")
-    assert [found["id"] for found in imported["conversations"]] == ["conv-001"]
+    assert "conv-001" in [found["id"] for found in imported["conversations"]]
+    assert len(imported["conversations"]) == 1 + len(BEFORE.get(name, ()))
     before, after = texts_of("conv-001"), texts_of(f"conv-001/{written['new_branch']}")
     assert after == [*before, "and the tests?", TEXT]
-    assert json_of("import")["conversations"][0]["new_messages"] == 0
+    assert {found["new_messages"] for found in json_of("import")["conversations"]} == {0}

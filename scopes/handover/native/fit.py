@@ -40,7 +40,8 @@ def fit_turns(
     sizes = [count(_text_of(turn)) + _TURN_TOKENS for turn in turns]
     if sum(sizes) <= max_tokens:
         return FittedTurns(turns, sum(sizes))
-    room = max_tokens - max_tokens // _SHARE
+    share = max(max_tokens // _SHARE, 2 * _TURN_TOKENS)
+    room = max_tokens - share
     start, used = len(turns), 0
     while start and used + sizes[start - 1] <= room:
         start -= 1
@@ -53,7 +54,7 @@ def fit_turns(
         raise Invalid(
             f"{max_tokens} tokens have no room for the newest messages", hint=f"use more: --max-tokens {newest * 2}"
         )
-    block = write_earlier(before, max_tokens // _SHARE)
+    block = write_earlier(before, share - _TURN_TOKENS)
     first = Turn("user", before, (block,), time=turns[start].time)
     kept = [first, *turns[start:]]
     return FittedTurns(kept, count(block) + _TURN_TOKENS + sum(sizes[start:]), start)

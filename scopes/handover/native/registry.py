@@ -8,6 +8,7 @@ from scopes.errors import Invalid
 from scopes.handover.native.claude_code import ClaudeCode
 from scopes.handover.native.codex import Codex
 from scopes.handover.native.gemini import Gemini
+from scopes.handover.native.llm import Llm
 from scopes.handover.native.opencode import OpenCode
 from scopes.handover.native.pi import Pi
 from scopes.handover.native.qwen import Qwen
@@ -15,7 +16,7 @@ from scopes.handover.native.session import Writer
 from scopes.hosts.agents import find_agent_named
 
 WRITERS: Mapping[str, Writer] = {
-    writer.name: writer for writer in (ClaudeCode(), Codex(), Gemini(), OpenCode(), Pi(), Qwen())
+    writer.name: writer for writer in (ClaudeCode(), Codex(), Gemini(), Llm(), OpenCode(), Pi(), Qwen())
 }
 
 

@@ -137,4 +137,9 @@ def format_milliseconds(time: int) -> str:
 def dump(value: object) -> str:
     """Return a value as JSON on one line; a surrogate, which agents written in Rust do not read, is replaced."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return clean(text)
+
+
+def clean(text: str) -> str:
+    """Return a text without surrogates."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

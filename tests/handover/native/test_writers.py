@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Invalid
 from scopes.handover.native.gemini import find_slug
+from scopes.handover.native.llm import hash_message
 from scopes.handover.native.registry import WRITERS, read_writer
 from tests.handover.native.sessions import (
     AGENT,
@@ -28,6 +29,7 @@ from tests.handover.native.sessions import (
     write,
 )
 
+WITHOUT_DIRECTORY = {"gemini", "llm"}
 RESULTS_IN_ANSWERS = {"gemini", "opencode"}
 WORDS = st.text(alphabet='abz \n\t"\\é\N{EARTH GLOBE EUROPE-AFRICA}\u2028\x7f', min_size=1, max_size=12).map(
     lambda words: f"x{words}x"
@@ -62,7 +64,7 @@ def test_the_shape_of_a_session_is_the_one_that_the_agent_has_resumed(name, gold
 def test_the_importer_reads_the_session_and_its_directory(name):
     session, drafts = read(name, session_of(name))
     assert session.native_id == WRITERS[name].name_session(UUID)
-    assert session.cwd in {"/home/carol/shop", None if name == "gemini" else "/home/carol/shop"}
+    assert session.cwd == (None if name in WITHOUT_DIRECTORY else "/home/carol/shop")
     assert contents_of(drafts)[0] == ("human", "text", "hide the prices")
     results = [each[1:] for each in contents_of(drafts) if each[1] == "result"]
     assert results == [("result", "toolu_01", "PRICES = [1, 2]"), ("result", "toolu_02", "no such file")]
@@ -146,6 +148,22 @@ def test_opencode_goes_on_with_the_model_that_it_is_set_to(tmp_path):
     assert writer.configured_model(str(tmp_path)) == "stub/m/1"
     (tmp_path / "opencode.json").write_text("[1]")
     assert writer.configured_model(str(tmp_path)) == ""
+
+
+def test_llm_takes_the_names_of_messages_for_true():
+    """The name of the first message that llm 0.36 gave to this prompt in a session of its own."""
+    name = hash_message("user", [{"type": "text", "text": "what time is it — 日本語?"}], None)
+    assert name == "b2:0438ecf9aeedbc690ebe31f0847bfc9d"
+    tool = {"name": "llm_time", "arguments": {}, "tool_call_id": "call_000010", "type": "tool_call"}
+    parts = [tool, {"type": "text", "text": "Let me look. "}]
+    assert hash_message("assistant", parts, name) == "b2:aad68cf3ad129329a2a377d771b49f16"
+
+
+def test_llm_goes_on_with_its_default_model(tmp_path):
+    writer = WRITERS["llm"]
+    assert writer.configured_model(str(tmp_path)) == "gpt-4o-mini"
+    (tmp_path / "default_model.txt").write_text("stub\n")
+    assert writer.configured_model(str(tmp_path)) == "stub"
 
 
 def test_an_agent_is_found_by_its_other_names():
