@@ -86,8 +86,15 @@ def root_of(branch: BranchHandle) -> Oid | None:
 
 
 def choose_branch(branch: BranchHandle, agent: str) -> BranchName:
-    """Return the first free name `AGENT/N` in the conversation; with a hyphen if a branch has the name of the agent."""
-    names = RefNameConflicts(branch.conversation.tips)
+    """Return the first free name `AGENT/N` in the conversation; with a hyphen if a branch has the name of the agent.
+
+    The branch of the same hand-over, which came from another store, is taken if nothing was added to it.
+    """
+    tips, entries = branch.conversation.tips, branch.conversation.metadata.branches
+    for name, entry in entries.items():
+        if (entry.purpose, entry.agent, entry.fork) == (PURPOSE, agent, branch.tip) == (PURPOSE, agent, tips.get(name)):
+            return name
+    names = RefNameConflicts(tips)
     separator = "/" if names.find(f"{agent}/0") in {None, f"{agent}/0"} else "-"
     candidates = (f"{agent}{separator}{number}" for number in count(1))
     return BranchName(next(name for name in candidates if names.find(name) is None))

@@ -15,7 +15,7 @@ from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of,
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Draft, Event, Session
+from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
@@ -24,7 +24,8 @@ from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import UNDATED, CommittedSession, ImportTarget, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
-from scopes.importers.written_messages import WrittenDraft, WrittenMessages, read_written_messages
+from scopes.importers.written_messages import WrittenMessages
+from scopes.importers.written_sources import find_written
 
 COPIES = "{} files are copies of others"
 
@@ -260,17 +261,9 @@ def _find_written(run: ImportRun, status: SourceStatus, target: ImportTarget) ->
     handover, stored = _handover_of(run, status), status.stored
     if handover is None or stored is None:
         return None
-    source = StoredCopy(stored.record.file_name, stored.record.size, run.objects, stored.commit)
-    messages = {each.span: each.message for each in walk_segments(run.objects, stored.commit)}
-    drafts = (event for event in status.queued.format.walk_events(source) if isinstance(event, Draft) and event.spans)
-    found = ((draft, messages.get(draft.spans[-1])) for draft in drafts)  # of several messages the last one
-    return read_written_messages(
-        run.objects,
-        [*run.targets.tracked.get(status.key, ()), *target.tips],
-        handover,
-        [WrittenDraft(draft, message) for draft, message in found if message is not None],
-        has_same_bytes=status.has_same_bytes,
-    )
+    tips = [*run.targets.tracked.get(status.key, ()), *target.tips]
+    chosen, has_same_bytes = status.queued.format, status.has_same_bytes
+    return find_written(run.objects, tips, handover, chosen, stored, has_same_bytes=has_same_bytes)
 
 
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:

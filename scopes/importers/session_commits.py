@@ -180,6 +180,7 @@ def _write_draft(
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
     found = _find_written(imported, draft)
     if found is not None:
+        _add_purged_quotes(imported, draft, found[0])
         _add_draft(imported, draft, *found)
         return
     parent = draft.parent
@@ -225,6 +226,20 @@ def _find_written(imported: ImportedSession, draft: Draft) -> tuple[MessageId, O
     return written.find(draft)
 
 
+def _add_purged_quotes(imported: ImportedSession, draft: Draft, identity: MessageId) -> None:
+    """Record the texts of a written draft that were purged: other records of the session quote them.
+
+    A draft may be several messages; if each record is not one part, all of its texts are taken.
+    """
+    spans = {} if imported.written is None else imported.written.spans
+    owners = [spans.get(span, identity) for span in draft.spans] or [identity]
+    by_part = owners if len(owners) == len(draft.parts) else None
+    for owner in filter(imported.purged.has_message, dict.fromkeys(owners)):
+        whole = by_part is None or len(set(owners)) == 1
+        parts = draft.parts if whole else [p for p, each in zip(draft.parts, owners, strict=True) if each == owner]
+        imported.quotes.add_parts(parts, imported.purged.parts_of(owner) if len(set(owners)) == 1 else None)
+
+
 def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, commit: Oid) -> None:
     """Record what a draft became."""
     imported.oids[draft.key], imported.ids[draft.key] = commit, identity
@@ -235,7 +250,11 @@ def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, com
     imported.last = draft.key
     every_span_has_ids = len(draft.native_ids) <= _MAX_REPEATED_IDS
     imported.segments += [
-        Segment(span, message=identity, native_ids=draft.native_ids if every_span_has_ids or not number else ())
+        Segment(
+            span,
+            message=identity if imported.written is None else imported.written.spans.get(span, identity),
+            native_ids=draft.native_ids if every_span_has_ids or not number else (),
+        )
         for number, span in enumerate(draft.spans)
     ]
 

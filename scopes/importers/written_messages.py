@@ -18,11 +18,19 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects
 
 
-class WrittenDraft(NamedTuple):
-    """A draft of a session as it was stored last, and the message that it is."""
+class WrittenRecords(NamedTuple):
+    """Records of a session as it was stored last, and the message that they are.
 
-    draft: Draft
+    span: where they begin. content: None if it was purged. results: the calls whose results they are.
+    spans: the messages of all of them: an agent may have one answer where the conversation has several in a row.
+    """
+
+    span: ByteRange
+    native_ids: tuple[str, ...]
     message: MessageId
+    content: bytes | None = None
+    results: tuple[object, ...] = ()
+    spans: tuple[tuple[ByteRange, MessageId], ...] = ()
 
 
 class WrittenMessages(NamedTuple):
@@ -33,21 +41,23 @@ class WrittenMessages(NamedTuple):
     by_span: the messages and their content by where they begin; empty if the session has others there now.
     by_native_id: the messages by the ids that the agent has for them.
     answered: the calls whose results are in the messages.
+    spans: the message of each record, as far as the session has the same bytes.
     """
 
     branch: BranchName
     commits: Mapping[MessageId, Oid]
-    by_span: Mapping[ByteRange, tuple[MessageId, bytes]]
+    by_span: Mapping[ByteRange, tuple[MessageId, bytes | None]]
     by_native_id: Mapping[str, MessageId]
     answered: frozenset[object]
+    spans: Mapping[ByteRange, MessageId]
 
     def find(self, draft: Draft) -> tuple[MessageId, Oid] | None:
         """Return the message and commit that a draft is; None if the agent has added it, or something to it."""
         named = (self.by_native_id[name] for name in draft.native_ids if name in self.by_native_id)
         identity = next(named, None)
         known = self.by_span.get(draft.spans[0]) if draft.spans else None
-        if identity is None and known is not None and content_bytes(draft) == known[1]:
-            identity = known[0]
+        if identity is None and known is not None and known[1] in {None, content_bytes(draft)}:
+            identity = self.spans.get(draft.spans[-1], known[0])
         return None if identity is None else (identity, self.commits[identity])
 
     def is_repeated(self, draft: Draft, messages: Mapping[str, MessageId]) -> bool:
@@ -61,12 +71,17 @@ class WrittenMessages(NamedTuple):
 
 
 def read_written_messages(
-    objects: Objects, tips: Iterable[Oid], handover: Handover, drafts: Iterable[WrittenDraft], *, has_same_bytes: bool
+    objects: Objects,
+    tips: Iterable[Oid],
+    handover: Handover,
+    written: Iterable[WrittenRecords],
+    *,
+    has_same_bytes: bool,
 ) -> WrittenMessages | None:
     """Return the messages that a session has from the conversation; None if the tip is no longer in the store.
 
     tips: commits to look for the tip from, the likely ones first: an open message may have several commits.
-    drafts: those of the session as it was stored last; `has_same_bytes` tells whether it still begins with them.
+    written: the records of the session as it was stored last; `has_same_bytes` tells whether it still begins with them.
     """
     found = (commit for tip in tips for commit in walk_newest_first(objects, [tip]))
     tip = next((commit.oid for commit in found if message_id_of(commit) == handover.tip), None)
@@ -75,13 +90,12 @@ def read_written_messages(
     commits: dict[MessageId, Oid] = {}
     for commit in walk_newest_first(objects, [tip]):
         commits.setdefault(message_id_of(commit), commit.oid)
-    known = [each for each in drafts if each.message in commits]
-    parts = [part for each in known for part in each.draft.parts]
-    by_span = {each.draft.spans[0]: (each.message, content_bytes(each.draft)) for each in known if each.draft.spans}
+    known = [each for each in written if each.message in commits]
     return WrittenMessages(
         handover.branch,
         commits,
-        by_span if has_same_bytes else {},
-        {name: each.message for each in known for name in each.draft.native_ids},
-        frozenset(part.fields.get("call_id") for part in parts if part.type == "tool_result"),
+        {each.span: (each.message, each.content) for each in known} if has_same_bytes else {},
+        {name: each.message for each in known for name in each.native_ids},
+        frozenset(call for each in known for call in each.results),
+        dict(pair for each in known for pair in each.spans) if has_same_bytes else {},
     )

@@ -329,10 +329,15 @@ def test_an_import_of_opencode_that_fails_is_told_with_its_words(shop, tmp_path)
         shop.checkout("opencode")
 
 
-def test_resume_opens_the_session_that_was_written(shop):
+def test_resume_opens_the_session_that_was_written(shop, tmp_path):
     """On its branch, and in the directory that it was written for."""
-    found = shop.checkout("codex")
-    assert shop.resume("conv-001/codex/1").session_id == found.session_id
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    for agent in ("codex", "claude-code"):
+        found = shop.checkout(agent, directory=str(other))
+        opened = shop.resume(f"conv-001/{found.new_branch}")
+        assert (opened.session, opened.session_id, opened.directory) == ("own", found.session_id, str(other))
+        assert opened.command == found.command
 
 
 def test_a_conversation_that_was_deleted_does_not_come_back_with_the_session(shop):

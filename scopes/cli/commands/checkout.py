@@ -43,8 +43,8 @@ def checkout(
     With --to, the branch is written as a session of the agent's own, in the folder where the agent keeps its sessions,
     and the command that opens it there is printed. Prompts, answers, tool calls and their results are in it as the
     agent has its own; what it cannot hold, such as images, becomes text, and reasoning is left out unless --reasoning
-    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, llm, opencode, pi, qwen. llm and OpenCode have
-    a database: the session is added to that of llm, and the import of OpenCode puts it into its own.
+    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, llm, opencode, pi, qwen. The session of llm
+    is added to its database, and the import of OpenCode puts it into that of OpenCode.
 
     The session is also registered here, with a branch AGENT/N at the end of what was handed over. An import, or scopes
     watch, then puts what the agent adds on that branch, and nothing twice. Its id follows from the last message and the
