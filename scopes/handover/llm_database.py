@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from urllib.parse import quote
+from pathlib import Path
 
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.secret_scan.clearance import Cleared
@@ -51,7 +51,7 @@ def _opened(path: str, mode: str) -> Iterator[sqlite3.Connection]:
     if not os.path.isfile(path):
         raise NotFound(f"llm has no database {path} yet", hint="make it: llm logs on; llm 'hello'")
     try:
-        address = f"file:{quote(path)}?mode={mode}"
+        address = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         with closing(connection) as database:
             known = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}

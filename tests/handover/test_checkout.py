@@ -323,7 +323,7 @@ def test_without_its_program_nothing_gets_into_the_database_of_opencode(shop):
         shop.checkout("opencode")
 
 
-def test_an_import_of_opencode_that_fails_is_told_with_its_words(shop, tmp_path):
+def test_the_error_of_an_import_of_opencode_has_its_words(shop, tmp_path):
     (tmp_path / "bin" / "opencode").write_text("#!/bin/sh\necho 'no such model' >&2\nexit 3\n")
     with pytest.raises(Refused, match="the import of OpenCode failed with exit code 3: no such model"):
         shop.checkout("opencode")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
@@ -11,7 +12,7 @@ from scopes.render.view import View
 if TYPE_CHECKING:
     from scopes.handover.checkout import CheckedOut
 
-_STATES = {
+_STATES: Mapping[str, str] = {
     "written": "written",
     "unchanged": "there already",
     "continued": "there already, and the agent has gone on with it",
@@ -24,6 +25,10 @@ def render_checked_out(result: CheckedOut, view: View) -> None:
     view.line(result.shell)
     if view.terminal or result.dry_run:
         size = f"{counted(result.messages, 'message')}, {result.tokens} tokens"
-        state = "would be written" if result.dry_run and result.state == "written" else _STATES[result.state]
+        state = (
+            "would be written"
+            if result.dry_run and result.state == "written"
+            else _STATES.get(result.state, result.state)
+        )
         write_hint(view, f"{result.file or result.session_id}: {state} ({size})")
         write_hint(view, f"what {result.agent} adds is imported as {result.conversation}/{result.new_branch}")

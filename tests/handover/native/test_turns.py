@@ -129,7 +129,7 @@ def test_what_an_agent_injects_is_left_out_because_the_next_one_injects_its_own(
     assert found.dropped == {"injected messages": 2}
 
 
-def test_what_a_merge_brought_together_is_told():
+def test_what_a_merge_joined_is_in_the_history():
     found = list_turns([SHOP[0], message(1, SCOPES, text("Merged branch fix."))])
     assert found.turns[1].text == "Merged branch fix."
 
