@@ -221,9 +221,10 @@ def _find_written(imported: ImportedSession, draft: Draft) -> tuple[MessageId, O
     written, parent = imported.written, draft.parent
     if written is None:
         return None
-    if parent is not None and written.is_repeated(draft, imported.known.calls):
+    found = written.find(draft)
+    if found is None and parent is not None and written.is_repeated(draft, imported.known.calls):
         return imported.ids[parent], imported.oids[parent]
-    return written.find(draft)
+    return found
 
 
 def _add_purged_quotes(imported: ImportedSession, draft: Draft, identity: MessageId) -> None:

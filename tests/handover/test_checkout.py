@@ -109,6 +109,23 @@ def test_what_the_agent_adds_continues_the_conversation_where_it_was_handed_over
     assert verify(shop.repository).exit_code == 0
 
 
+@pytest.mark.every_case("each agent has a shape of its own")
+@pytest.mark.parametrize("agent", WRITERS)
+def test_a_history_that_ends_with_results_is_continued_after_them(shop, agent):
+    shop.log.answer("m5", text("I test."), call("toolu_02", command="pytest"), cwd=shop.project)
+    shop.log.result("toolu_02", "1 passed", cwd=shop.project)
+    shop.write()
+    found = shop.checkout(agent)
+    file, tip = file_of(shop, agent, found), list_branch_tips(shop.repository, "conv-001")["main"]
+    go_on(agent, file)
+    shop.import_file(file)
+    heads = list(
+        walk_headers_oldest_first(shop.repository, [list_branch_tips(shop.repository, "conv-001")[found.new_branch]])
+    )
+    assert tip in [head.oid for head in heads]
+    assert shop.texts(f"conv-001/{agent}/1")[-3:] == ["I test.", "and the tests?", "they pass"]
+
+
 def test_the_command_opens_the_session_in_the_directory_of_the_conversation(shop):
     found = shop.checkout()
     assert found.command == ("codex", "resume", found.session_id)
